@@ -22,7 +22,7 @@ struct Mix<'a> {
 const N: usize = 4096;
 const BLOCKS: u32 = 200;
 
-/// A slot is one of the two buffers, with the events that complete when each queue has finished with it.
+/// One of the two buffers, with the events that complete when each queue has finished with it.
 struct Slot {
     staging: HostArray<u32, Upload>,
     x: DeviceArray<u32>,

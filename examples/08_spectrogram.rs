@@ -42,7 +42,7 @@ const HOP: usize = 16; // samples between the starts of two frames
 const EVERY: usize = 37; // frames between two frames that the CPU verifies
 const FRAMES: usize = 256; // frames of a block; one launch transforms a block
 
-/// A slot is one of two sets of arrays, with the events that complete when each queue has finished with it.
+/// One of two sets of arrays, with the events that complete when each queue has finished with it.
 struct Slot {
     samples: DeviceArray<f32>,
     power: DeviceArray<f32>,

@@ -12,7 +12,7 @@ use fencepost::algorithms::{host, prelude::*};
 use fencepost::prelude::*;
 use kernels::Multiply;
 
-/// Holds results that the program waits for when it needs them.
+/// Results that the program waits for when it needs them.
 struct Results {
     total: Pending<u32>,
     running: Pending<Vec<u32>>,
@@ -44,7 +44,7 @@ fn compute(
     })
 }
 
-/// Multiplies two matrices with a kernel of the program.
+/// Multiplies two matrices with a custom kernel.
 fn product(
     queue: &CommandQueue,
     a: &DeviceArray<f32, 2>,

@@ -39,15 +39,15 @@ const CLIENTS: u32 = 100;
 const NUMBERS: u32 = 4096; // numbers of each client
 const JOBS: usize = 4; // jobs that the device has at once
 
-/// Holds the objects that all requests share.
+/// Objects that all requests share.
 struct Service {
     queue: CommandQueue,
     scramble: Kernel<Scramble<'static>>,
     jobs: Arc<Semaphore>,
 }
 
-/// Answers a request. If all permits are taken, the request waits. The device therefore has arrays for a few requests
-/// only, however many requests are pending.
+/// Answers a request. If all permits are taken, the request waits. So the device has arrays for only a few requests,
+/// even if many are pending.
 async fn answer(State(service): State<Arc<Service>>, body: Bytes) -> Result<Vec<u8>, (StatusCode, String)> {
     let (words, []) = body.as_chunks::<4>() else {
         return Err((StatusCode::BAD_REQUEST, format!("{} bytes are no whole number of u32", body.len())));

@@ -29,7 +29,7 @@ const CORNERS: u32 = 6 * BARS;
 fn main() -> Result<()> {
     let trace = args::trace();
     // The program opens its own device. The adapter is the one that a context would open, so that FENCEPOST_ADAPTER
-    // selects it. The CPU computes without wgpu, so the first adapter with a driver draws in its place.
+    // selects it. If that is the CPU, which computes without wgpu, the first adapter with a driver draws instead.
     let opened = Context::new().wait()?;
     let own = opened.wgpu().is_some().then(|| opened.info().clone());
     let with_driver = || fencepost::adapters().into_iter().find(|adapter| adapter.backend != "native code");
@@ -59,7 +59,7 @@ fn main() -> Result<()> {
     let vertices = buffer("vertices", CORNERS * 8, Usages::VERTEX);
     let readback = buffer("readback", WIDTH * HEIGHT * 4, Usages::empty());
 
-    // The program and the context both use the device from here. All submissions to one wgpu queue run in order.
+    // From here on, the program and the context both use the device. All submissions to one wgpu queue run in order.
     let ctx = Context::adopt(device.clone(), queue, AdoptOptions::default())?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));

@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use std::time::Instant;
 
-// Computes one time step of the temperatures along a rod. The ends keep their temperatures.
+// One time step of the temperatures along a rod. The ends keep their temperatures.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { rate: f32 }

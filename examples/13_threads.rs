@@ -9,7 +9,7 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use std::thread;
 
-// Counts the steps of each number to 1. A step halves an even number and replaces an odd one by 3n + 1.
+// Number of steps from each number to 1. A step halves an even number and replaces an odd n by 3n + 1.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { first: u32 }

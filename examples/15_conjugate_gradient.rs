@@ -1,7 +1,7 @@
-//! 15. Solves Poisson's equation by conjugate gradient: the device ends the loop, and a loop of the host verifies it.
+//! 15. Solves Poisson's equation by conjugate gradient: the device ends the loop, and a loop on the host verifies it.
 //!
-//! Run `cargo run --release --example 15_conjugate_gradient -- --side 256`. `--trace FILE.html` shows when each
-//! command ran.
+//! Run `cargo run --release --example 15_conjugate_gradient -- --side 256`. `--trace FILE.html` shows when each command
+//! ran.
 
 #[path = "conjugate_gradient/problem.rs"]
 mod problem;

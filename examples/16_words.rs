@@ -85,7 +85,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Compares the words and their counts with those of a tree of the host.
+/// Compares the words and their counts with a tree on the host.
 fn verify(words: &Words, counted: &Counted<'_>) -> Result<()> {
     let mut expected = BTreeMap::new();
     words.list().iter().for_each(|word| *expected.entry(word.as_str()).or_insert(0) += 1);

@@ -8,8 +8,8 @@ mod args;
 use anyhow::Result;
 use fencepost::prelude::*;
 
-// Replaces each number by its square root, with Newton's method. WGSL has no `print` and no `assert`: Fencepost puts WGSL in
-// their place. Each `{}` of the text stands for a value.
+// Replaces each number by its square root, with Newton's method. WGSL has no `print` and no `assert`; Fencepost
+// translates both to WGSL. Each `{}` of the text stands for a value.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     @group(0) @binding(0) var<storage, read_write> x: array<f32>;

@@ -1,4 +1,4 @@
-//! 18. Draws the speeds of particles of a gas, and counts them in a histogram beside the curve of Maxwell.
+//! 18. Draws the speeds of particles of a gas, and shows their histogram next to Maxwell's curve.
 //!
 //! Run `cargo run --example 18_particles`. With `-- --trace FILE.html` the file shows when each command ran.
 
@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 const PARTICLES: usize = 500_000;
 const BINS: usize = 24;
 const MOST: f32 = 4.8;
-/// Is the width of the picture at the highest bin.
+/// Width of the picture at the highest bin.
 const COLUMNS: f64 = 60.0;
 
 /// Enqueues the squares of normal numbers as the squared speeds along an axis, and adds them to `squares`.
@@ -62,7 +62,7 @@ fn main() -> Result<()> {
     );
     ensure!(host::argmax(&speeds) == Some(fastest as usize), "another particle is the fastest one");
     let curve = (8.0 / PI).sqrt();
-    // The deviation of a speed is 0.67, so that of the mean is 0.67 divided by the root of the number of particles.
+    // The deviation of a speed is 0.67, so the mean's is 0.67 divided by the root of the number of particles.
     ensure!((mean - curve).abs() < 6.0 * 0.67 / (PARTICLES as f64).sqrt(), "the mean speed is {mean}");
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;

@@ -15,13 +15,13 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 
 const CHUNK: usize = 1024;
-/// Counts the chunks of a piece in the runs below. It is small, so that a small file has many pieces.
+/// Chunks of a piece in the runs below: few, so that a small file has many pieces.
 const PIECE: usize = 4;
 
-/// Limits the time of a run. A longer run counts as a hang and fails.
+/// Time limit of a run. A longer run counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs the program on the adapter with this index.
+/// Run of the program on the adapter with this index.
 type Case = fn(usize) -> Result<(), Failed>;
 
 const CASES: [(&str, Case); 5] = [
@@ -78,7 +78,7 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
 fn lengths() -> Vec<usize> {
     let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
     let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));
-    // Add whole chunks, 2^k - 1 and 2^k + 1 of them.
+    // Also 2^k - 1 and 2^k + 1 whole chunks.
     let beside = [3, 5, 7, 9, 15, 17, 31, 33, 63, 65].map(|chunks| chunks * CHUNK);
     [0, 1, 2, 63, 64, 65].into_iter().chain(around).chain(beside).collect()
 }

@@ -1,5 +1,6 @@
-//! Checks how many barriers the batch of several queues records, with launches and with replays of graphs, and that its
-//! writes become visible to the host. Checks that no batch waits for another one. The tests count calls of the driver.
+//! Checks the number of barriers that the batch of several queues records, with launches and with replays of graphs,
+//! and that its writes become visible to the host. Checks that no batch waits for another one. The tests count calls of
+//! the driver.
 #![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 #[path = "common/mod.rs"]
@@ -17,10 +18,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-/// Limits the time of a test. A longer test counts as a hang and fails.
+/// Time limit of a test. A longer test counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Counts the launches of each queue. Every launch depends on the launch before it.
+/// Launches of each queue. Every launch depends on the launch before it.
 const LAUNCHES: u32 = 48;
 const N: usize = 64;
 
@@ -37,7 +38,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// Names the commands of the queues: each queue has one chain.
+/// Commands of the queues: each queue has one chain.
 #[derive(Clone, Copy, Debug)]
 enum Commands {
     Launches,
@@ -136,7 +137,7 @@ fn submit_in_turn(subject: &Subject) {
     }
 }
 
-/// Checks that each launch of two queues is a submission of its own which waits for no semaphore, and that launches on one
+/// Checks that each launch of two queues is its own submission and waits for no semaphore, and that launches on one
 /// array have a barrier for all memory between them.
 fn start_early(subject: &Subject) {
     let (device, queue) = counting_device(subject.place());
@@ -250,15 +251,15 @@ fn barriers(
     seen
 }
 
-/// Counts the barriers that this process recorded.
+/// Barriers that this process recorded.
 static SEEN: AtomicUsize = AtomicUsize::new(0);
-/// Counts those among them that order all memory before the host.
+/// Barriers that order all memory before the host.
 static TO_HOST: AtomicUsize = AtomicUsize::new(0);
-/// Counts those that order all memory before kernels.
+/// Barriers that order all memory before kernels.
 static TO_KERNELS: AtomicUsize = AtomicUsize::new(0);
-/// Counts the submissions.
+/// Number of submissions.
 static SUBMITTED: AtomicUsize = AtomicUsize::new(0);
-/// Counts the submissions that wait for a semaphore.
+/// Number of submissions that wait for a semaphore.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 /// Number of threads inside `vkQueueSubmit`.
 static INSIDE: AtomicUsize = AtomicUsize::new(0);
@@ -266,7 +267,7 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static TOGETHER: AtomicUsize = AtomicUsize::new(0);
 /// `true` if each submission takes some time, so that others can begin meanwhile.
 static SLOW: AtomicBool = AtomicBool::new(false);
-/// Holds the driver's own functions.
+/// The driver's own functions.
 static RECORD: OnceLock<vk::PFN_vkCmdPipelineBarrier> = OnceLock::new();
 static SUBMIT: OnceLock<vk::PFN_vkQueueSubmit> = OnceLock::new();
 

@@ -1,7 +1,7 @@
 //! Checks which programs the compiler rejects, and with which messages.
 //!
 //! A case is a program in `tests/compile_fail`. The test calls the compiler on it, with the libraries that cargo has
-//! built for the tests, and compares the messages with the file `.stderr` beside the case. After a change of messages,
+//! built for the tests, and compares the messages with the `.stderr` file next to the case. After a change of messages,
 //! `FENCEPOST_MESSAGES=write` stores the new ones.
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -11,10 +11,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::{env, fs};
 
-/// Names the package whose dependencies a case has.
+/// Package whose dependencies a case has.
 const PACKAGE: &str = env!("CARGO_MANIFEST_DIR");
-/// Lists the arguments that select the libraries, as in `crates/xtask/src/suite/programs.rs`: with others, cargo would
-/// build every library once more.
+/// Arguments that select the libraries, as in `crates/xtask/src/suite/programs.rs`: with others, cargo would build
+/// every library once more.
 const LIBRARIES: [&str; 9] = [
     "test",
     "--workspace",
@@ -26,12 +26,12 @@ const LIBRARIES: [&str; 9] = [
     "--message-format",
     "json",
 ];
-/// Lists the libraries that the cases name.
+/// Libraries that the cases name.
 const NAMED: [&str; 4] = ["bytemuck", "fencepost", "fencepost_derive", "fencepost_kernels"];
-/// Starts the last lines of the compiler, which belong to no message.
+/// Starts of the compiler's last lines, which belong to no message.
 const SUMMARY: [&str; 3] =
     ["error: aborting due to", "For more information about", "Some errors have detailed explanations"];
-/// Starts the compiler's choice of types that have a trait. The choice depends on the features of other crates.
+/// Start of the compiler's choice of types that have a trait. The choice depends on the features of other crates.
 const CHOICE: &str = "= help: the following other types implement trait";
 
 fn main() {
@@ -77,8 +77,8 @@ fn refused(case: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns the call of the compiler that checks a case as cargo does. The compiler runs in the folder in which cargo has
-/// compiled the libraries, so it finds their sources.
+/// Returns the call of the compiler that checks a case as cargo does. The compiler runs in the folder in which cargo
+/// has compiled the libraries, so it finds their sources.
 fn compiler(case: &Path) -> Result<Command, Failed> {
     static FOUND: OnceLock<Result<Vec<(String, PathBuf)>, String>> = OnceLock::new();
     let libraries = FOUND.get_or_init(libraries).as_ref()?;
@@ -99,7 +99,7 @@ fn compiler(case: &Path) -> Result<Command, Failed> {
     Ok(command)
 }
 
-/// Asks cargo for the files of the libraries. Cargo builds those that are missing.
+/// Returns the files of the libraries from cargo, which builds the missing ones.
 fn libraries() -> Result<Vec<(String, PathBuf)>, String> {
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo).current_dir(root()).args(LIBRARIES).output();
@@ -115,7 +115,8 @@ fn libraries() -> Result<Vec<(String, PathBuf)>, String> {
     found.ok_or_else(|| format!("cargo builds no libraries:\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Returns messages without what depends on the machine, on the features of other crates, or on lines of other files.
+/// Returns messages without the parts that depend on the machine, on the features of other crates, or on lines of other
+/// files.
 fn portable(said: &str) -> String {
     let said = said.replace(&root().display().to_string(), "$WORKSPACE");
     let is_message = |text: &&str| !SUMMARY.iter().any(|summary| text.starts_with(summary));

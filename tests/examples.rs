@@ -1,4 +1,4 @@
-//! Runs each example of the tutorial as a program of its own, on every adapter that the tests run on.
+//! Runs each example of the tutorial as its own program, on every adapter that the tests run on.
 
 mod common;
 
@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// An example has a name, a last line that begins with `last`, and perhaps files that it writes.
+/// An example with a name, a last line that begins with `last`, and perhaps files that it writes.
 #[derive(Clone, Copy)]
 struct Example {
     name: &'static str,
     last: &'static str,
     files: Files,
-    /// Lists the wrong arguments that no other example has.
+    /// Wrong arguments that only this example has.
     wrong: &'static [&'static str],
 }
 
@@ -63,7 +63,7 @@ const EXAMPLES: [Example; 18] = [
     prints("18_particles", "the counts of 500000 particles are verified on the CPU; the mean speed is 1.59"),
 ];
 
-/// Names the example that draws with wgpu, and its last line on a machine without a driver.
+/// The example that draws with wgpu, and its last line on a machine without a driver.
 const DRAWS: (&str, &str) = ("11_wgpu_interop", "no driver of this machine draws");
 
 const fn prints(name: &'static str, last: &'static str) -> Example {
@@ -74,7 +74,7 @@ const fn draws(name: &'static str, last: &'static str) -> Example {
     Example { name, last, files: Files::Picture, wrong: &["--picture=run.txt"] }
 }
 
-/// Limits the time of a run. A longer run counts as a hang and fails.
+/// Time limit of a run. A longer run counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() {

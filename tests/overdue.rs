@@ -5,9 +5,9 @@ use fencepost::{Context, CpuOptions};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::Command;
 
-/// Makes this program hang when it is the first argument.
+/// First argument that makes this program hang.
 const HANG: &str = "hang";
-/// Makes this program open a context and end when it is the first argument.
+/// First argument that makes this program open a context and end.
 const END: &str = "end";
 
 fn main() {

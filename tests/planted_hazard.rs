@@ -20,7 +20,7 @@ use wgpu::naga;
 type Encoder = <Vulkan as hal::Api>::CommandEncoder;
 type Buffer = <Vulkan as hal::Api>::Buffer;
 
-/// Limits the time of a test. A longer test counts as a hang and fails.
+/// Time limit of a test. A longer test counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn main() {
@@ -93,7 +93,7 @@ fn heard(subject: &Subject, record: fn(&Bed), speaks: bool) {
     assert!(right, "the layer reports: {messages:#?}");
 }
 
-/// Returns the reason why this build or run cannot receive a message of the layer, if there is one.
+/// Returns why this build or run cannot receive a message of the layer; `None` if it can.
 fn deaf() -> Option<&'static str> {
     if !cfg!(feature = "validation") {
         return Some("built without the feature `validation`");
@@ -102,7 +102,7 @@ fn deaf() -> Option<&'static str> {
     (!wanted).then_some("FENCEPOST_VALIDATION is not 1")
 }
 
-/// Returns the reason why the layer reports nothing, if the loader finds no layer.
+/// Returns why the layer reports nothing, if the loader finds no layer.
 fn no_layer(subject: &Subject) -> Option<&'static str> {
     let adapter = raw::adapter(subject.place());
     // SAFETY: the handle is only used to list the layers of its loader.
@@ -114,9 +114,9 @@ fn no_layer(subject: &Subject) -> Option<&'static str> {
     (!found).then_some("the Vulkan loader finds no validation layer")
 }
 
-/// A bed holds a device and a hal buffer that the tests record with.
+/// A device and a hal buffer that the tests record with.
 struct Bed {
-    /// Keeps a context of this library open, because the test must receive the messages of its layer.
+    /// A context of this library, open because the test must receive the messages of its layer.
     _ctx: Context,
     device: wgpu::Device,
     buffer: Option<Buffer>,
@@ -203,7 +203,7 @@ const COUNT: &str = "
 fn count(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += 1u; }
 ";
 
-/// A kernel holds a hal pipeline and a group with the buffer bound.
+/// A hal pipeline, and a group with the buffer bound.
 struct Kernel {
     group_layout: <Vulkan as hal::Api>::BindGroupLayout,
     layout: <Vulkan as hal::Api>::PipelineLayout,

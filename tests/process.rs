@@ -235,7 +235,7 @@ fn forks(s: &Subject) {
             unsafe { libc::_exit(i32::from(passed.is_err())) };
         }
         let mut status = 0;
-        // SAFETY: the pointer is that of a local variable.
+        // SAFETY: the pointer refers to a local variable.
         unsafe { libc::waitpid(child, &mut status, 0) };
         assert_eq!(status, 0, "the child failed, was ended by a signal, or hung");
         gate.signal();

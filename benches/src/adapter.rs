@@ -2,13 +2,13 @@ use anyhow::{Result, bail};
 use serde::Serialize;
 use wgpu::{Adapter, Backends, DeviceType, Instance, InstanceDescriptor, InstanceFlags};
 
-/// Holds the adapter that all implementations run on.
+/// The adapter that all implementations run on.
 pub(crate) struct Chosen {
     pub(crate) adapter: Adapter,
     pub(crate) info: wgpu::AdapterInfo,
 }
 
-/// Describes the adapter for a reader of the report.
+/// Description of the adapter for a reader of the report.
 #[derive(Clone, Serialize)]
 pub(crate) struct About {
     pub(crate) adapter: String,
@@ -18,8 +18,8 @@ pub(crate) struct About {
 }
 
 impl Chosen {
-    /// Finds the first adapter with `name` in its name, driver or back end. Hardware comes before software,
-    /// and native interfaces come before GL.
+    /// Finds the first adapter with `name` in its name, driver or back end. Hardware comes before software, and native
+    /// interfaces before GL.
     pub(crate) fn find(name: &str) -> Result<Self> {
         let mut adapters = adapters();
         let names: Vec<String> = adapters.iter().map(|adapter| describe(&adapter.get_info())).collect();

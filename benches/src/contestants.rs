@@ -7,14 +7,13 @@ use crate::{
     mapped::ExpertMapped, memcpy::Memcpy, naive::Naive, recorders::RECORDERS, vulkan::Vulkan,
 };
 
-/// Names the implementations that replay graphs, each with the number of launches from which on a graph is recorded
-/// once.
+/// Implementations that replay graphs, each with the number of launches from which a graph is recorded once.
 const REPLAYS: [(&str, usize); 2] = [("replay, encoded", usize::MAX), ("replay, native", 100)];
 
-/// Holds the implementations that run on the chosen adapter, in the order of the report.
+/// Implementations that run on the chosen adapter, in the order of the report.
 pub(crate) struct Contestants {
     pub(crate) implementations: Vec<Box<dyn Implementation>>,
-    /// Names the implementations that do not run on it, each with the reason.
+    /// Names of the implementations that do not run on it, each with the reason.
     pub(crate) absent: Vec<String>,
 }
 
@@ -61,7 +60,7 @@ fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
     context_with(chosen, recorder, DeviceSwitches::default())
 }
 
-/// Opens a context as [`context`] does, without the means that `switches` turns off.
+/// Opens a context as [`context`] does, without the features that `switches` turns off.
 fn context_with(chosen: &Chosen, recorder: RecorderChoice, switches: DeviceSwitches) -> Result<Context> {
     let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
     let options = ContextOptions { adapter, recorder, ..ContextOptions::default() };

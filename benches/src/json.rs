@@ -10,7 +10,7 @@ use crate::{
     stats::Summary,
 };
 
-/// A line of the report for programs holds one implementation in one row.
+/// A machine-readable line of the report: one implementation in one row.
 #[derive(Serialize)]
 struct Line<'a> {
     row: String,

@@ -1,4 +1,4 @@
-//! `fencepost-benches` prints the cost of launches and transfers, beside that of wgpu and Vulkan.
+//! `fencepost-benches` prints the cost of launches and transfers, next to wgpu's and Vulkan's.
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use wgpu::{Adapter, Buffer, BufferUsages, Features, MapMode};
 
 use crate::{ground::Ground, implementation::Implementation, part::Part};
 
-/// Does the expert's transfers where the adapter can map its own buffers, without staging or submission.
+/// The expert's transfers where the adapter can map its own buffers, without staging or submission.
 pub(crate) struct ExpertMapped {
     ground: Ground,
     buffer: Option<Buffer>,

@@ -12,23 +12,23 @@ use crate::{
     transfer::HostMemory,
 };
 
-/// Counts the samples of a turn in the rows that repeat launches. The first one warms the caches.
+/// Samples of a turn in the rows that repeat launches. The first one warms the caches.
 const TIMES: u32 = 8;
 
-/// Holds all times of one row.
+/// All times of one row.
 pub(crate) struct Measured {
     pub(crate) row: Row,
     pub(crate) rounds: usize,
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Holds the times of one implementation for a row on a number of queues.
+/// Times of one implementation for a row on a number of queues.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) queues: usize,
-    /// Holds a time for each round, without the wait. Transfers have none.
+    /// A time for each round, without the wait. Transfers have none.
     pub(crate) host: Vec<Duration>,
-    /// Holds a time for each round, until the host knew that the work was done.
+    /// A time for each round, until the host knew that the work was done.
     pub(crate) total: Vec<Duration>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn measure(
     Ok(Measured { row: *row, rounds: row.rounds(quick), entries })
 }
 
-/// Prepares the arrays of each implementation beside those of the launch rows.
+/// Prepares the arrays of each implementation, besides those of the launch rows.
 fn set_up(bytes: usize, live: usize, implementations: &mut [Box<dyn Implementation>]) -> Result<()> {
     for implementation in implementations {
         let part = implementation.part();
@@ -74,7 +74,7 @@ fn set_up(bytes: usize, live: usize, implementations: &mut [Box<dyn Implementati
     Ok(())
 }
 
-/// A lane is one implementation on a number of queues. Lanes take turns.
+/// One implementation on a number of queues. Lanes take turns.
 struct Lane {
     implementation: usize,
     queues: usize,
@@ -151,7 +151,7 @@ fn launch(job: Job, implementation: &mut dyn Implementation) -> Result<(Option<D
     Ok((Some(time.host), time.total))
 }
 
-/// Returns the medians of the later of [`TIMES`] samples without a reset between them.
+/// Returns the median of [`TIMES`] samples but the first, without a reset between them.
 fn again(
     job: Job,
     pause: Option<Duration>,
@@ -182,7 +182,7 @@ fn launch_and_wait(
     Ok((None, total))
 }
 
-/// Shows a bar over all rounds, on a terminal only.
+/// A bar over all rounds, shown only on a terminal.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {

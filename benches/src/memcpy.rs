@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::{implementation::Implementation, part::Part};
 
-/// Copies from host memory to host memory without a device. This is the limit of every transfer through the host.
+/// Plain copies from host memory to host memory without a device: the limit of every transfer through the host.
 #[derive(Default)]
 pub(crate) struct Memcpy {
     memory: Vec<u8>,

@@ -10,8 +10,8 @@ use crate::{
     part::Part,
 };
 
-/// Uses wgpu as tutorials write it: a new bind group, encoder, pass and submit for each launch, a new staging
-/// buffer and a new `Vec` for each readback, `write_buffer` for each upload.
+/// wgpu as tutorials write it: a new bind group, encoder, pass and submit for each launch, a new staging buffer and a
+/// new `Vec` for each readback, `write_buffer` for each upload.
 pub(crate) struct Naive {
     ground: Ground,
     buffer: Option<Buffer>,

@@ -10,10 +10,10 @@ use crate::{
     table::Table,
 };
 
-/// Names the implementation that ratios compare with.
+/// The implementation that ratios compare with.
 const YARDSTICK: &str = "expert";
 
-/// Holds the results of one run.
+/// Results of one run.
 pub(crate) struct Report {
     pub(crate) adapter: About,
     pub(crate) absent: Vec<String>,

@@ -9,7 +9,7 @@ use naga::{
 
 use crate::job::WGSL;
 
-/// Names the kernel's entry point as a C string for Vulkan.
+/// Entry point of the kernel as a C string for Vulkan.
 pub(crate) const ENTRY: &CStr = c"saxpy";
 
 /// Translates the kernel for Vulkan 1.1.

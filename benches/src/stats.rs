@@ -2,13 +2,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// Summarises a series of times, in microseconds.
+/// Summary of a series of times, in microseconds.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) median_us: f64,
-    /// Holds the lower quartile: a quarter of the samples took no longer.
+    /// Lower quartile: a quarter of the samples took no longer.
     pub(crate) quarter_us: f64,
-    /// Holds the upper quartile: three quarters of the samples took no longer.
+    /// Upper quartile: three quarters of the samples took no longer.
     pub(crate) three_quarters_us: f64,
 }
 
@@ -23,8 +23,8 @@ impl Summary {
     }
 }
 
-/// Returns the median over all rounds of `a`'s time divided by `b`'s in the same round, or `None` without
-/// rounds. A slow phase of the machine slows both, so this is steadier than the ratio of two medians.
+/// Returns the median over all rounds of `a`'s time divided by `b`'s in the same round, or `None` without rounds. A
+/// slow phase of the machine slows both, so this is steadier than the ratio of two medians.
 pub(crate) fn paired_ratio(a: &[Duration], b: &[Duration]) -> Option<f64> {
     let seconds = |time: &Duration| time.as_secs_f64().max(1e-9);
     let mut ratios: Vec<f64> = a.iter().zip(b).map(|(a, b)| seconds(a) / seconds(b)).collect();

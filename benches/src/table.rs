@@ -1,6 +1,6 @@
 use std::io::{Result, Write};
 
-/// Aligns text in columns: the first few to the left, numbers to the right.
+/// Text in columns: the first few aligned to the left, numbers to the right.
 pub(crate) struct Table {
     lines: Vec<Vec<String>>,
     left: usize,

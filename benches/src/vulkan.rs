@@ -19,8 +19,8 @@ use crate::{
     spirv,
 };
 
-/// Uses bare Vulkan: one command buffer, cached descriptor sets, push constants, barriers only where needed, a
-/// fence, permanently mapped memory.
+/// Bare Vulkan: one command buffer, cached descriptor sets, push constants, barriers only where needed, a fence,
+/// permanently mapped memory.
 pub(crate) struct Vulkan {
     _entry: Entry,
     instance: Instance,
@@ -31,26 +31,26 @@ pub(crate) struct Vulkan {
     commands: vk::CommandBuffer,
     fence: vk::Fence,
     program: Program,
-    /// Holds the input, then every output.
+    /// The input, then every output.
     arrays: Mapped,
     transfer: Option<Mapped>,
-    /// Is `true` if the command buffer of a job is recorded once and submitted for each sample.
+    /// `true` if the command buffer of a job is recorded once and submitted for each sample.
     replays: bool,
-    /// Names the job in the command buffer, if the buffer is kept.
+    /// The job in the command buffer, if the buffer is kept.
     recorded: Option<(Variant, usize)>,
 }
 
-/// Holds the kernel with its layouts and descriptor sets.
+/// The kernel with its layouts and descriptor sets.
 struct Program {
     set_layout: vk::DescriptorSetLayout,
     layout: vk::PipelineLayout,
     pipeline: vk::Pipeline,
     descriptors: vk::DescriptorPool,
-    /// Holds one set for each output.
+    /// One set for each output.
     sets: Vec<vk::DescriptorSet>,
 }
 
-/// Holds a buffer in memory that host and device both access, mapped until it is destroyed.
+/// A buffer in memory that host and device both access, mapped until it is destroyed.
 struct Mapped {
     buffer: vk::Buffer,
     memory: vk::DeviceMemory,

@@ -1,8 +1,8 @@
 //! Makes an empty module for each rust block of the book, with the block as its documentation. rustdoc compiles and
 //! runs the blocks.
 //!
-//! A block that is a whole program stays as it is. Any other block is the body of a program: the definitions of its
-//! names come before it, and the book does not show them.
+//! A block that is a whole program stays as it is. Any other block is the body of a program: definitions of its names
+//! are put before it, which the book does not show.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use std::io::Write;
@@ -16,7 +16,7 @@ const BEFORE: &str = "# use fencepost::{prelude::*, *};
 const BEHIND: &str = "# Ok::<(), fencepost::Error>(())
 ";
 
-/// Holds a fenced block: its first line, the text after its fence, and its content.
+/// A fenced block: its first line, the text after its fence, and its content.
 struct Block {
     line: usize,
     info: String,

@@ -1,8 +1,8 @@
-//! Defines the kernel of the product. The struct of the arguments holds the WGSL text, and the compiler compares the two.
+//! The kernel of the product. The struct of the arguments holds the WGSL text, and the compiler compares the two.
 
 use fencepost::prelude::*;
 
-/// Multiplies two matrices, tile by tile.
+/// `c = a * b` for matrices, tile by tile.
 #[derive(KernelArgs)]
 #[kernel(wgsl = "
     struct Params { rows: u32, inner: u32, columns: u32 }

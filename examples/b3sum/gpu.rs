@@ -30,7 +30,7 @@ struct Blake3Parents<'a> {
     parents: &'a mut DeviceArray<Halves>,
 }
 
-/// A block holds 64 bytes of a file in the layout of the shader's `Blake3Block`.
+/// 64 bytes of a file in the layout of the shader's `Blake3Block`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Block {
@@ -40,7 +40,7 @@ struct Block {
     s: [u32; 4],
 }
 
-/// `Halves` holds a value of the tree in the layout of the shader's `Blake3Value`.
+/// A value of the tree in the layout of the shader's `Blake3Value`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Halves {
@@ -48,10 +48,10 @@ struct Halves {
     high: [u32; 4],
 }
 
-// Counts the pieces in memory at a time: one is uploaded while the other is hashed.
+// Pieces in memory at a time: one is uploaded while the other is hashed.
 const SLOTS: usize = 2;
 
-/// Holds a context with its two queues, and the memory for the pieces of every file.
+/// A context with its two queues, and the memory for the pieces of every file.
 pub(crate) struct Gpu {
     ctx: Context,
     copy: CommandQueue,
@@ -59,7 +59,7 @@ pub(crate) struct Gpu {
     hasher: Hasher,
 }
 
-// A slot holds the memory of one piece, and the events that order the two queues.
+// The memory of one piece, and the events that order the two queues.
 struct Slot {
     staging: HostArray<Block, Upload>,
     input: DeviceArray<Block>,
@@ -67,8 +67,7 @@ struct Slot {
     hashed: Event,
 }
 
-// A hasher holds the compute queue, its kernels, and two arrays of values. Each level of the tree writes to the
-// other array.
+// The compute queue, its kernels, and two arrays of values. The levels of the tree write to the arrays in turn.
 struct Hasher {
     compute: CommandQueue,
     chunks: Kernel<Blake3Chunks<'static>>,

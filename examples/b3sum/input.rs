@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::tree::{CHUNK, Piece};
 
-/// Holds the input that is hashed.
+/// Input to hash.
 pub(crate) struct Input {
     pieces: Pieces<Box<dyn Read>>,
     file: Option<File>,
@@ -41,8 +41,8 @@ impl Input {
     /// Reads the next piece into `buffer`. Only the last piece may leave a part of it unused.
     ///
     /// # Errors
-    /// Fails if reading fails, or if the file became shorter since it was opened. The bytes that were read
-    /// then belong to no single state of the file.
+    /// Fails if reading fails, or if the file became shorter since it was opened. The bytes read so far then belong to
+    /// no single state of the file.
     pub(crate) fn read(&mut self, buffer: &mut [u8]) -> Result<Piece> {
         let from = self.pieces.position();
         let piece = self.pieces.read(buffer).with_context(|| format!("after {from} bytes"))?;
@@ -62,7 +62,7 @@ impl Input {
     }
 }
 
-// Divides a stream into pieces, and detects the last piece.
+// A stream divided into pieces. Detects the last piece.
 struct Pieces<R> {
     reader: R,
     ahead: Option<u8>,
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    // Returns a few bytes at a time with interruptions in between, as pipes do.
+    // A reader that returns a few bytes at a time with interruptions in between, as pipes do.
     struct Trickle<'a>(&'a [u8], bool);
 
     impl Read for Trickle<'_> {

@@ -1,7 +1,7 @@
 //! b3sum computes BLAKE3 of files of any size, streamed through the GPU.
 //!
 //! A *piece* of a file is read into pinned memory. The copy queue uploads it while the compute queue hashes
-//! the piece before, with one launch for all its chunks, then one for each level of the tree above them. Only
+//! the previous piece, with one launch for all its chunks, then one for each level of the tree above them. Only
 //! events order the two queues. Each piece is reduced to one value of 32 bytes, and the host joins those
 //! values. Two pieces are in memory at a time for a file of any length.
 //!

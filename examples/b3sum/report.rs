@@ -1,4 +1,4 @@
-//! Prints lines like those of the b3sum tool, or one JSON document.
+//! Prints lines as the b3sum tool does, or one JSON document.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use fencepost::Overlap;
 use serde::Serialize;
 
-/// Holds the results of a run.
+/// Results of a run.
 #[derive(Serialize)]
 pub(crate) struct Report {
     adapter: String,
@@ -15,11 +15,11 @@ pub(crate) struct Report {
     seconds: f64,
     gigabytes_per_second: f64,
     queues: Vec<QueueReport>,
-    /// Counts the seconds in which an upload and a launch ran at the same time.
+    /// Seconds in which an upload and a launch ran at the same time.
     overlap_seconds: Option<f64>,
 }
 
-/// Holds the result of a file.
+/// Result of a file.
 #[derive(Serialize)]
 pub(crate) struct FileReport {
     name: String,
@@ -34,24 +34,24 @@ enum Outcome {
     Failed { error: String },
 }
 
-/// Holds a file's hash.
+/// A file's hash.
 #[derive(Serialize)]
 pub(crate) struct Hashed {
-    /// Holds the hash in hexadecimal.
+    /// Hash in hexadecimal.
     pub(crate) hash: String,
-    /// Holds the file's length.
+    /// Length of the file in bytes.
     pub(crate) bytes: u64,
-    /// Counts the seconds from opening the file to its hash.
+    /// Seconds from opening the file to its hash.
     pub(crate) seconds: f64,
-    /// Is `true` if the CPU computed the same hash.
+    /// `true` if the CPU computed the same hash.
     pub(crate) verified: bool,
 }
 
-/// Holds the busy time of a queue.
+/// Busy time of a queue.
 #[derive(Serialize)]
 struct QueueReport {
     name: &'static str,
-    /// Counts the seconds in which at least one of its commands ran. `None` means that nothing was measured.
+    /// Seconds in which at least one of its commands ran. `None` if nothing was measured.
     busy_seconds: Option<f64>,
 }
 

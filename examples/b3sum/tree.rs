@@ -1,22 +1,22 @@
-//! Describes BLAKE3's tree for the host: the reduction of one piece on the GPU, and the join of the values of
-//! the pieces into the hash. Nothing here uses a GPU.
+//! BLAKE3's tree for the host: the reduction of one piece on the GPU, and the join of the pieces' values into the hash.
+//! Nothing here uses a GPU.
 
-/// Counts the bytes of a chunk, the leaf of the tree.
+/// Bytes of a chunk, the leaf of the tree.
 pub(crate) const CHUNK: usize = 1024;
 
-/// A value is a chaining value, or the hash at the root.
+/// A chaining value, or the hash at the root.
 pub(crate) type Value = [u32; 8];
 
-/// Describes a piece of a message after it was read.
+/// A piece of a message after it was read.
 ///
-/// Every piece but the last one is full, and a full piece is a power of two of chunks.
+/// Every piece but the last is full, and a full piece is a power of two of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
-    /// Holds its length.
+    /// Length in bytes.
     pub(crate) bytes: usize,
-    /// Holds the number of its first chunk in the message.
+    /// Number of its first chunk in the message.
     pub(crate) first_chunk: u64,
-    /// Is `true` if the message ends with it.
+    /// `true` if the message ends with it.
     pub(crate) last: bool,
 }
 
@@ -43,11 +43,11 @@ impl Piece {
     }
 }
 
-/// Joins the values of a message's pieces, in order, into its hash.
+/// Join of the values of a message's pieces, in order, into its hash.
 ///
-/// A full piece starts at a multiple of its own size, which is a power of two of chunks, so it is a whole
-/// subtree. Two full pieces, four, and so on are whole subtrees too. The stack holds at most one subtree of
-/// each size, largest first, so its memory does not grow with the message.
+/// A full piece starts at a multiple of its own size, which is a power of two of chunks, so it is a whole subtree. Two
+/// full pieces, four, and so on are whole subtrees too. The stack holds at most one subtree of each size, largest
+/// first, so its memory does not grow with the message.
 #[derive(Default)]
 pub(crate) struct Tree {
     stack: Vec<Value>,
@@ -95,7 +95,7 @@ const ROOT: u32 = 8;
 const START: Value =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-// Lists the order in which each round takes the words of the round before.
+// Order in which each round takes the words of the round before.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 // Returns BLAKE3's compression of two children. `root` is 0 or ROOT. A file needs some tens of these on the host.

@@ -1,11 +1,11 @@
-//! Holds the kernels and the arrays of the solver. Every number of an iteration is computed on the device.
+//! The kernels and the arrays of the solver. Every number of an iteration is computed on the device.
 
 use bytemuck::{Pod, Zeroable};
 use fencepost::prelude::*;
 
 use crate::TOLERANCE;
 
-/// Holds the scalars of the method, which stay on the device.
+/// Scalars of the method, which stay on the device.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 pub(crate) struct Scalars {
@@ -76,10 +76,10 @@ struct Turn<'a> {
     p: &'a mut DeviceArray<f32>,
 }
 
-/// Counts the elements that one workgroup of `solver.wgsl` adds.
+/// Elements that one workgroup of `solver.wgsl` adds.
 const GROUP: usize = 64;
 
-/// Holds the arrays by their names in the shader, and the kernels.
+/// The arrays by their names in the shader, and the kernels.
 pub(crate) struct Solver {
     side: u32,
     b: DeviceArray<f32>,
@@ -89,7 +89,7 @@ pub(crate) struct Solver {
     q: DeviceArray<f32>,
     sums: DeviceArray<f32>,
     pub(crate) scalars: DeviceArray<Scalars>,
-    /// Is 1 as long as the residual is over the limit, then 0.
+    /// 1 while the residual is over the limit, then 0.
     pub(crate) go: DeviceArray<u32>,
     start: Kernel<Start<'static>>,
     limit: Kernel<Limit<'static>>,

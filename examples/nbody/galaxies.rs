@@ -1,4 +1,4 @@
-//! Draws the initial positions of the bodies, and a picture of the final ones.
+//! The initial positions of the bodies, and a picture of the final ones.
 
 use crate::{BODIES, Body, SOFTENING};
 use glam::Vec3;

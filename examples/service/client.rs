@@ -1,4 +1,4 @@
-//! Defines a client of the service, which verifies the answer.
+//! A client of the service, which verifies the answer.
 
 use anyhow::{Context as _, Result, ensure};
 use std::net::SocketAddr;

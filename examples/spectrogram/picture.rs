@@ -3,10 +3,10 @@
 use crate::BINS;
 use image::{Rgb, RgbImage};
 
-/// Counts the lowest bins, which the picture shows.
+/// Number of the lowest bins, which the picture shows.
 const SHOWN: usize = 32;
 
-/// A cell has a power in multiples of the median of its bin.
+/// A power in multiples of the median of its bin.
 pub(crate) struct Cell {
     pub(crate) frame: usize,
     pub(crate) bin: usize,

@@ -1,4 +1,4 @@
-//! Loads or generates the sound of the spectrogram.
+//! The sound of the spectrogram, loaded or generated.
 
 use anyhow::Result;
 use hound::{SampleFormat, WavReader};

@@ -1,7 +1,7 @@
-// Computes the power of 256 samples at a time, behind a Hann window, in 128 frequencies.
+// Computes the power of 256 samples at a time, after a Hann window, in 128 frequencies.
 //
 // Dispatch   one workgroup per frame; frame f starts at sample f * hop
-// Barriers   one before each of the 8 passes of the transform, and one behind them
+// Barriers   one before each of the 8 passes of the transform, and one after them
 
 const N = 256u;
 struct Params { hop: u32 }

@@ -8,7 +8,7 @@ use crate::waves::{CONSTANTS, STEPS, push};
 /// about 1.
 const TOLERANCE: f32 = 1e-3;
 
-/// Holds the heights of the last two steps.
+/// Heights of the last two steps.
 pub(crate) struct Reference {
     width: usize,
     old: Vec<f32>,

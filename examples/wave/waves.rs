@@ -1,4 +1,4 @@
-//! Holds the kernels and the arrays of the simulation.
+//! The kernels and the arrays of the simulation.
 
 use std::f32::consts::TAU;
 
@@ -21,10 +21,10 @@ struct Paint<'a> {
     pixels: &'a mut DeviceArray<[u8; 4], 2>,
 }
 
-/// Counts the steps of a frame, which are 5 periods of the source.
+/// Steps of a frame, which are 5 periods of the source.
 pub(crate) const STEPS: u32 = 200;
 
-/// Holds the constants of `wave.wgsl`.
+/// Constants of `wave.wgsl`.
 pub(crate) const CONSTANTS: [(&str, f64); 4] =
     [("RATE", 0.25), ("KEPT", 0.985), ("RADIUS", 4.0), ("GAIN", 1.0)];
 
@@ -33,7 +33,7 @@ pub(crate) fn push(step: u32) -> f32 {
     0.1 * (TAU * step as f32 / 40.0).sin()
 }
 
-/// Holds the heights of the last two steps. The next step replaces the older ones.
+/// Heights of the last two steps. The next step replaces the older ones.
 pub(crate) struct Waves {
     size: [u32; 2],
     old: DeviceArray<f32, 2>,
@@ -56,7 +56,7 @@ impl Waves {
         queue.fill(&mut self.current, 0.0)
     }
 
-    /// Enqueues one step, on an ordinary queue or on one that captures.
+    /// Enqueues one step, on an ordinary or a capturing queue.
     pub(crate) fn step(&mut self, queue: &CommandQueue, number: u32, mouse: [f32; 2]) -> Result<()> {
         let Self { size, old, current, step, .. } = self;
         let args = Step { size: *size, mouse, push: push(number), current, old };

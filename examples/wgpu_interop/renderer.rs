@@ -1,4 +1,4 @@
-//! Draws with wgpu alone.
+//! Draws only with wgpu.
 
 use anyhow::{Context as _, Result};
 

@@ -1,15 +1,15 @@
-//! Sorts and counts words by verbs of the library: no kernel of the program's own is needed.
+//! Sorts and counts words by verbs of the library: no custom kernel is needed.
 
 use super::words::Words;
 use anyhow::Result;
 use fencepost::algorithms::prelude::*;
 use fencepost::{CommandQueue, DeviceArray};
 
-/// Holds the words that differ, with their counts.
+/// The distinct words, with their counts.
 pub(crate) struct Counted<'a> {
-    /// Has the words in the order of their bytes.
+    /// Words in the order of their bytes.
     pub(crate) words: Vec<(&'a str, u32)>,
-    /// Has the words with the largest counts, the largest first.
+    /// Words with the largest counts, the largest first.
     pub(crate) most_frequent: Vec<(&'a str, u32)>,
 }
 
@@ -28,7 +28,7 @@ impl<'a> Counted<'a> {
 
         let [mut firsts, mut count] = [queue.zeros([n])?, queue.zeros([1])?];
         queue.select(&order, &differ, &mut firsts, &mut count)?;
-        // The number of words that differ, up to each word, is equal for equal words alone.
+        // The number of distinct words, up to each word, is equal only for equal words.
         let [mut numbers, mut kept, mut lengths] = [queue.zeros([n])?, queue.zeros([n])?, queue.zeros([n])?];
         queue.scan(&differ, &mut numbers, Scan::inclusive(Operation::Sum))?;
         queue.run_lengths(&numbers, &mut kept, &mut lengths, &mut count)?;
@@ -45,7 +45,8 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// Returns the places of the words in their order. A stable sort by each column, the last one first, sorts by all columns.
+/// Returns the places of the words in sorted order. A stable sort by each column, the last one first, sorts by all
+/// columns.
 fn sorted_places(
     queue: &CommandQueue,
     columns: &[DeviceArray<u32>],
@@ -57,7 +58,7 @@ fn sorted_places(
     for column in columns.iter().rev() {
         queue.gather(column, &order, Outside::Zero, &mut keys)?;
         queue.sort_pairs_in_place(&mut keys, &mut order, Sort::ascending())?;
-        queue.marker().wait()?; // for the progress bar alone
+        queue.marker().wait()?; // only for the progress bar
         sorted();
     }
     Ok(order)

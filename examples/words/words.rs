@@ -1,10 +1,10 @@
 //! The words of a text, as columns of numbers that a device sorts.
 
-/// Holds the words of a text, in small letters.
+/// The words of a text, in small letters.
 pub(crate) struct Words(Vec<String>);
 
 impl Words {
-    /// Finds the words of a text: letters and digits side by side.
+    /// Finds the words of a text: runs of letters and digits.
     pub(crate) fn of(text: &str) -> Self {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         Self(words.map(str::to_lowercase).collect())
@@ -19,7 +19,8 @@ impl Words {
         self.0.iter().map(|word| word.len().div_ceil(4)).max().unwrap_or(0)
     }
 
-    /// Returns four bytes of each word as a number. The numbers have the order of the bytes, and a word that ends has zeros.
+    /// Returns four bytes of each word as a number. The numbers have the order of the bytes, and bytes past a word's
+    /// end are zeros.
     pub(crate) fn column(&self, at: usize) -> Vec<u32> {
         let bytes = |word: &String| {
             let byte = |i: usize| word.as_bytes().get(4 * at + i).copied().unwrap_or(0);

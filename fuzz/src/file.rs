@@ -1,13 +1,13 @@
-//! The container of a graph file, as the mutation of an input takes it apart and puts it together with correct
-//! checksums. Otherwise no changed input would pass the checksums.
+//! The container of a graph file. The mutation of an input takes it apart and puts it together with correct checksums,
+//! as a changed input would not pass them otherwise.
 
 use fastrand::Rng;
 
-/// Counts the bytes of the header, and of a row of the table.
+/// Bytes of the header; `ROW` is the bytes of a row of the table.
 const HEADER: usize = 28;
 const ROW: usize = 28;
 
-/// Holds a section with the kind and the flags of its row.
+/// A section with the kind and the flags of its row.
 struct Section {
     head: [u8; 8],
     bytes: Vec<u8>,
@@ -39,7 +39,7 @@ pub fn mutate(
     file.len()
 }
 
-/// Changes the bytes of a section: a word becomes a number that is likely to hurt, a stretch of words is repeated or
+/// Changes the bytes of a section: a word becomes a number that is likely to hurt, a run of words is repeated or
 /// removed, or libFuzzer changes any bytes.
 fn change_section(rng: &mut Rng, bytes: &mut Vec<u8>, change: fn(&mut [u8], usize, usize) -> usize) {
     let words = bytes.len() / 4;
@@ -77,7 +77,7 @@ fn change_section(rng: &mut Rng, bytes: &mut Vec<u8>, change: fn(&mut [u8], usiz
     }
 }
 
-/// Returns the sections of a file whose table is inside of the file.
+/// Returns the sections of a file whose table lies inside the file.
 fn sections(file: &[u8]) -> Option<Vec<Section>> {
     let count = u32::from_le_bytes(file.get(24..HEADER)?.try_into().ok()?) as usize;
     let row = |at: usize| {

@@ -1,4 +1,4 @@
-//! The parts of the fuzz targets: how an input is run, and how an input is changed.
+//! The parts of the fuzz targets: running an input, and changing it.
 
 pub mod file;
 pub mod run;

@@ -4,11 +4,11 @@ use fencepost::prelude::*;
 use fencepost::{CpuOptions, Graph, HostBuffer, LoadOptions, Result};
 use std::sync::Arc;
 
-/// Limits the memory of a graph, and of the context that loads it.
+/// Memory limit of a graph, and of the context that loads it.
 const MEMORY: u64 = 1 << 24;
-/// Limits the iterations of a loop in chunks in a replay.
+/// Most iterations of a loop in chunks in a replay.
 const LONGEST: u32 = 1000;
-/// Is the kernel of the seeds.
+/// Kernel of the seeds.
 pub const ADD: &str = "struct Params { k: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> y: array<u32>;
@@ -38,7 +38,7 @@ pub fn context() -> Context {
 pub fn run(file: &[u8]) {
     let ctx = context();
     let Ok(graph) = ctx.graph_from_bytes_with(file, LoadOptions { memory_limit: MEMORY }) else { return };
-    // A replay fails without an array for each input, and runs on the host without a limit of its time.
+    // A replay fails without an array for each input, and runs on the host without a time limit.
     if !has_long_loop(&graph) {
         let _ = replay(&ctx, &graph);
     }

@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 const VARIABLE: &str = "FENCEPOST_TEST_ADAPTERS";
 
-/// Holds the places that the cases run on.
+/// Places that the cases run on.
 pub struct Found {
     pub places: Vec<Arc<Place>>,
-    /// Gives the reason why there is no adapter, if there is none.
+    /// Reason why there is no adapter, if there is none.
     pub no_adapter: Option<&'static str>,
 }
 

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-/// Lists the milliseconds of the kernels that are tried where a device cannot be held.
+/// Milliseconds of the kernels that are tried where a device cannot be held.
 pub const LENGTHS: [u32; 4] = [50, 150, 450, 1350];
-/// Limits the time of a call beside a held device. It is long, because a machine can be slow.
+/// Longest time of a call while the device is held. It is long, because a machine can be slow.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// `Busy` holds the work that keeps a device busy.
+/// Work that keeps a device busy.
 pub struct Busy {
     hold: Hold,
     end: Event,
@@ -49,7 +49,7 @@ impl Busy {
         Self::begun(ctx, queue, before, Hold::Lane(lane, work))
     }
 
-    /// Does the same as [`start`](Self::start), with a kernel of about `milliseconds` on every device.
+    /// Like [`start`](Self::start), with a kernel of about `milliseconds` on every device.
     pub fn for_a_while(subject: &Subject, ctx: &Context, queue: &CommandQueue, milliseconds: u32) -> Self {
         ctx.synchronize().wait().expect("an idle context");
         let before = dump::submitted(ctx);
@@ -120,10 +120,10 @@ fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     Busy { hold: Hold::Kernel(Mutex::new(Some(go))), end }
 }
 
-/// A verb is a call with its name.
+/// A call with its name.
 pub type Verb<T> = (&'static str, fn(&mut T));
 
-/// A setup holds the context and the object that calls are made on, and the queue that keeps the device busy.
+/// The context and the object that calls are made on, and the queue that keeps the device busy.
 pub struct Setup<T> {
     pub ctx: Context,
     pub busy: CommandQueue,

@@ -7,19 +7,19 @@ use ash::vk;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Holds the driver's own functions, and the calls that the driver received.
+/// The driver's own functions, and the calls that the driver received.
 struct Noted {
     create_cache: vk::PFN_vkCreatePipelineCache,
     create_module: vk::PFN_vkCreateShaderModule,
-    /// Lists the bytes of each pipeline cache.
+    /// Bytes of each pipeline cache.
     bytes: Vec<usize>,
-    /// Lists the words of each shader.
+    /// Words of each shader.
     shaders: Vec<Vec<u32>>,
 }
 
 static NOTED: Mutex<BTreeMap<vk::Device, Noted>> = Mutex::new(BTreeMap::new());
 
-/// Opens a device of `place` with its queue. Returns also the handle that [`given`] and [`shaders`] take.
+/// Opens a device of `place` with its queue. Also returns the handle that [`given`] and [`shaders`] take.
 pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
     let mut name = vk::Device::null();
     let (device, queue) =

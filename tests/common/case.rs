@@ -1,4 +1,4 @@
-//! Defines a case, and makes a trial of it for each subject.
+//! Cases, and the trials of a case on each subject.
 
 use super::adapters::{self, Found};
 use super::full::{all_checked, begin_case, full, in_another_mode, recording_mode};
@@ -9,47 +9,47 @@ use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Limits the time of a case. A longer case counts as a hang and fails.
+/// Time limit of a case. A longer case counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Limits the wait for contexts that end on their own thread after their case. Such a context can still produce a
-/// message of the validation layer, and the end of the process unloads the driver while the context uses it. The next
-/// case and the end of the process therefore wait.
+/// Longest wait for contexts that end on their own thread after their case. The next case and the end of the process
+/// wait for them, because such a context can still produce a message of the validation layer, and the end of the
+/// process unloads the driver while the context uses it.
 pub const SETTLE: Duration = Duration::from_secs(10);
 
-/// A case is one conformance test. Its name is a rule's number and a sentence that could be false.
+/// One conformance test. Its name is a rule's number and a sentence that could be false.
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
     pub run: fn(&Subject),
     pub needs: Needs,
-    /// Is `true` if the host decides the result before a recorder receives the work.
+    /// `true` if the host decides the result before a recorder receives the work.
     pub host_side: bool,
 }
 
-/// Names the property of a subject that a case needs, and the reason.
+/// Property that a case needs of its subject, and the reason.
 #[derive(Clone, Copy)]
 pub enum Needs {
     Nothing,
-    /// The case needs an adapter of wgpu.
+    /// An adapter of wgpu.
     Gpu(&'static str),
-    /// The case needs the CPU recorder.
+    /// The CPU recorder.
     Cpu(&'static str),
-    /// The case needs submissions that return before their work is done.
+    /// Submissions that return before their work is done.
     Asynchronous(&'static str),
-    /// The case needs all queues on one hardware queue.
+    /// All queues on one hardware queue.
     OneLane(&'static str),
-    /// The case needs shaders that cannot access memory outside their bindings.
+    /// Shaders that cannot access memory outside their bindings.
     BoundsChecks(&'static str),
-    /// The case needs a driver whose functions a test can replace.
+    /// A driver whose functions a test can replace.
     Vulkan(&'static str),
-    /// The case needs the CPU as a device.
+    /// The CPU as a device.
     Native(&'static str),
-    /// The case needs the CPU, as a device or with the CPU recorder.
+    /// The CPU, as a device or with the CPU recorder.
     HostCode(&'static str),
-    /// The case needs a device that runs kernels for a while: every place but the CPU recorder.
+    /// A device that runs kernels for a while: every place but the CPU recorder.
     Device(&'static str),
-    /// The case needs a device as above, but not one of GL.
+    /// A device as above, but not GL.
     NoGl(&'static str),
 }
 
@@ -58,8 +58,8 @@ pub fn case(name: &'static str, run: fn(&Subject)) -> Case {
     Case { name, run, needs: Needs::Nothing, host_side: false }
 }
 
-/// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run
-/// in the default mode. With other recorders or other memory they run only in the full suite.
+/// Marks cases whose result the host decides: current queues, added waits, errors of arguments, statistics. They run in
+/// the default mode. With other recorders or other memory they run only in the full suite.
 pub fn host_side(cases: Vec<Case>) -> Vec<Case> {
     cases.into_iter().map(Case::host_side).collect()
 }
@@ -110,19 +110,19 @@ impl Case {
         Self { needs: Needs::NoGl(reason), ..self }
     }
 
-    /// Runs the case only at the CPU as a device.
+    /// Runs the case only on the CPU as a device.
     pub fn native_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::Native(reason), ..self }
     }
 
-    /// Runs the case only at the CPU: as a device, and with the CPU recorder.
+    /// Runs the case only on the CPU: as a device, and with the CPU recorder.
     pub fn host_code_only(self, reason: &'static str) -> Self {
         Self { needs: Needs::HostCode(reason), ..self }
     }
 }
 
 impl Case {
-    /// Returns the reason why the case does not run at one of the places, if there is one.
+    /// Returns why the case does not run at one of the places; `None` if it does.
     fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if all_checked() && !self.is_of_a_verb() {
             return Some("only verbs of the algorithms have kernels without runtime checks");
@@ -133,7 +133,7 @@ impl Case {
         self.needs.missing(place).or_else(|| if full() { None } else { self.repeated(place, places) })
     }
 
-    /// Returns the reason why a run that is not full leaves the case to another place or another mode, if there is one.
+    /// Returns why a run that is not full leaves the case to another place or another mode; `None` if it does not.
     fn repeated(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if self.is_of_a_verb()
             && place.is_cpu()
@@ -149,7 +149,8 @@ impl Case {
         if self.host_side && in_another_mode() {
             return Some("the host decides this: it runs in the default mode and in the full suite");
         }
-        // The driver after the one of the other modes runs a verb with all runtime checks, so that two drivers run it.
+        // The next driver after the other modes' driver runs a verb with all runtime checks, so that two drivers run
+        // it.
         let turn = usize::from(all_checked());
         if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan, turn)? {
             return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
@@ -158,13 +159,13 @@ impl Case {
         elsewhere.then_some("another mode runs it here, and the full suite runs it in all of them")
     }
 
-    /// Returns `true` if the case is one of the algorithms. Their verbs are launches, which other cases prove.
+    /// Returns `true` for a case of the algorithms. Their verbs are launches, which other cases prove.
     fn is_of_a_verb(&self) -> bool {
         self.name.starts_with('a')
     }
 
-    /// Returns the place that runs the case for all places of a kind. The name of the case chooses one of those that can
-    /// run it, so that each has a part of the cases; the place of a turn is so many places behind it.
+    /// Returns the place that runs the case for all places of a kind. The name of the case chooses among the places
+    /// that can run it, so that each runs a part of the cases; `turn` selects a later place in the list.
     fn chosen_place<'a>(
         &self,
         places: &'a [Arc<Place>],
@@ -193,7 +194,7 @@ impl Case {
 }
 
 impl Needs {
-    /// Returns the reason why a case with these needs cannot run at a place, if there is one.
+    /// Returns why a case with these needs cannot run at a place; `None` if it can.
     fn missing(self, place: &Place) -> Option<&'static str> {
         match self {
             Needs::Nothing => None,

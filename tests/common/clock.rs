@@ -1,9 +1,9 @@
-//! Provides work whose completion shows that a device had time to execute other work.
+//! Work whose completion shows that a device had time to execute other work.
 
 use fencepost::{CommandQueue, Context, DeviceArray};
 
-/// A clock has a queue that nothing blocks. Make the clock before the work that it is compared with: a new queue
-/// waits for everything that is enqueued.
+/// A queue that nothing blocks. Make the clock before the work that it is compared with: a new queue waits for
+/// everything that is enqueued.
 pub struct Clock {
     queue: CommandQueue,
     array: DeviceArray<u32>,

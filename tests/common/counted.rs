@@ -6,8 +6,8 @@ use fencepost::{AdoptOptions, Context};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Counts the submissions of a context without threads. On Vulkan the replaced functions of the driver count them,
-/// elsewhere the state dump does.
+/// Count of the submissions of a context without threads: from the replaced functions of the driver on Vulkan, from the
+/// state dump elsewhere.
 pub struct Counted {
     pub ctx: Context,
     driver: Option<Arc<Driver>>,

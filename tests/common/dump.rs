@@ -22,8 +22,8 @@ pub fn holds(ctx: &Context, queue: &CommandQueue) -> bool {
     waiting && is_held(ctx, queue.label())
 }
 
-/// Returns `true` if a queue waits for the host. Commands behind the wait are neither planned nor submitted. A wait for
-/// work of the queue, even with a timeout of zero, plans the queue before.
+/// Returns `true` if a queue waits for the host. Commands after the wait are neither planned nor submitted. Call this
+/// after a wait for work of the queue, which plans the queue even with a timeout of zero.
 pub fn is_held(ctx: &Context, label: &str) -> bool {
     of_queue(&ctx.state_dump(), label).is_some_and(|line| line.contains(", held: "))
 }
@@ -48,7 +48,7 @@ pub fn pending(ctx: &Context, label: &str) -> u64 {
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
-/// Returns the stamp of the last command of a queue, as the state shows it.
+/// Returns the stamp of the last command of a queue, as the state dump shows it.
 pub fn enqueued(ctx: &Context, label: &str) -> u64 {
     let line = of_queue(&ctx.state_dump(), label).expect("a queue of this label");
     let counts = line.split_once("completed ").expect("a queue has a count").1;

@@ -8,19 +8,19 @@ use super::subject::Subject;
 use fencepost::{CommandQueue, Context, DeviceArray};
 use std::cell::RefCell;
 
-/// Gives the reason why such cases do not run on the CPU recorder.
+/// Reason why such cases do not run on the CPU recorder.
 pub const RUNS: &str = "the CPU recorder counts every command as short";
-/// Gives the reason why such cases do not run on GL.
+/// Reason why such cases do not run on GL.
 pub const REACH: &str = "other memory is copied on the device, after submitted work";
 
-/// Counts the elements of the array of the short work. `VALUE` is their value.
+/// Elements of the array of the short work. `VALUE` is their value.
 pub const N: usize = 64;
 pub const VALUE: u32 = 7;
 
 /// Milliseconds of the long kernel. A longer one is tried if the machine was slow.
 const LENGTHS: [u32; 3] = [120, 1000, 5000];
 
-/// `Short` holds a queue whose short work is enqueued, and an array that only the short work writes.
+/// A queue whose short work is enqueued, and an array that only the short work writes.
 pub struct Short<'a> {
     pub subject: &'a Subject,
     pub ctx: &'a Context,
@@ -28,10 +28,10 @@ pub struct Short<'a> {
     pub x: DeviceArray<u32>,
 }
 
-/// A look waits for the result and returns when it is available.
+/// A wait for the result, which returns when it is available.
 pub type Look<'a> = Box<dyn FnOnce() + 'a>;
 
-/// A way enqueues its commands at once, and returns the look that runs after the flush.
+/// A function that enqueues its commands at once, and returns the look that runs after the flush.
 pub type Way = for<'a> fn(&Short<'a>) -> Look<'a>;
 
 /// Fails unless each result is available while a long kernel of its queue runs.
@@ -39,7 +39,7 @@ pub fn on_its_queue(s: &Subject, ways: &[(&str, Way)]) {
     on_its_queue_of(s, &s.ctx(), ways);
 }
 
-/// Does the same as [`on_its_queue`] in a context that the case opened.
+/// Like [`on_its_queue`], in a context that the case opened.
 pub fn on_its_queue_of(s: &Subject, ctx: &Context, ways: &[(&str, Way)]) {
     for &(name, look) in ways {
         each_length(name, |milliseconds| {
@@ -67,7 +67,8 @@ pub fn on_another_queue(s: &Subject, ways: &[(&str, Way)]) {
     }
 }
 
-/// Name of a way in which a program starts the work of two queues, and the function that does it. The program holds no handle of the work.
+/// Name of a way to start the work of two queues, and the function that does it. The caller holds no handle of the
+/// work.
 type Start = (&'static str, fn(&Context, &CommandQueue, &CommandQueue));
 
 const STARTS: [Start; 4] = [
@@ -89,7 +90,7 @@ pub fn after_the_start(s: &Subject, ways: &[(&'static str, Way)]) {
     after_the_start_of(s, &s.ctx(), ways);
 }
 
-/// Does the same as [`after_the_start`] in a context that the case opened.
+/// Like [`after_the_start`], in a context that the case opened.
 pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way)]) {
     for (start_name, start) in STARTS {
         for busy in [true, false] {
@@ -125,7 +126,7 @@ pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way
     }
 }
 
-/// Tries a longer kernel if the first ended before the program polled. Fails if none was long enough.
+/// Tries a longer kernel if the first ended before the caller polled. Fails if none was long enough.
 pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     assert!(
         LENGTHS.into_iter().any(is_early),

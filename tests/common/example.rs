@@ -7,7 +7,7 @@ use std::process::{Child, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// Returns the path of an example's program, which lies beside the folder of this test.
+/// Returns the path of an example's program, next to the folder of this test.
 pub fn program(name: &str) -> Result<PathBuf, Failed> {
     let own = std::env::current_exe()?;
     let folder = own.ancestors().nth(2).ok_or("this test has no folder")?;

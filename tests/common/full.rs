@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// Is `true` on the thread of a case that runs on the CPU recorder.
+    /// `true` on the thread of a case that runs on the CPU recorder.
     static ON_RECORDER: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -12,13 +12,13 @@ pub fn full() -> bool {
     std::env::var("FENCEPOST_TEST_FULL").is_ok_and(|value| value == "1")
 }
 
-/// Returns `true` if a case of the algorithms uses its large lists: in the full suite, except on the CPU recorder, whose
-/// interpreter needs minutes for them. There the full suite runs the small lists with each seed.
+/// Returns `true` if a case of the algorithms uses its large lists: in the full suite, except on the CPU recorder,
+/// whose interpreter needs minutes for them. There the full suite runs the small lists with each seed.
 pub fn large() -> bool {
     full() && !ON_RECORDER.get()
 }
 
-/// Marks the thread as that of a case, which runs on the CPU recorder if `on_recorder`.
+/// Marks the thread as a case's thread. The case runs on the CPU recorder if `on_recorder`.
 pub fn begin_case(on_recorder: bool) {
     ON_RECORDER.set(on_recorder);
 }
@@ -33,16 +33,16 @@ pub fn recording_mode() -> Option<String> {
     ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().find_map(|name| std::env::var(name).ok())
 }
 
-/// Names the variable with which all kernels have all runtime checks.
+/// Variable that gives all kernels all runtime checks.
 const CHECKED: &str = "FENCEPOST_CHECKED";
 
-/// Returns `true` if all kernels have all runtime checks, which concerns the algorithms alone.
+/// Returns `true` if all kernels have all runtime checks, which concerns only the algorithms.
 pub fn all_checked() -> bool {
     std::env::var_os(CHECKED).is_some()
 }
 
-/// Returns how many of `count` seeds a trial on an adapter runs: all of them in the full suite, half of them in the
-/// default mode, and a quarter of them in another mode, which runs the same programs again.
+/// Returns the number of seeds, out of `count`, that a trial on an adapter runs: all of them in the full suite, half of
+/// them in the default mode, and a quarter of them in another mode, which runs the same programs again.
 pub fn seeds(count: u64) -> u64 {
     let divisor = if full() {
         1

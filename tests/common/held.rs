@@ -6,14 +6,14 @@ use ash::vk;
 use std::time::Duration;
 use wgpu::hal::api::Vulkan;
 
-/// `HeldLane` holds the hardware queue of a Vulkan device. The queue waits for a semaphore that only the host signals,
-/// and later submissions wait behind it.
+/// The held hardware queue of a Vulkan device. The queue waits for a semaphore that only the host signals, so later
+/// submissions wait too.
 pub struct HeldLane {
     device: wgpu::Device,
     semaphore: vk::Semaphore,
 }
 
-/// Holds the semaphore value that the queue waits for. The queue signals `GONE` after the wait.
+/// Semaphore value that the queue waits for. The queue signals `GONE` after the wait.
 const GO: u64 = 1;
 const GONE: u64 = 2;
 

@@ -1,10 +1,10 @@
-//! Defines the kernels that cases launch.
+//! Kernels that cases launch.
 
 use fencepost::prelude::*;
 use fencepost::{DynKernel, Element, HostBuffer, testing};
 use std::sync::Arc;
 
-/// Writes to `out[i]` the state after `rounds` steps of a generator that starts at `out[i] + i`.
+/// `out[i]` = the state after `rounds` steps of a generator that starts at `out[i] + i`.
 #[derive(KernelArgs)]
 #[kernel(source = "spin.wgsl")]
 pub struct Spin<'a> {
@@ -12,7 +12,7 @@ pub struct Spin<'a> {
     pub out: &'a mut DeviceArray<u32>,
 }
 
-/// Computes `y[i] = y[i] * a + x[i] + b`, wrapping. The result depends on the order of launches.
+/// `y[i] = y[i] * a + x[i] + b`, wrapping. The result depends on the order of launches.
 #[derive(KernelArgs)]
 #[kernel(source = "mix.wgsl")]
 pub struct Mix<'a> {
@@ -22,7 +22,7 @@ pub struct Mix<'a> {
     pub y: &'a mut DeviceArray<u32>,
 }
 
-/// Computes `y[i] = a * x[i] + y[i]`.
+/// `y[i] = a * x[i] + y[i]`.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl", T = [u32, i32, f32])]
 pub struct Saxpy<'a, T: Element> {
@@ -31,7 +31,7 @@ pub struct Saxpy<'a, T: Element> {
     pub y: &'a mut DeviceArray<T>,
 }
 
-/// Writes `out[i] = start + i * step`.
+/// `out[i] = start + i * step`.
 #[derive(KernelArgs)]
 #[kernel(source = "iota.wgsl")]
 pub struct Iota<'a> {
@@ -45,7 +45,7 @@ pub fn mixed(y: u32, a: u32, x: u32, b: u32) -> u32 {
     y.wrapping_mul(a).wrapping_add(x).wrapping_add(b)
 }
 
-/// Increments `clock` and writes its new value to `ticks[at]`. The ticks show the order in which the device
+/// Shader that increments `clock` and writes its new value to `ticks[at]`. The ticks show the order in which the device
 /// ran the launches.
 const TICK: &str = "
 struct Params { at: u32 }

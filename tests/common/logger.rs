@@ -1,4 +1,4 @@
-//! The logger of a test program: that of the environment, and a function of a test that gets each message.
+//! The logger of a test program: the environment's logger, and receivers of tests that get each message.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -41,7 +41,8 @@ pub fn set() {
     log::set_boxed_logger(Box::new(Logger(logger))).expect("the first logger of the process");
 }
 
-/// Passes each message of the library to `receive`, until the value is dropped. Messages of other tests are among them.
+/// Passes each message of the library to `receive`, until the returned value is dropped. This includes messages of
+/// other tests.
 pub fn receive(receive: impl Fn(&str) + Send + Sync + 'static) -> Receiving {
     let mut receivers = receivers();
     let number = receivers.last().map_or(0, |(last, _)| last + 1);

@@ -1,4 +1,4 @@
-//! Holds the code that the test programs share: subjects, cases, a watchdog, kernels.
+//! Code that the test programs share: subjects, cases, a watchdog, kernels.
 //!
 //! A *subject* is the device of a case: an adapter of this machine, or the CPU recorder with a seed.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses some of the modules")]

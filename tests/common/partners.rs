@@ -1,5 +1,5 @@
-//! Makes the second context for a case with two contexts: at every other place of the machine, at the same place,
-//! and without threads.
+//! The second context of a case with two contexts: at every other place of the machine, at the same place, and without
+//! threads.
 
 use super::adapters;
 use super::full::full;
@@ -7,7 +7,7 @@ use super::subject::{Place, Subject};
 use fencepost::{Context, CpuOptions, Policy};
 use std::sync::{Arc, OnceLock};
 
-/// A partner is a second context with a name for messages.
+/// A second context, with a name for messages.
 pub type Partner = (String, Context);
 
 /// Calls `each` with a fresh context of the subject and a context of each partner, in both orders.
@@ -15,7 +15,7 @@ pub fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     each_pair_with(s, [Policy::Ordered; 2], each);
 }
 
-/// Does the same as [`each_pair`], with the policies of the first and of the second context.
+/// Like [`each_pair`], with the policies of the first and of the second context.
 pub fn each_pair_with(s: &Subject, policies: [Policy; 2], each: impl Fn(&str, &Context, &Context)) {
     for (name, partner) in partners(s, policies[1]) {
         let own = s.ctx_with(policies[0]);

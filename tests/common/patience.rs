@@ -1,28 +1,28 @@
-//! Limits of time that a busy machine does not reach: the time in which a process waits for a processor does not count.
+//! Time limits that a busy machine does not reach: the time in which a process waits for a processor does not count.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shortest time after which a limit is looked at again.
+/// Shortest time until the next look at a limit.
 pub const TICK: Duration = Duration::from_millis(500);
-/// A process that waits for processors most of the time ends after so many times its limit.
+/// A process that waits for processors most of the time ends after this many times its limit.
 const MOST: u32 = 20;
 
-/// A limit for the time in which a process could run.
+/// A limit on the time in which a process could run.
 pub struct Patience {
     process: u32,
     limit: Duration,
     begun: Instant,
     looked: Instant,
     pub left: Duration,
-    /// Nanoseconds for which each thread was ready and had no processor, at the last look.
+    /// Nanoseconds in which each thread was ready but had no processor, at the last look.
     waited: HashMap<u32, u64>,
 }
 
 impl Patience {
-    /// Begins to count the time of a process and of those that it starts.
+    /// Begins to count the time of a process and its children.
     pub fn new(process: u32, limit: Duration) -> Self {
         let now = Instant::now();
         let waited = waited(process);
@@ -38,7 +38,7 @@ impl Patience {
         self.left.is_zero() || now - self.begun > self.limit * MOST
     }
 
-    /// Counts a time for a part of which a thread was ready and had no processor.
+    /// Counts a time, less the part in which a thread was ready but had no processor.
     pub fn count(&mut self, time: Duration, starved: Duration) {
         self.left = self.left.saturating_sub(time.saturating_sub(starved));
     }
@@ -49,14 +49,14 @@ impl Patience {
     }
 }
 
-/// Returns the longest time for which one thread was ready and had no processor between two looks.
+/// Returns the longest time in which one thread was ready but had no processor between two looks.
 pub fn longest_wait(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duration {
     let since =
         |(thread, waited): (&u32, &u64)| waited.saturating_sub(before.get(thread).copied().unwrap_or(0));
     Duration::from_nanos(after.iter().map(since).max().unwrap_or(0))
 }
 
-/// Returns for each thread of a process and of its children the nanoseconds for which the thread was ready and had no
+/// Returns for each thread of a process and its children the nanoseconds in which the thread was ready but had no
 /// processor. Only Linux tells.
 pub fn waited(process: u32) -> HashMap<u32, u64> {
     let mut all = HashMap::new();

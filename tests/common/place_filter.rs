@@ -11,7 +11,7 @@ pub fn run(trials: Vec<Trial>) -> Conclusion {
     run_beside(trials, 1)
 }
 
-/// Does the same as [`run`], with `at_once` trials at a time on the CPU recorder, where no layer reports.
+/// Like [`run`], with `at_once` trials at a time on the CPU recorder, where no layer reports.
 pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
     let given = Arguments::from_args();
     let place = std::env::var(VARIABLE).ok();
@@ -28,8 +28,7 @@ pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
     conclusion
 }
 
-/// Returns the peak memory of the process in MiB, on systems that report it in a file. `cargo xtask test` has a limit
-/// for it.
+/// Returns the peak memory of the process in MiB, on systems that report it in a file. `cargo xtask test` limits it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

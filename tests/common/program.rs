@@ -1,22 +1,22 @@
-//! Defines a program that uses wgpu itself, on the device of a context.
+//! A program that uses wgpu itself, on the device of a context.
 
 use super::{Subject, raw};
 use fencepost::{AdoptOptions, Context};
 use std::sync::mpsc::channel;
 use wgpu::BufferUsages as Usages;
 
-/// Holds the usages that a buffer needs for arrays.
+/// Usages that a buffer needs for arrays.
 pub const FOR_ARRAYS: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
 
-/// A program holds a wgpu device and its queue.
+/// A wgpu device and its queue.
 #[derive(Clone)]
 pub struct Program {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
 }
 
-/// Returns two contexts, each with a program on the same device. The first context opened its device, the
-/// second adopted it.
+/// Returns two contexts, each with a program on the same device. The first context opened its device, the second
+/// adopted it.
 pub fn beside(subject: &Subject) -> [(Context, Program); 2] {
     let own = subject.ctx();
     let program = Program::of(&own);

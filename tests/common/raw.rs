@@ -9,12 +9,12 @@ pub fn open(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES, |_| ())
 }
 
-/// Does the same as [`open`], with timestamps at the boundaries of passes and nowhere else.
+/// Like [`open`], with timestamps only at the boundaries of passes.
 pub fn open_timed(subject: &Subject) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES | wgpu::Features::TIMESTAMP_QUERY, |_| ())
 }
 
-/// Does the same as [`open`], with limits that differ from the adapter's.
+/// Like [`open`], with limits that differ from the adapter's.
 pub fn open_with(subject: &Subject, limit: impl FnOnce(&mut wgpu::Limits)) -> (wgpu::Device, wgpu::Queue) {
     device(&adapter(subject.place()), FEATURES, limit)
 }

@@ -11,31 +11,31 @@ use fencepost::RecorderChoice;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// A rule names the calls that the driver fails.
+/// Calls that the driver fails.
 #[derive(Clone, Debug)]
 pub enum Rule {
     Nothing,
-    /// Fails the allocating call with this number. Numbers count from 0 when the rule is set.
+    /// The allocating call with this number fails. Numbers count from 0 when the rule is set.
     Nth(u64, vk::Result),
-    /// Fails the submission with this number.
+    /// The submission with this number fails.
     Submission(u64, vk::Result),
-    /// Fails the fence query or wait with this number, with a lost device.
+    /// The device is lost at the fence query or wait with this number.
     Look(u64),
-    /// Fails random allocating calls, this many in a thousand. The device is lost at the submission or fence
-    /// query with this number.
+    /// Random allocating calls fail, this many in a thousand. The device is lost at the submission or fence query with
+    /// this number.
     Seeded(Rng, u32, Option<u64>),
 }
 
-/// `Seen` counts the calls of a driver since a rule was set.
+/// Calls that a driver received since a rule was set.
 #[derive(Clone, Default, Debug)]
 pub struct Seen {
-    /// Counts the allocating calls.
+    /// Number of allocating calls.
     pub allocations: u64,
     pub submissions: u64,
     pub looks: u64,
-    /// Lists all calls, in order.
+    /// All calls, in order.
     pub calls: Vec<Call>,
-    /// Lists the calls that failed.
+    /// Calls that failed.
     pub refused: Vec<(Call, vk::Result)>,
 }
 
@@ -46,13 +46,13 @@ enum Sort {
     Looks,
 }
 
-/// A driver holds the functions of a device's driver, and the rule for its failures.
+/// Functions of a device's driver, and the rule for its failures.
 pub struct Driver {
     tables: Tables,
     plan: Mutex<Plan>,
 }
 
-/// Holds the function tables with calls that can fail.
+/// Function tables with calls that can fail.
 #[derive(Clone)]
 struct Tables {
     v1_0: ash::DeviceFnV1_0,
@@ -62,7 +62,7 @@ struct Tables {
 struct Plan {
     rule: Rule,
     seen: Seen,
-    /// Is `true` once the device is lost. A lost device stays lost.
+    /// `true` once the device is lost. A lost device stays lost.
     lost: bool,
 }
 
@@ -72,7 +72,7 @@ fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     adapter.features() & (timing | wgpu::Features::IMMEDIATES)
 }
 
-/// Opens a device of a Vulkan adapter. Returns also its queue, and the driver, which fails nothing yet.
+/// Opens a device of a Vulkan adapter. Also returns its queue, and the driver, which fails nothing yet.
 pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>) {
     let mut driver = None;
     let (device, queue) = function_tables::open(adapter, features(adapter), |device| {
@@ -151,7 +151,7 @@ fn short_of(rng: &mut Rng) -> vk::Result {
 }
 
 impl Seen {
-    /// Returns how often the driver received this call.
+    /// Returns the number of times that the driver received this call.
     pub fn times(&self, call: Call) -> usize {
         self.calls.iter().filter(|&&seen| seen == call).count()
     }
@@ -165,7 +165,7 @@ impl Seen {
     }
 }
 
-/// Returns the reason why a recorder is not tried in this run, if there is one.
+/// Returns why a recorder is not tried in this run; `None` if it is.
 pub fn not_tried(recorder: RecorderChoice) -> Option<&'static str> {
     let wanted = std::env::var("FENCEPOST_RECORDER").ok()?;
     let other = format!("{recorder:?}").to_lowercase() != wanted.to_lowercase();
@@ -179,7 +179,7 @@ pub fn leaked_by_hal(message: &str) -> bool {
     message.contains("vkDestroyDevice") && all(" 0x") == all("VkShaderModule 0x") + all("VkDevice 0x")
 }
 
-/// Maps the handles of devices, queues and command buffers to drivers.
+/// Returns the map from the handles of devices, queues and command buffers to drivers.
 fn drivers() -> MutexGuard<'static, HashMap<u64, Arc<Driver>>> {
     static DRIVERS: OnceLock<Mutex<HashMap<u64, Arc<Driver>>>> = OnceLock::new();
     DRIVERS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
@@ -193,11 +193,11 @@ fn driver_of(handle: impl Handle) -> Arc<Driver> {
     drivers().get(&handle.as_raw()).expect("bug: a handle that no driver made").clone()
 }
 
-/// Defines the calls that can fail, each with its sort, its table, and its arguments. The first argument is the handle
-/// that belongs to a driver.
+/// Defines the calls that can fail, each with its sort, its table, and its arguments. The first argument is a handle
+/// registered for a driver.
 macro_rules! calls {
     ($($call:ident: $sort:ident, $table:ident.$name:ident($first:ident: $handle:ty $(, $arg:ident: $ty:ty)*);)*) => {
-        /// A call can fail.
+        /// A call that can fail.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Call {
             $($call,)*

@@ -1,28 +1,28 @@
-//! Writes the result of each test for other programs. If `FENCEPOST_TEST_RESULTS` names a file, every test that
-//! ends appends a line of JSON to it.
+//! Writes the result of each test for other programs. If `FENCEPOST_TEST_RESULTS` names a file, every test that ends
+//! appends a line of JSON to it.
 
 use serde_json::json;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-/// Names the variable with the file's name.
+/// Variable with the file's name.
 pub const VARIABLE: &str = "FENCEPOST_TEST_RESULTS";
 
-/// Names the device that a test ran on.
+/// Device that a test ran on.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
     pub adapter: &'a str,
-    /// Names the graphics interface in lower case; `host` is the CPU recorder.
+    /// Graphics interface in lower case; `host` for the CPU recorder.
     pub backend: &'a str,
 }
 
-/// Stands for a test without an adapter.
+/// Device of a test without an adapter.
 pub const NOTHING: On<'_> = On { adapter: "none", backend: "none" };
-/// Stands for the CPU recorder with any seed.
+/// The CPU recorder with any seed.
 pub const CPU: On<'_> = On { adapter: "cpu", backend: "host" };
 
-/// Says how a test ended, and after how long.
+/// Outcome of a test, and its duration.
 pub enum Ended<'a> {
     Passed(Duration),
     Failed(Duration),
@@ -30,7 +30,7 @@ pub enum Ended<'a> {
     NotPossible(&'a str),
 }
 
-/// Writes how a test ended, if the variable names a file.
+/// Writes the outcome of a test, if the variable names a file.
 ///
 /// # Panics
 /// Panics if the file cannot be written, because no line may be missing.
@@ -49,7 +49,7 @@ pub fn note(test: &str, on: On<'_>, ended: &Ended<'_>) {
     file.write_all(format!("{line}\n").as_bytes()).expect("the file of the results");
 }
 
-/// Runs a test and [writes](note) how it ended.
+/// Runs a test and [writes](note) its outcome.
 pub fn noted<E>(test: &str, on: On<'_>, run: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
     let begun = Instant::now();
     let result = run();

@@ -1,4 +1,4 @@
-//! Provides a kernel that keeps an adapter busy for some time.
+//! A kernel that keeps an adapter busy for some time.
 
 use super::kernels::Spin;
 use super::subject::Subject;
@@ -8,17 +8,17 @@ use std::time::Instant;
 
 type SpinKernel = Kernel<Spin<'static>>;
 
-/// Counts the invocations of a launch where loops may be long.
+/// Invocations of a launch where loops may be long.
 const INVOCATIONS: usize = 1024;
-/// Limits loops to fewer turns than llvmpipe's cut-off.
+/// Turns of a short loop, fewer than llvmpipe's cut-off.
 const SHORT: u32 = 50_000;
 
-/// Holds the speed of an adapter, which is measured once.
+/// Speed of an adapter, measured once.
 #[derive(Clone, Copy)]
 pub struct Rate {
-    /// Names the amount of work that the rate refers to.
+    /// Amount of work that the rate refers to.
     unit: Work,
-    /// Counts how many units the adapter does in a millisecond.
+    /// Number of units that the adapter does in a millisecond.
     per_millisecond: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Defines the subject of a case.
+//! The subject of a case.
 
 use super::results::On;
 use super::{raw, spin};
@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Is the backend of the CPU as a device.
+/// Backend of the CPU as a device.
 pub const NATIVE_CODE: &str = "native code";
 
-/// A place is an adapter of this machine, or the CPU recorder. All cases share it.
+/// An adapter of this machine, or the CPU recorder. All cases share it.
 pub struct Place {
     name: String,
     device: Device,
@@ -24,11 +24,11 @@ pub struct Place {
 
 enum Device {
     Adapter(usize, AdapterInfo),
-    /// The CPU recorder has this seed, and as many lanes.
+    /// The CPU recorder with this seed, and this many lanes.
     Cpu(u64),
 }
 
-/// A subject is a place as one case uses it. The watchdog watches every context that the subject opens.
+/// A place as one case uses it. The watchdog watches every context that the subject opens.
 #[derive(Clone)]
 pub struct Subject {
     place: Arc<Place>,
@@ -186,7 +186,7 @@ impl Subject {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Waits until its contexts have ended, at most for `limit`.
+    /// Waits until its contexts have ended, but no longer than `limit`.
     pub fn settle(&self, limit: Duration) {
         let watches = self.watches.lock().unwrap_or_else(PoisonError::into_inner).clone();
         settle(&watches, limit);
@@ -216,7 +216,7 @@ impl Subject {
         self.without_threads_with(Policy::Ordered)
     }
 
-    /// Does the same as [`without_threads`](Self::without_threads), under a policy.
+    /// Like [`without_threads`](Self::without_threads), under a policy.
     pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
             Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
@@ -238,7 +238,7 @@ impl Subject {
     }
 }
 
-/// Waits until contexts have ended, at most for `limit`.
+/// Waits until contexts have ended, but no longer than `limit`.
 pub fn settle(watches: &[ContextWatch], limit: Duration) {
     let begun = Instant::now();
     while begun.elapsed() < limit && watches.iter().any(ContextWatch::lives) {

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Is `true` if a hardware queue was held since the last [`forget`].
+/// `true` if a hardware queue was held since the last [`forget`].
 static HELD: AtomicBool = AtomicBool::new(false);
 
 /// Discards the messages so far.
@@ -15,8 +15,8 @@ pub fn forget() {
 /// Records that a hardware queue is held.
 ///
 /// wgpu-hal makes each submission wait for the one before, with two semaphores in turn. The layer defers submissions
-/// behind a semaphore that only the host signals. Of three such submissions it forgets that the second waits for the
-/// first, and reports a hazard between them.
+/// that wait for a semaphore that only the host signals. Of three such submissions it forgets that the second waits for
+/// the first, and reports a hazard between them.
 pub fn hold() {
     HELD.store(true, Ordering::Relaxed);
 }
@@ -33,7 +33,7 @@ pub fn check() -> Result<(), String> {
     check_but(|_| false)
 }
 
-/// Does the same as [`check`], but ignores messages for which `known` returns `true`.
+/// Like [`check`], but ignores messages for which `known` returns `true`.
 pub fn check_but(known: impl Fn(&str) -> bool) -> Result<(), String> {
     let mut messages = messages();
     messages.retain(|message| !known(message) && !is_put_off(message));

@@ -23,7 +23,7 @@ pub fn guard(
     })
 }
 
-/// Returns the state of a subject's contexts. If a thread stays in a context's lock, the state cannot be read.
+/// Returns the state of a subject's contexts. It cannot be read if a thread is stuck with a context's lock.
 fn shown(subject: &Subject) -> String {
     let subject = subject.clone();
     in_time(move || subject.dump()).unwrap_or_else(|| "a thread stays in the lock of a context".into())
@@ -36,7 +36,7 @@ pub fn in_time<R: Send + 'static>(look: impl FnOnce() -> R + Send + 'static) -> 
     seen.recv_timeout(Duration::from_secs(5)).ok()
 }
 
-/// Says why a thread gave no result.
+/// Reason why a thread gave no result.
 pub enum Ended {
     /// The thread panicked with this message.
     Panicked(String),
@@ -65,7 +65,7 @@ pub fn within<R: Send + 'static>(
             Err(_) => {}
         }
     };
-    // Join the thread: if a process ends beside an ending thread, some GL loaders free the same memory twice.
+    // Join the thread: if a process ends while a thread is ending, some GL loaders free the same memory twice.
     thread.join().expect("its panics are caught");
     outcome.map_err(|panic| Ended::Panicked(text(&*panic)))
 }

@@ -1,4 +1,4 @@
-//! Holds the tests of the algorithms: each verb equals its function of the host, within the bound of its documentation.
+//! Tests of the algorithms: each verb equals its host function, within the bound of its documentation.
 
 mod axis;
 mod axis_kinds;
@@ -158,7 +158,7 @@ fn lengths() -> Vec<usize> {
     (4..=15).chain(some).chain(around).chain([53, 500, 11_001, (1 << 20) + 123, (1 << 22) + 4097]).collect()
 }
 
-/// Is a verb that reads the first array and writes the second one.
+/// A verb that reads the first array and writes the second one.
 type Verb = fn(&CommandQueue, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fencepost::Result<()>;
 
 /// Checks that verbs with a hazard enqueue nothing. Both arrays have `len` elements.

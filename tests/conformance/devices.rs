@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of devices.
+//! Tests of the rules of devices.
 
 mod adapters;
 mod cpu;

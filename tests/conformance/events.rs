@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of events.
+//! Tests of the rules of events.
 
 mod between_contexts;
 mod destructors;

@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of graphs.
+//! Tests of the rules of graphs.
 
 mod bindings;
 mod built_in;

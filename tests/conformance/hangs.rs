@@ -14,9 +14,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Ends before the case does.
+/// Watchdog limit that ends before the case does.
 const LIMIT: Duration = Duration::from_millis(200);
-/// Is longer than any case takes.
+/// Limit that is longer than any case takes.
 const LONG: Duration = Duration::from_secs(30);
 
 /// Enqueues everything before the limit begins, so that the dump shows it on a machine of any speed.

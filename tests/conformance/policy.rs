@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of policies, for uses of the same bytes that the program leaves unordered.
+//! Tests of the rules of policies, for uses of the same bytes that the caller leaves unordered.
 
 mod access;
 mod checked;

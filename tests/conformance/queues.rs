@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of queues.
+//! Tests of the rules of queues.
 
 mod adopted;
 mod callback_cycles;

@@ -1,4 +1,4 @@
-//! Holds the tests of the rules of timing.
+//! Tests of the rules of timing.
 
 mod choosing;
 mod host_clock;
@@ -33,8 +33,8 @@ fn timed(ctx: &Context, label: &str) -> CommandQueue {
     queue
 }
 
-/// Holds a queue on each hardware queue. A test makes them before it holds work, because a new queue waits for
-/// everything enqueued before it.
+/// A queue on each hardware queue. A test makes them before it holds work, because a new queue waits for everything
+/// enqueued before it.
 struct Beside(Vec<CommandQueue>);
 
 impl Beside {

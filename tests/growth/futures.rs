@@ -17,10 +17,10 @@ pub(crate) const CASES: &[Case] = &[
     ("q06_a_wait_that_times_out_retains_no_memory", timed_out),
 ];
 
-/// Counts the polls. The count is the same on the CPU recorder and on devices, because nothing is submitted.
+/// Number of polls. It is the same on the CPU recorder and on devices, because nothing is submitted.
 const POLLS: usize = 10_000;
 
-/// Makes a new task for each poll, as a `select!` in a loop does.
+/// The waker of a new task for each poll, as a `select!` in a loop makes.
 struct Nothing;
 
 impl Wake for Nothing {
@@ -32,7 +32,7 @@ fn poll<T: Unpin>(future: &mut Pending<T>) {
     assert!(Pin::new(future).poll(&mut Task::from_waker(&waker)).is_pending());
 }
 
-/// Holds a queue that waits for an unsignalled user event.
+/// A queue that waits for an unsignalled user event.
 struct Held {
     gate: UserEvent,
     queue: CommandQueue,

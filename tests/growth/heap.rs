@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 
 struct Counting;
 
-/// Counts the allocated bytes. It may be negative for a moment, because the count follows the allocation on
-/// each thread.
+/// Number of allocated bytes. It may be negative for a moment, because the count follows the allocation on each thread.
 static BYTES: AtomicIsize = AtomicIsize::new(0);
 
 #[global_allocator]

@@ -17,10 +17,10 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Limits the time of a case. A longer case counts as a hang and fails. The full suite runs 34 times as many
-/// rounds with 34 times the limit.
+/// Time limit of a case. A longer case counts as a hang and fails. The full suite runs 34 times as many rounds with 34
+/// times the limit.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Limits the time in which the contexts of a case must end.
+/// Time within which the contexts of a case must end.
 const SETTLE: Duration = Duration::from_secs(10);
 
 type Case = (&'static str, fn(&Subject));

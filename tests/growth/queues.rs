@@ -69,7 +69,7 @@ fn failed_across(subject: &Subject) {
     queue.finish().wait().unwrap();
 }
 
-/// Limits the bytes of each marker. The markers are of one queue, and other queues have been made and dropped before.
+/// Most bytes of each marker. The markers are of one queue, and other queues have been made and dropped before.
 const MARKER: isize = 512;
 
 fn markers(subject: &Subject) {

@@ -4,16 +4,16 @@ use crate::common::full::full;
 use crate::heap;
 use fencepost::Context;
 
-/// Limits the growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at intervals.
+/// Most growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at intervals.
 const SLACK: isize = 8 << 10;
-/// Limits the growth of a table in entries.
+/// Most growth of a table, in entries.
 const ENTRIES: usize = 80;
-/// Counts the measurements of the heap in each part.
+/// Measurements of the heap in each part.
 const LOOKS: usize = 8;
 
 /// Runs rounds in three parts. Tables reach their size in the first part. The smallest heap of the third part must not
-/// exceed that of the second. Each part has `rounds` rounds. The full suite has 34 times as many, so that 1,000 become
-/// about 100,000 in all.
+/// exceed the second part's by more than a margin. Each part has `rounds` rounds. The full suite has 34 times as many,
+/// so that 1,000 become about 100,000 in all.
 pub(crate) fn retains_nothing(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
     let each = (if full() { 34 * rounds } else { rounds }).div_ceil(LOOKS);
     let mut at = 0;

@@ -14,18 +14,18 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context as Task, Poll, Wake, Waker};
 
-/// `Waits` selects how a program waits.
+/// A way in which a program waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
-    /// Waits in the way that each operation names.
+    /// As each operation says.
     AsDrawn,
-    /// Awaits one result at a time.
+    /// One result at a time, awaited.
     Awaited,
-    /// Awaits the result together with all pending reads, each in its own task, on one thread.
+    /// The result awaited together with all pending reads, each in its own task, on one thread.
     AwaitedBesideReads,
 }
 
-/// Wraps a place, so that its programs await their results.
+/// A place whose programs await their results.
 #[derive(Clone)]
 pub struct Awaiting<P> {
     pub place: P,
@@ -57,7 +57,7 @@ impl<P: Place> Place for Awaiting<P> {
     }
 }
 
-/// Opens an adapter of this machine. Its context has threads, or for every second seed none.
+/// An adapter of this machine whose context has threads, except for every second seed.
 #[derive(Clone)]
 pub enum WithOrWithoutThreads {
     With(Adapter),
@@ -95,10 +95,10 @@ impl Place for WithOrWithoutThreads {
     }
 }
 
-/// Names a task of the executor: a pending read, or `None` for the awaited result.
+/// A task of the executor: a pending read, or `None` for the awaited result.
 type Number = Option<Id>;
 
-/// Wakes a task: it adds the task to the executor's queue.
+/// A waker that adds its task to the executor's queue.
 struct Ready {
     task: Number,
     queue: Mutex<Sender<Number>>,

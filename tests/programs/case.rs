@@ -9,10 +9,10 @@ use fastrand::Rng;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{Context, ContextOptions, CpuOptions, Policy};
 
-/// Counts the runs of a smaller program before it counts as correct. With threads the order of its work is random.
+/// Runs of a smaller program before it counts as correct. With threads the order of its work is random.
 const TRIES: usize = 4;
 
-/// `Cpu` is the CPU recorder with the options and the faults of a seed.
+/// The CPU recorder with the options and the faults of a seed.
 #[derive(Clone)]
 pub struct Cpu {
     pub options: CpuOptions,
@@ -38,7 +38,7 @@ impl Place for Cpu {
     }
 }
 
-/// `Adapter` is an adapter of this machine.
+/// An adapter of this machine.
 #[derive(Clone)]
 pub struct Adapter {
     pub options: ContextOptions,
@@ -85,7 +85,7 @@ fn second_options(first: &CpuOptions) -> CpuOptions {
     CpuOptions { seed, lanes: 1 + first.lanes % 3, ..*first }
 }
 
-/// A trial runs one program for each seed, all of them in the same way.
+/// A test that runs one program for each seed, all of them in the same way.
 pub trait Trial {
     /// Returns the program of a seed.
     fn program(&self, seed: u64) -> Vec<Op>;
@@ -94,14 +94,14 @@ pub trait Trial {
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String>;
 }
 
-/// Compares random programs with the oracle, each on its own context.
+/// Comparison of random programs with the oracle, each on its own context.
 pub struct Matching<F> {
     pub policy: Policy,
-    /// Is `true` if programs use pinned arrays.
+    /// `true` if programs use pinned arrays.
     pub pinned: bool,
-    /// Is `true` if programs encode wgpu commands.
+    /// `true` if programs encode wgpu commands.
     pub encodes: bool,
-    /// Returns the place where the program of a seed runs.
+    /// Function that returns the place where the program of a seed runs.
     pub place: F,
 }
 

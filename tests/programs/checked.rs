@@ -6,30 +6,30 @@ use super::touch::{Memory, Touch};
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// Holds for each queue the number of its operations that are known to come first.
+/// For each queue, the number of its operations that are known to come first.
 type Clock = BTreeMap<Id, u64>;
 
-/// A use is one use of memory: its queue, the number of the operation on the queue, and the operations that
-/// are known to come before.
+/// One use of memory: its queue, the number of the operation on the queue, and the operations that are known to come
+/// before.
 #[derive(Clone)]
 struct Use {
     queue: Id,
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// Is `true` if the memory may be free before the queue has done the operation and all earlier ones. The operation
-    /// may be done at the call, or the other context may do a part of it. Under `Checked` an operation that is done at
-    /// the call also counts as work of the queue.
+    /// `true` if the memory may be free before the queue has done the operation and all earlier ones. The operation may
+    /// be done at the call, or the other context may do a part of it. Under `Checked` an operation that is done at the
+    /// call also counts as work of the queue.
     early: bool,
 }
 
-/// The model holds the known order of a program.
+/// The known order of a program.
 #[derive(Clone)]
 pub struct Model {
     policy: Policy,
-    /// Holds the operations that the next operation of each queue comes after, its own included. Dropped queues stay.
+    /// Operations that come before the next operation of each queue, including its own. Dropped queues stay.
     queues: BTreeMap<Id, Clock>,
-    /// Holds the contexts of queues. The next two fields hold those of arrays and of events.
+    /// Contexts of queues. The next two fields are the contexts of arrays and of events.
     homes: BTreeMap<Id, Ctx>,
     array_homes: BTreeMap<Id, Ctx>,
     event_homes: BTreeMap<Id, Ctx>,

@@ -1,4 +1,4 @@
-//! Checks which operations and cases occur in the drawn programs.
+//! Checks that the drawn programs contain every kind of operation and every case.
 
 use super::generate::{Style, program};
 use super::kinds::KINDS;
@@ -9,13 +9,13 @@ use fastrand::Rng;
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// Counts the programs, as many as an adapter runs under one policy.
+/// Number of programs, as many as an adapter runs under one policy.
 const SEEDS: u64 = 100;
 
-/// Returns `true` if an operation at its position in a program is an instance of the case.
+/// Check that an operation at its position in a program is an instance of the case.
 type Is = fn(&Op, &Legal, &Oracle) -> bool;
 
-/// Lists cases of operations that must occur, besides the kinds.
+/// Cases of operations that must occur, besides the kinds.
 const CASES: &[(&str, Is)] = &[
     ("an indirect launch of a workgroup", |op, _, oracle| groups(op, oracle).is_some_and(|count| count > 0)),
     ("an indirect launch of nothing", |op, _, oracle| groups(op, oracle) == Some(0)),

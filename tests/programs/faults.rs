@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Counts the tries of an operation that a fault may hit and that must succeed in the end.
+/// Tries of an operation that a fault may hit and that must succeed in the end.
 const PATIENCE: usize = 200;
 
-/// Names the fault of a program.
+/// Fault of a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Fault {
     Refusals,
@@ -37,24 +37,24 @@ enum Fault {
     Driver,
 }
 
-/// An entry records one operation and its outcome.
+/// One operation and its outcome.
 struct Entry {
     op: Op,
     outcome: Outcome,
-    /// Holds the result of the enqueued work. `None` means that the operation enqueued no work that a marker covers.
+    /// Result of the enqueued work. `None` if the operation enqueued no work that a marker covers.
     done: Option<Result<(), Error>>,
 }
 
-/// Names the place where programs with faults run.
+/// Place where programs with faults run.
 #[derive(Clone)]
 pub enum Where {
     Cpu,
     Adapter(ContextOptions),
-    /// Names a Vulkan adapter whose driver fails calls.
+    /// A Vulkan adapter whose driver fails calls.
     Driver(wgpu::Adapter, RecorderChoice),
 }
 
-/// Runs programs with one fault each.
+/// Test of programs with one fault each.
 pub struct Faulty {
     pub place: Where,
 }
@@ -96,7 +96,7 @@ impl Where {
         faults[seed as usize % faults.len()]
     }
 
-    /// Opens a context. Returns also the driver, if the driver is to fail calls.
+    /// Opens a context. Also returns the driver, if the driver is to fail calls.
     fn open(&self, seed: u64) -> Result<(Context, Option<Arc<Driver>>), String> {
         let opened = match self {
             Where::Cpu => {
@@ -160,12 +160,12 @@ impl Where {
     }
 }
 
-/// A host delays calls or destroys the device during a program.
+/// Disturbances by the host during a program: delayed calls, or the destruction of the device.
 struct Host {
     rng: Rng,
-    /// Is `true` if the host sleeps before some calls.
+    /// `true` if the host sleeps before some calls.
     delays: bool,
-    /// Holds the operation before which the host destroys the device.
+    /// Operation before which the host destroys the device.
     destroys_before: Option<usize>,
 }
 
@@ -218,14 +218,14 @@ fn faulty_cpu(seed: u64) -> Cpu {
     cpu
 }
 
-/// `Faults` holds a program that is running.
+/// A program that is running.
 struct Faults {
     fault: Fault,
     ctx: Context,
     driver: Option<Arc<Driver>>,
     host: Host,
     entries: Vec<Entry>,
-    /// Is `true` if work of the context itself failed.
+    /// `true` if work of the context itself failed.
     context_failed: Cell<bool>,
 }
 

@@ -6,28 +6,28 @@ use super::op::{Ctx, Id, Op, Wait};
 use fastrand::Rng;
 use fencepost::Policy;
 
-/// A style selects the kind of program to draw.
+/// The kind of program to draw.
 #[derive(Clone, Copy)]
 pub struct Style {
     pub policy: Policy,
-    /// Is `true` if programs use pinned arrays.
+    /// `true` if programs use pinned arrays.
     pub pinned: bool,
-    /// Is `true` if the program itself orders every conflict. Under `Unchecked` it always does.
+    /// `true` if the program itself orders every conflict. Under `Unchecked` it always does.
     pub ordered: bool,
-    /// Is `true` if programs encode wgpu commands, which needs a wgpu device.
+    /// `true` if programs encode wgpu commands, which needs a wgpu device.
     pub encodes: bool,
-    /// Is `true` if there may be a second context.
+    /// `true` if there may be a second context.
     pub contexts: bool,
-    /// Is `true` if grids may be read from the device. A fault could leave a wrong grid in the array.
+    /// `true` if grids may be read from the device. A fault could leave a wrong grid in the array.
     pub indirect: bool,
 }
 
-/// A draft is a program under construction.
+/// A program under construction.
 pub struct Draft {
     pub rng: Rng,
     pub legal: Legal,
     pub style: Style,
-    /// Counts the contexts.
+    /// Number of contexts.
     pub contexts: Ctx,
     ops: Vec<Op>,
     model: Model,
@@ -87,7 +87,7 @@ pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     kept
 }
 
-/// Returns `true` if the host surely learns that the work which `op` waits for is done.
+/// Returns `true` if the host surely learns that the work that `op` waits for is done.
 fn surely_told(op: &Op) -> bool {
     match op {
         Op::WaitRead { how, .. }

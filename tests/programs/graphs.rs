@@ -1,4 +1,4 @@
-//! Captures the device work of a program and replays it, beside the oracle.
+//! Captures the device work of a program, replays it, and compares it with the oracle.
 
 use super::case::{Cpu, Trial};
 use super::checked::Model;
@@ -13,10 +13,10 @@ use fencepost::prelude::*;
 use fencepost::{Capture, Error, Graph, Kind, Output, Replay};
 use std::collections::BTreeSet;
 
-/// Captures random programs, each on its own context.
+/// Test of captured random programs, each on its own context.
 pub struct Replaying<F> {
     pub policy: Policy,
-    /// Returns the place where the program of a seed runs.
+    /// Function that returns the place where the program of a seed runs.
     pub place: F,
 }
 
@@ -88,7 +88,7 @@ fn is_made_before(op: &Op) -> bool {
     matches!(op, Op::Array { by: Maker::Context(_), .. } | Op::Table { by: Maker::Context(_), .. })
 }
 
-/// Is one program with its context.
+/// One program with its context.
 struct Run {
     ctx: Context,
     machine: Machine,
@@ -98,15 +98,15 @@ struct Run {
     seed: u64,
 }
 
-/// Holds a captured program.
+/// A captured program.
 struct Captured {
     graph: Graph,
     outputs: Vec<(Id, Shown)>,
-    /// Lists the operations that a replay executes, in order.
+    /// Operations that a replay executes, in order.
     ops: Vec<Op>,
 }
 
-/// Is an output of a graph.
+/// An output of a graph.
 enum Shown {
     U32(Output<u32>),
     I32(Output<i32>),
@@ -138,7 +138,7 @@ impl Run {
         self.check(runs)
     }
 
-    /// Captures the operations. Those before `cut` become a graph of their own, which is replayed in the capture.
+    /// Captures the operations. The operations before `cut` become a separate graph, which is replayed in the capture.
     fn capture(&mut self, body: &[Op], cut: usize) -> fencepost::Result<Captured> {
         let queue = self.ctx.queue("captured");
         let (first, second) = body.split_at(cut);
@@ -166,8 +166,8 @@ impl Run {
         Ok(Captured { graph, outputs, ops })
     }
 
-    /// Replays the graph on several queues, with other work between the replays. Returns each replay with what its
-    /// outputs show.
+    /// Replays the graph on several queues, with other work between the replays. Returns each replay with the elements
+    /// that its outputs show.
     fn replay(&mut self, captured: Captured, before: &[Op]) -> fencepost::Result<Vec<Checked>> {
         let Captured { graph, outputs, ops } = captured;
         let queues: Vec<CommandQueue> = (0..3).map(|at| self.ctx.queue(&format!("replays {at}"))).collect();
@@ -221,7 +221,7 @@ impl Run {
     }
 }
 
-/// Is an output of one replay with its expected elements.
+/// An output of one replay, with its expected elements.
 struct Checked {
     a: Id,
     run: Replay,

@@ -1,4 +1,4 @@
-//! Holds the arrays, reads and maps of a program, for every element type.
+//! Arrays, reads and maps of a program, for every element type.
 
 use super::machine::Machine;
 use super::op::{Every, Pick, Rows};
@@ -6,7 +6,7 @@ use fencepost::prelude::*;
 use fencepost::{Element, Error, ReadMap, Region, Result, WriteMap, region};
 use std::ops::Range;
 
-/// `Held` is an array of one of the element types.
+/// An array of one of the element types.
 pub enum Held {
     U32(DeviceArray<u32>),
     I32(DeviceArray<i32>),
@@ -14,7 +14,7 @@ pub enum Held {
     Table(DeviceArray<u32, 2>),
 }
 
-/// A reading is a read that is pending or has ended.
+/// A read that is pending or has ended.
 pub enum Reading {
     U32(Pending<Vec<u32>>),
     I32(Pending<Vec<i32>>),
@@ -25,7 +25,7 @@ pub enum Reading {
     Failed(Error),
 }
 
-/// `Mapped` is a map guard, which is only kept.
+/// A map guard, which is only kept.
 pub trait Mapped {}
 impl<T: Element> Mapped for ReadMap<T> {}
 impl<T: Element> Mapped for WriteMap<T> {}
@@ -139,8 +139,8 @@ impl Held {
         }
     }
 
-    /// Maps the array, and writes `words` if there are any. Returns the elements before the write. The
-    /// machine waits for the map.
+    /// Maps the array, and writes `words` if there are any. Returns the elements from before the write. The machine
+    /// waits for the map.
     pub fn map(&self, words: Option<Vec<u32>>, machine: &mut Machine) -> Result<(Guard, Vec<u32>)> {
         typed!(self, array => match words {
             None => {

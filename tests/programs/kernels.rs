@@ -1,4 +1,4 @@
-//! Holds the kernels that programs launch. They are compiled when first needed.
+//! Kernels that programs launch. They are compiled when first needed.
 
 use super::common::kernels::{Mix, Saxpy};
 use super::held::Held;
@@ -59,7 +59,7 @@ impl Kernels {
     }
 }
 
-/// Computes the same as the built-in `mix`, but its arguments are checked at each launch.
+/// The same computation as the built-in `mix`, with arguments that are checked at each launch.
 const MIXED: &str = "
 struct Params { a: u32, b: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -172,7 +172,7 @@ impl Kernels {
 
 macro_rules! typed {
     ($($name:ident of $host:ty),*) => {$(
-        /// Holds the kernels with elements of this type.
+        /// Kernels with elements of this type.
         #[derive(Default)]
         pub struct $name {
             add: OnceCell<Kernel<Add<'static, $host>>>,

@@ -4,7 +4,7 @@ use super::op::{How, Op};
 
 macro_rules! kinds {
     ($($pattern:pat => $name:literal,)*) => {
-        /// Lists all kinds.
+        /// All kinds.
         pub const KINDS: &[&str] = &[$($name),*];
 
         impl Op {

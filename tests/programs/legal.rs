@@ -6,26 +6,26 @@ use super::op::{Ctx, Frame, Id, Maker, Op, Ty};
 use super::touch::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Counts elements. Launches bind slices that start at a multiple of this number, which every adapter accepts.
+/// Multiple at which slices start that launches bind, in elements. Every adapter accepts it.
 pub const BINDING: usize = 64;
 
-/// Gates are the user events that work waits for.
+/// User events that work waits for.
 type Gates = BTreeSet<Id>;
 
-/// A shape describes an array or a table.
+/// An array or a table.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub ty: Ty,
-    /// Counts the elements of its memory.
+    /// Elements of its memory.
     pub len: usize,
-    /// Holds the frame of a table.
+    /// Frame of a table.
     pub frame: Option<Frame>,
-    /// Is `true` if encoded commands can use the array.
+    /// `true` if encoded commands can use the array.
     pub shared: bool,
     pub home: Ctx,
 }
 
-/// `Legal` holds the objects that exist at a position of a program.
+/// Objects that exist at a position of a program.
 #[derive(Clone, Default)]
 pub struct Legal {
     pub queues: BTreeSet<Id>,
@@ -35,18 +35,18 @@ pub struct Legal {
     pub events: BTreeMap<Id, Gates>,
     pub reads: BTreeMap<Id, Gates>,
     pub maps: BTreeMap<Id, Id>,
-    /// Holds the user events that are not signalled.
+    /// User events that are not signalled.
     pub open: Gates,
-    /// Holds the default queue of each context, once it was used.
+    /// Default queue of each context, once it was used.
     pub defaults: BTreeMap<Ctx, Id>,
-    /// Holds the contexts of queues, dropped queues included.
+    /// Contexts of queues, including dropped ones.
     pub homes: BTreeMap<Id, Ctx>,
     pub(super) bounds: Bounds,
     pub(super) users: BTreeSet<Id>,
     pub(super) event_homes: BTreeMap<Id, Ctx>,
-    /// Holds the queue that `make_current` made current.
+    /// Queue that `make_current` made current.
     made_current: BTreeMap<Ctx, Id>,
-    /// Holds the gates of queues, dropped queues included.
+    /// Gates of queues, including dropped ones.
     pub(super) queue_gates: BTreeMap<Id, Gates>,
     memory_gates: BTreeMap<Memory, Gates>,
 }

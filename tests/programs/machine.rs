@@ -9,7 +9,7 @@ use fencepost::{Error, Kind, Priority, QueueOptions, Result, ScopeOptions, UserE
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An outcome is the result of one operation.
+/// Result of one operation.
 #[derive(Debug)]
 pub enum Outcome {
     /// The operation has no result.
@@ -29,24 +29,24 @@ impl Outcome {
     }
 }
 
-/// Records host callbacks that have run: the queue, the number of the callback on the queue, and whether the
-/// earlier work of the queue was done.
+/// Host callbacks that have run: the queue, the number of the callback on the queue, and `true` if the earlier work of
+/// the queue was done.
 type Log = Arc<Mutex<Vec<(Id, usize, bool)>>>;
 
-/// A home is a context of the program, with the kernels that it has compiled.
+/// A context of the program, with the kernels that it has compiled.
 pub struct Home {
     pub ctx: Context,
     pub kernels: Kernels,
 }
 
-/// A machine holds everything that a program has made.
+/// Everything that a program has made.
 pub struct Machine {
     pub(super) homes: Vec<Home>,
-    /// Is `true` if the contexts have threads. Without threads, calls that wait do the work of the context.
+    /// `true` if the contexts have threads. Without threads, calls that wait do the work of the context.
     pub(super) threads: bool,
-    /// Selects how the program waits.
+    /// Way in which the program waits.
     pub(super) waits: Waits,
-    /// Is `true` if callbacks may query events. Under `Checked` a query can tell the host that work is done.
+    /// `true` if callbacks may query events. Under `Checked` a query can tell the host that work is done.
     asks: bool,
     pub(super) queues: BTreeMap<Id, CommandQueue>,
     queue_homes: BTreeMap<Id, Ctx>,

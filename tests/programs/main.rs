@@ -51,24 +51,24 @@ use libtest_mimic::{Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Counts the programs on the CPU recorder, for each policy and half, in the full suite.
+/// Programs on the CPU recorder, for each policy and half, in the full suite.
 const ON_CPU: u64 = 1000;
-/// Counts the programs with faults, for each half, in the full suite.
+/// Programs with faults, for each half, in the full suite.
 const FAULTY: u64 = 500;
-/// Counts the programs that run twice, in the full suite.
+/// Programs that run twice, in the full suite.
 const REPEATED: u64 = 300;
-/// Counts the captured programs on the CPU recorder, for each policy.
+/// Captured programs on the CPU recorder, for each policy.
 const CAPTURED: u64 = 200;
-/// Counts the captured programs on each adapter, for each policy, in the full suite.
+/// Captured programs on each adapter, for each policy, in the full suite.
 const CAPTURED_ON_ADAPTER: u64 = 30;
-/// Counts the parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping
-/// threads than in computation.
+/// Parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping threads than in
+/// computation.
 const AT_ONCE: usize = 6;
-/// Counts the programs on each adapter, for each policy, in the full suite.
+/// Programs on each adapter, for each policy, in the full suite.
 const ON_ADAPTER: u64 = 100;
-/// Counts the programs with faults on each adapter, in the full suite.
+/// Programs with faults on each adapter, in the full suite.
 const FAULTY_ON_ADAPTER: u64 = 60;
-/// Counts the programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
+/// Programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
 const REFUSED_ON_ADAPTER: u64 = 20;
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -197,7 +197,7 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
     let encodes = place.has_wgpu();
     watched(place, name, move || {
         let options = options(index, policy);
-        // Where pinned memory is ordinary memory, uses of it are no hazard, so programs under `Checked` have none.
+        // Where pinned memory is ordinary memory, uses of it are not hazards, so programs under `Checked` have none.
         let pinned = policy != Policy::Checked;
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(

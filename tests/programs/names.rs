@@ -1,11 +1,11 @@
-//! Checks that the objects which an operation names exist and fit.
+//! Checks that the objects of an operation exist and fit.
 
 use super::legal::{BINDING, Legal, Shape};
 use super::op::{Contents, How, Id, Kernel, Maker, Op, Part, Pick, Rows, Scope, Ty};
 use super::touch::Memory;
 
 impl Legal {
-    /// Returns `true` if every object that `op` names exists and fits.
+    /// Returns `true` if every object of `op` exists and fits.
     pub(super) fn names(&self, op: &Op) -> bool {
         self.at_home(op)
             && match op {
@@ -40,7 +40,7 @@ impl Legal {
         }
     }
 
-    /// Checks the memory that work on the device names.
+    /// Checks the memory of work on the device.
     fn names_memory(&self, op: &Op) -> bool {
         match op {
             Op::Fill { dst, .. } | Op::Upload { dst, .. } => self.part(dst),
@@ -72,7 +72,7 @@ impl Legal {
         }
     }
 
-    /// Checks the objects that reads, pinned arrays, events and waits name.
+    /// Checks the objects of reads, pinned arrays, events and waits.
     fn names_events(&self, op: &Op) -> bool {
         let queue = |q: &Id| self.queues.contains(q);
         match op {

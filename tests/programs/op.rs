@@ -1,14 +1,14 @@
-//! Defines the operations of programs.
+//! Operations of programs.
 
 pub use super::parts::{Every, Frame, Part, Pick, Rows, Steps, Window};
 
-/// An id is a number that names an object. Queues, arrays, events and so on are numbered separately.
+/// Number of an object. Queues, arrays, events and so on are numbered separately.
 pub type Id = usize;
 
-/// Names a context of the program: 0 is the first, 1 is the second.
+/// A context of the program: 0 is the first, 1 is the second.
 pub type Ctx = usize;
 
-/// An operation is one step of a program.
+/// One step of a program.
 #[derive(Clone, PartialEq)]
 pub enum Op {
     Queue {
@@ -16,7 +16,7 @@ pub enum Op {
         urgency: i32,
         at: Ctx,
     },
-    /// Names the default queue of a context.
+    /// Use of the default queue of a context.
     Default {
         q: Id,
         at: Ctx,
@@ -31,7 +31,7 @@ pub enum Op {
     MakeCurrent {
         q: Id,
     },
-    /// Calls a verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of
+    /// Call of a verb of the context, inside scopes from the outermost to the innermost. `before` is current outside of
     /// them.
     Within {
         before: Option<Id>,
@@ -45,7 +45,7 @@ pub enum Op {
         len: usize,
         contents: Contents,
     },
-    /// Makes an array of two dimensions whose memory may be larger than its shape.
+    /// Creation of an array of two dimensions whose memory may be larger than its shape.
     Table {
         a: Id,
         by: Maker,
@@ -100,7 +100,7 @@ pub enum Op {
         r: Id,
         src: Rows,
     },
-    /// Encodes wgpu commands: a copy, or a clearing if there is no source.
+    /// Encoding of wgpu commands: a copy, or a clear if there is no source.
     Encode {
         q: Id,
         src: Option<Part>,
@@ -128,7 +128,7 @@ pub enum Op {
     DropRead {
         r: Id,
     },
-    /// Makes a pinned array to upload from.
+    /// Creation of a pinned array to upload from.
     Pin {
         p: Id,
         len: usize,
@@ -143,7 +143,7 @@ pub enum Op {
         start: usize,
         dst: Part,
     },
-    /// Makes a pinned array to download to.
+    /// Creation of a pinned array to download to.
     PinBack {
         d: Id,
         len: usize,
@@ -156,12 +156,12 @@ pub enum Op {
     ReadPinned {
         d: Id,
     },
-    /// Enqueues a marker and names it.
+    /// A new marker.
     Mark {
         e: Id,
         q: Id,
     },
-    /// Records an existing event again.
+    /// A second record of an existing event.
     Record {
         e: Id,
         q: Id,
@@ -203,7 +203,7 @@ pub enum Op {
         q: Id,
         how: Wait,
     },
-    /// Waits for all queues of a context.
+    /// Wait for all queues of a context.
     Synchronize {
         at: Ctx,
         how: Wait,
@@ -223,44 +223,44 @@ pub enum Op {
     Trim,
 }
 
-/// Names the type of an array's elements.
+/// Type of an array's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ty {
     U32,
     I32,
-    /// The elements are whole numbers, so small that every sum and product of them is exact.
+    /// Whole numbers, so small that every sum and product of them is exact.
     F32,
-    /// The elements are numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the same index.
+    /// Numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the same index.
     Groups,
 }
 
-/// Names the queue of a scope. If `waits` is set, its entry waits for the queue that was current before.
+/// Queue of a scope. If `waits` is set, its entry waits for the queue that was current before.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Scope {
     pub q: Id,
     pub waits: bool,
 }
 
-/// Names the context or queue that makes an array.
+/// Context or queue that makes an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Maker {
     Context(Ctx),
     Queue(Id),
-    /// The first context makes a shared array for encoded commands.
+    /// The first context, for a shared array for encoded commands.
     Shared,
 }
 
-/// Selects the first contents of an array.
+/// Initial contents of an array.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Contents {
     Zeros,
     Full(u32),
-    /// The elements are drawn from this seed.
+    /// Elements drawn from this seed.
     Elements(u32),
     Empty,
 }
 
-/// Names a built-in kernel with its arguments.
+/// A built-in kernel with its arguments.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kernel {
     Mix { a: u32, b: u32, x: Part, y: Part },
@@ -270,25 +270,25 @@ pub enum Kernel {
     Histogram { values: Part, bins: Part },
 }
 
-/// Selects how a kernel is launched.
+/// A way to launch a kernel.
 #[derive(Clone, Copy, PartialEq)]
 pub enum How {
-    /// The arguments are checked when the test is compiled.
+    /// Arguments checked when the test is compiled.
     Typed,
-    /// The arguments are checked at the call.
+    /// Arguments checked at the call.
     Dyn,
-    /// The numbers of workgroups are read from three elements on the device.
+    /// Numbers of workgroups read from three elements on the device.
     Indirect(Part),
 }
 
-/// Selects how the host waits.
+/// A way in which the host waits.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Wait {
     Block,
     Await,
-    /// Waits at most this number of microseconds.
+    /// A wait of at most this number of microseconds.
     Within(u64),
-    /// Queries once whether the work is done.
+    /// A single query, without a wait.
     Look,
 }
 
@@ -333,7 +333,7 @@ impl Op {
         if let Op::Within { op, .. } = self { op } else { self }
     }
 
-    /// Returns the waits that come before its verb: those at the entries of its scopes.
+    /// Returns the waits that come before its verb, at the entries of its scopes.
     pub fn waits(&self) -> Vec<Op> {
         let Op::Within { before, scopes, .. } = self else { return Vec::new() };
         let outer = [*before].into_iter().chain(scopes.iter().map(|scope| Some(scope.q)));

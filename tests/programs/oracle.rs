@@ -1,24 +1,24 @@
-//! Defines the meaning of a program: every operation is executed at its call, one after the other.
+//! The meaning of a program: every operation is executed at its call, one after the other.
 
 use super::arithmetic::run;
 use super::op::{Contents, How, Id, Op, Part, Ty, elements};
 use std::collections::BTreeMap;
 
-/// A word is an element, or `None` if it was never written.
+/// An element, or `None` if it was never written.
 pub type Word = Option<u32>;
 
-/// Counts the invocations of a workgroup. Every kernel that programs launch has this size.
+/// Invocations of a workgroup. Every kernel that programs launch has this size.
 const WORKGROUP: usize = 64;
 
-/// The oracle holds all memory of a program.
+/// All memory of a program.
 #[derive(Clone, Default)]
 pub struct Oracle {
-    /// Holds the memory of arrays and tables, padding included.
+    /// Memory of arrays and tables, including the padding.
     pub arrays: BTreeMap<Id, Vec<Word>>,
     types: BTreeMap<Id, Ty>,
     up: BTreeMap<Id, Vec<Word>>,
     down: BTreeMap<Id, Vec<Word>>,
-    /// Holds the expected result of each read.
+    /// Expected result of each read.
     reads: BTreeMap<Id, Vec<Word>>,
 }
 

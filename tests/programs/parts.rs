@@ -1,9 +1,9 @@
-//! Defines the elements that operations name: parts of arrays, and rows and windows of tables.
+//! Elements that operations use: parts of arrays, and rows and windows of tables.
 
 use super::op::Id;
 use std::ops::Range;
 
-/// A part is a range of elements of an array. The range of a table covers all of its memory.
+/// A range of elements of an array. The range of a table covers all of its memory.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Part {
     pub a: Id,
@@ -11,14 +11,14 @@ pub struct Part {
     pub len: usize,
 }
 
-/// Steps name every `step`-th element of a part, the last one included.
+/// Every `step`-th element of a part, including the last one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Steps {
     pub part: Part,
     pub step: usize,
 }
 
-/// A frame holds the shape of a table and the shape of its memory.
+/// Shape of a table, and shape of its memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Frame {
     pub rows: usize,
@@ -27,7 +27,7 @@ pub struct Frame {
     pub padded_cols: usize,
 }
 
-/// Rows name some rows of a table. If `whole` is set, they are all rows with the padding behind the last one.
+/// Some rows of a table. If `whole` is set, all rows, with the padding after the last one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Rows {
     pub a: Id,
@@ -37,7 +37,7 @@ pub struct Rows {
     pub whole: bool,
 }
 
-/// `Every` names indices of one axis.
+/// Indices of one axis.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Every {
     pub first: usize,
@@ -45,7 +45,7 @@ pub struct Every {
     pub step: usize,
 }
 
-/// A window is a region of a table in both dimensions.
+/// A region of a table in both dimensions.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Window {
     pub a: Id,
@@ -54,7 +54,7 @@ pub struct Window {
     pub cols: Every,
 }
 
-/// A pick names the elements of a region.
+/// Elements of a region.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Pick {
     Steps(Steps),
@@ -91,7 +91,7 @@ impl Frame {
 }
 
 impl Rows {
-    /// Returns their memory, the padding included.
+    /// Returns their memory, including the padding.
     pub fn memory(self) -> Range<usize> {
         let width = self.frame.padded_cols;
         if self.whole { 0..self.frame.memory() } else { self.start * width..(self.start + self.len) * width }

@@ -1,5 +1,4 @@
-//! Holds the smallest programs that once failed. Each is named by the property that must hold. They run with
-//! many orders.
+//! The smallest programs that once failed. Each is named by the property that must hold. They run with many orders.
 
 use super::case::Cpu;
 use super::common::results::CPU;
@@ -8,7 +7,7 @@ use super::run::run;
 use fencepost::Policy;
 use libtest_mimic::Trial;
 
-/// Counts the orders that each program runs with.
+/// Orders that each program runs with.
 const SEEDS: u64 = 60;
 
 /// Returns all regression tests.

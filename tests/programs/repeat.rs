@@ -10,7 +10,7 @@ use fastrand::Rng;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{CpuOptions, Policy};
 
-/// Runs each program twice.
+/// Test that runs each program twice.
 pub struct Repeated;
 
 impl Trial for Repeated {

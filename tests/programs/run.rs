@@ -1,4 +1,4 @@
-//! Runs a program beside its oracle and compares the results.
+//! Runs a program and its oracle side by side, and compares the results.
 
 use super::awaiting::Waits;
 use super::checked::Model;
@@ -12,13 +12,13 @@ use fencepost::{Context, ContextWatch, Policy};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// Limits the time of a program. A longer program counts as a hang and fails.
+/// Time limit of a program. A longer program counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Begins the message of a hang.
+/// Start of the message of a hang.
 pub const HANG: &str = "not over within";
 
-/// A place opens the contexts of a program and selects how it waits.
+/// Opens the contexts of a program and selects the way in which it waits.
 pub trait Place: Clone + Send + 'static {
     fn open(&self) -> Result<Context, String>;
     /// Opens the second context of a program.
@@ -26,7 +26,7 @@ pub trait Place: Clone + Send + 'static {
     fn policy(&self) -> Policy;
     /// Returns `true` if the contexts have threads.
     fn threads(&self) -> bool;
-    /// Returns how programs wait.
+    /// Returns the way in which programs wait.
     fn waits(&self) -> Waits {
         Waits::AsDrawn
     }

@@ -5,7 +5,7 @@ use super::op::Op;
 use fencepost::Policy;
 use std::time::{Duration, Instant};
 
-/// Limits the time of the search for a smaller program.
+/// Time limit of the search for a smaller program.
 const PATIENCE: Duration = Duration::from_secs(40);
 
 /// Removes operations as long as the program still fails.

@@ -1,9 +1,9 @@
-//! Defines how operations use memory.
+//! Uses of memory by operations.
 
 use super::op::{How, Id, Maker, Op, Part, Pick, Rows};
 use std::ops::Range;
 
-/// Names memory that operations use.
+/// Memory that operations use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Memory {
     Array(Id),
@@ -11,7 +11,7 @@ pub enum Memory {
     Down(Id),
 }
 
-/// A touch is a read or write of a range of memory.
+/// A read or write of a range of memory.
 #[derive(Clone)]
 pub struct Touch {
     pub memory: Memory,

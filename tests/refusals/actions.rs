@@ -1,15 +1,15 @@
-//! Defines actions of a program that have an exact result. An action uses its own queues, and retains nothing.
+//! Actions that have an exact result. An action uses its own queues, and retains nothing.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use fencepost::prelude::*;
 use fencepost::{Context, Download, HostArray, QueueOptions, Result, Upload, region};
 use half::f16;
 
-/// Holds an action of a program. Its name is part of a test's name.
+/// An action. Its name is part of a test's name.
 pub struct Action {
     pub name: &'static str,
     pub run: fn(&Context) -> Result<()>,
-    /// Is `true` if wgpu records a part of the action with every recorder.
+    /// `true` if wgpu records a part of the action with every recorder.
     pub by_wgpu: bool,
 }
 
@@ -51,7 +51,7 @@ fn arrays(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Uploads few bytes, then so many that the driver allocates memory.
+/// Uploads a few bytes, then so many that the driver allocates memory.
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
     let many: Vec<u32> = (0..1_100_000).collect();
@@ -174,7 +174,7 @@ fn across(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Captures a graph with memory of its own, and replays it on two queues.
+/// Captures a graph with its own memory, and replays it on two queues.
 fn graphs(ctx: &Context) -> Result<()> {
     let (queue, other) = (ctx.queue("graphs"), ctx.queue("beside"));
     let mix = ctx.kernel::<Mix>()?;

@@ -1,4 +1,4 @@
-//! Provides a device whose driver fails calls, and contexts on it.
+//! A device whose driver fails calls, and contexts on it.
 
 use super::common::raw;
 use super::common::refusing::{self, Driver, Rule, Seen};
@@ -7,7 +7,7 @@ use fencepost::testing::{self, DeviceSwitches};
 use fencepost::{AdoptOptions, Context, RecorderChoice, Result};
 use std::sync::Arc;
 
-/// Holds a device of one adapter. After a loss it opens another device.
+/// A device of one adapter. After a loss it opens another device.
 pub struct FailingDevice {
     adapter: wgpu::Adapter,
     recorder: RecorderChoice,

@@ -1,4 +1,4 @@
-//! Tests rule M10 on real drivers: if any call of the driver runs out of memory, the program gets an error and
+//! Tests rule M10 on real drivers: if any call of the driver runs out of memory, the caller gets an error and
 //! continues.
 //!
 //! Every action runs on a Vulkan device whose driver fails the first allocating call, then the second, and so on to the
@@ -25,7 +25,7 @@ use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
-/// Limits the time of a trial. A longer trial counts as a hang and fails.
+/// Time limit of a trial. A longer trial counts as a hang and fails.
 const LIMIT: Duration = Duration::from_secs(60);
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -104,7 +104,7 @@ fn short_of(n: u64) -> vk::Result {
 /// and without threads.
 fn each_allocation(device: &mut FailingDevice, action: &Action) {
     let turns = if everything() { 2 } else { 1 };
-    // If wgpu runs out of memory, the device is lost most times, and opening another takes time.
+    // If wgpu runs out of memory, the device is usually lost, and opening another takes time.
     let step = if device.by_wgpu() && !everything() { 4 } else { 1 };
     for turn in 0..turns {
         let (mut n, mut spared) = (0, 0);
@@ -151,7 +151,7 @@ fn refused_at(device: &mut FailingDevice, action: &Action, threads: bool, rule: 
     seen.refused.first().map(|&(call, _)| call)
 }
 
-/// Checks that the error is one that this failure may cause.
+/// Checks that this failure may cause the error.
 fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, action: &Action, what: &str) {
     let last = seen.refused.last();
     let right = match error.kind() {

@@ -1,4 +1,4 @@
-//! Defines an array with its expected words, and the last uses that later uses must wait for.
+//! An array with its expected words, and the last uses that later uses must wait for.
 
 use super::shared::Lane;
 use fastrand::Rng;
@@ -6,22 +6,22 @@ use fencepost::prelude::*;
 use fencepost::{Policy, Result};
 use std::ops::Range;
 
-/// Holds an array that one thread at a time uses.
+/// An array that one thread at a time uses.
 pub struct Owned {
     pub array: DeviceArray<u32>,
     pub home: usize,
-    /// Holds the policy of its context.
+    /// Policy of its context.
     pub policy: Policy,
-    /// Holds the expected elements after all enqueued work.
+    /// Expected elements after all enqueued work.
     pub words: Vec<u32>,
     pub uses: Uses,
-    /// Is `true` if other threads have parts of the same memory. Such an array is neither mapped nor given away.
+    /// `true` if other threads have parts of the same memory. Such an array is neither mapped nor given away.
     pub part: bool,
-    /// Is `true` if encoded commands may use the array.
+    /// `true` if encoded commands may use the array.
     pub shared: bool,
 }
 
-/// Holds the events of the last writes, and of the reads since.
+/// Events of the last writes, and of the reads since.
 #[derive(Clone, Default)]
 pub struct Uses {
     writes: Vec<Use>,
@@ -30,14 +30,14 @@ pub struct Uses {
 
 #[derive(Clone)]
 struct Use {
-    /// Identifies the queue.
+    /// Key of the queue.
     key: u64,
     event: Event,
-    /// Is `true` if the queue belongs to another context than the array.
+    /// `true` if the queue and the array belong to different contexts.
     foreign: bool,
 }
 
-/// Selects a read or a write of an array.
+/// A read or a write of an array.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     Read,
@@ -50,8 +50,8 @@ impl Owned {
         Self { array, home, policy, words, uses: Uses::default(), part: false, shared: false }
     }
 
-    /// Makes a queue wait for the uses that its next use conflicts with. `Ordered` adds such waits by itself, so the
-    /// program adds them there for one use in four.
+    /// Makes a queue wait for the uses that its next use conflicts with. `Ordered` adds such waits by itself, so this
+    /// adds them there for only one use in four.
     pub fn order(&self, lane: &Lane, access: Access, rng: &mut Rng) -> Result<()> {
         if self.policy == Policy::Ordered && rng.u32(..4) > 0 {
             return Ok(());

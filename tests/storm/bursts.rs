@@ -1,4 +1,4 @@
-//! Defines a step that enqueues many commands on several queues, flushes them, and waits.
+//! A step that enqueues many commands on several queues, flushes them, and waits.
 
 use super::array::{Access, Owned};
 use super::waits::Done;

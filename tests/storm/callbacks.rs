@@ -1,4 +1,4 @@
-//! Defines the steps with host callbacks. Some callbacks count, some enqueue work, some drop an array.
+//! The steps with host callbacks. Some callbacks count, some enqueue work, some drop an array.
 
 use super::array::{Access, Owned};
 use super::failures::unless_planned;
@@ -10,25 +10,25 @@ use fencepost::{Event, Kind, Result};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Holds the callbacks of one thread.
+/// Callbacks of one thread.
 pub struct Callbacks {
-    /// Counts the callbacks of each queue.
+    /// Number of callbacks of each queue.
     counts: BTreeMap<u64, usize>,
-    /// Holds the number of the last callback of each queue that has run.
+    /// Number of the last callback of each queue that has run.
     last: BTreeMap<u64, usize>,
     to: Sender<Ran>,
     from: Receiver<Ran>,
-    /// Counts the callbacks whose message was not received.
+    /// Number of callbacks whose message was not received.
     open: usize,
 }
 
-/// A callback sends this message when it has run.
+/// Message of a callback that has run.
 struct Ran {
     key: u64,
     number: usize,
-    /// Is `true` if all work before the callback was done.
+    /// `true` if all work before the callback was done.
     behind: bool,
-    /// Holds the array that the callback owned, and a read of it.
+    /// Array that the callback owned, and a read of it.
     back: Option<Result<(Owned, Coming)>>,
 }
 
@@ -81,7 +81,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Draws how a callback waits for a queue, if it waits. The wait may fail, because it could never end.
+    /// Draws the way in which a callback waits for a queue, if it waits. The wait may fail, because it could never end.
     fn wait_inside(&mut self) -> Option<fn(&Lane) -> Result<()>> {
         fn unless_refused(result: Result<()>) -> Result<()> {
             result.or_else(|error| match error.kind() {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Watches every context of a storm, and keeps none of them alive.
+/// Watches of every context of a storm, which keep none of them alive.
 #[derive(Clone, Default)]
 pub struct Watches(Arc<Mutex<Vec<ContextWatch>>>);
 
@@ -75,7 +75,7 @@ impl Watches {
     }
 }
 
-/// Polls a condition until it holds, at most for `limit`.
+/// Polls a condition until it holds, but no longer than `limit`.
 pub fn until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     loop {

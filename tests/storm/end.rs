@@ -8,7 +8,7 @@ use fastrand::Rng;
 use fencepost::{Context, Policy};
 use std::time::Duration;
 
-/// Limits the time in which threads must release unused memory.
+/// Time within which threads must release unused memory.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is retained.
@@ -39,14 +39,14 @@ pub fn end(shared: Shared, watches: &Watches) -> Done {
 
 fn check(shared: &Shared, owned: Owned) -> Done {
     let lane = shared.queues.iter().find(|lane| lane.home == owned.home).expect("each context has a queue");
-    // Wait under every policy. An unneeded wait is no error.
+    // Wait under every policy. An unneeded wait is not an error.
     let owned = Owned { policy: Policy::Unchecked, ..owned };
     owned.order(lane, Access::Read, &mut Rng::with_seed(0))?;
     let found = lane.queue.read(&owned.array).wait()?;
     compare(&found, &owned.words, || "an array that no thread has taken".into())
 }
 
-/// Checks that all memory is free, and that every queue has ended but those of the context itself.
+/// Checks that all memory is free, and that every queue has ended except the context's own.
 fn nothing_is_left(ctx: &Context) -> Done {
     let mut left = String::new();
     let mut is_clean = || {

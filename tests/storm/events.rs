@@ -1,4 +1,4 @@
-//! Defines the steps with events: markers, recorded events, and user events.
+//! The steps with events: markers, recorded events, and user events.
 
 use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong};
@@ -8,15 +8,15 @@ use fencepost::{Kind, UserEvent};
 use std::thread;
 use std::time::Duration;
 
-/// Holds an event that a thread keeps.
+/// An event that a thread keeps.
 pub struct Kept {
     event: Event,
     home: usize,
-    /// Is `true` if the event can be recorded again.
+    /// `true` if the event can be recorded again.
     again: bool,
 }
 
-/// Limits the events that a thread keeps.
+/// Most events that a thread keeps.
 const MOST: usize = 12;
 
 impl Worker<'_> {

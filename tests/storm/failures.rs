@@ -1,4 +1,4 @@
-//! Defines the steps in which a thread's own queue fails and works again after its error is taken.
+//! The steps in which a thread's own queue fails and works again after its error is taken.
 
 use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong, compare};
@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::time::Duration;
 
 impl Worker<'_> {
-    /// Makes a queue fail by an abandoned event, or by a callback that panics. Work behind the failure is not done.
+    /// Makes a queue fail by an abandoned event, or by a callback that panics. Work after the failure is not done.
     /// Other queues continue. The queue works again after its error is taken.
     pub fn fail(&mut self) -> Done {
         let home = self.some_home();

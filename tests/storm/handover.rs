@@ -6,7 +6,7 @@ use super::worker::Worker;
 use fencepost::Policy;
 use std::sync::{Mutex, PoisonError};
 
-/// Holds the arrays and reads between two threads.
+/// Arrays and reads between two threads.
 #[derive(Default)]
 pub struct Handover {
     arrays: Mutex<Vec<Owned>>,
@@ -76,7 +76,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Enqueues a callback behind the last use that signals an event. The next use waits for the event.
+    /// Enqueues a callback after the last use that signals an event. The next use waits for the event.
     fn signal_behind(&mut self, owned: &mut Owned) -> Done {
         let home = &self.shared.homes[owned.home];
         if !home.threads && !self.shared.drawn.driven {

@@ -8,15 +8,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// An order tells the keeper to signal or drop a user event.
+/// Request to the keeper to signal or drop a user event.
 pub struct Order {
     pub event: UserEvent,
     pub after: Duration,
-    /// Is `true` if the keeper drops the last handle instead of signalling.
+    /// `true` if the keeper drops the last handle instead of signalling.
     pub abandon: bool,
 }
 
-/// Sets the interval at which contexts without threads are flushed.
+/// Interval at which contexts without threads are flushed.
 const TURN: Duration = Duration::from_micros(200);
 
 /// Executes orders until every sender of orders is dropped.

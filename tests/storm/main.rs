@@ -43,11 +43,11 @@ use libtest_mimic::Trial;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Counts the seeds on the CPU recorder.
+/// Seeds on the CPU recorder.
 const ON_CPU: u64 = 300;
-/// Counts the seeds on each adapter.
+/// Seeds on each adapter.
 const ON_ADAPTER: u64 = 30;
-/// Multiplies the number of seeds in the full suite.
+/// Factor for the number of seeds in the full suite.
 const IN_FULL: u64 = 10;
 
 const NAME: &str = "r02_threads_that_share_queues_each_read_their_own_bytes_and_no_wait_hangs";
@@ -89,7 +89,7 @@ fn own_seeds(cpu: bool) -> Range<u64> {
     0..if full() { count * IN_FULL } else { count }
 }
 
-/// Returns how often each seed runs.
+/// Returns the number of runs of each seed.
 fn times() -> u64 {
     std::env::var("FENCEPOST_STORM_TIMES")
         .map_or(1, |times| times.parse().expect("FENCEPOST_STORM_TIMES is a number"))

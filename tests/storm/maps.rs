@@ -1,4 +1,4 @@
-//! Defines the steps that map arrays.
+//! The steps that map arrays.
 
 use super::waits::{Done, Wrong, compare};
 use super::worker::Worker;

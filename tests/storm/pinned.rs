@@ -1,24 +1,24 @@
-//! Defines the steps with pinned host arrays.
+//! The steps with pinned host arrays.
 
 use super::array::Access;
 use super::waits::{Done, compare};
 use super::worker::Worker;
 use fencepost::{HostArray, Kind, Result};
 
-/// Holds a pinned array to upload from, and its context.
+/// A pinned array to upload from, and its context.
 pub struct Upload {
     host: HostArray<u32, fencepost::Upload>,
     home: usize,
 }
 
-/// Holds a pinned array with a pending download, and its expected elements.
+/// A pinned array with a pending download, and its expected elements.
 pub struct Download {
     host: HostArray<u32, fencepost::Download>,
     expected: Vec<u32>,
     from: String,
 }
 
-/// Counts the elements of pinned arrays to upload from. `MOST` limits their number for each thread and context.
+/// Elements of pinned arrays to upload from. `MOST` limits their number for each thread and context.
 const LEN: usize = 512;
 const MOST: usize = 3;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Holds a line for each thread.
+/// A line for each thread.
 pub struct Progress(Vec<Mutex<String>>);
 
 impl Progress {

@@ -1,4 +1,4 @@
-//! Defines the steps with whole queues and contexts.
+//! The steps with whole queues and contexts.
 
 use super::failures::unless_planned;
 use super::waits::Done;
@@ -6,7 +6,7 @@ use super::worker::Worker;
 use fencepost::synchronize_all;
 use std::thread;
 
-/// Limits the queues that a thread has for itself.
+/// Most queues that a thread has for itself.
 const MOST: usize = 4;
 
 impl Worker<'_> {

@@ -1,4 +1,4 @@
-//! Defines the steps with regions: windows and stepped rows of arrays that are reshaped to tables.
+//! The steps with regions: windows and stepped rows of arrays that are reshaped to tables.
 
 use super::array::{Access, Owned};
 use super::waits::{Coming, Done};
@@ -7,10 +7,10 @@ use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::{Region, region};
 
-/// Counts the columns of the tables.
+/// Columns of the tables.
 const COLUMNS: usize = 8;
 
-/// Describes a window of a table.
+/// A window of a table.
 #[derive(Clone, Copy)]
 struct Window {
     row: usize,

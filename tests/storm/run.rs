@@ -18,7 +18,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Limits the time of a storm. A longer storm counts as a hang.
+/// Time limit of a storm. A longer storm counts as a hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs the storm of a seed. If it hangs, prints the action of every thread and the state of every context, then aborts

@@ -6,46 +6,46 @@ use fencepost::testing::CpuFaults;
 use fencepost::{CpuOptions, Policy};
 use std::sync::Arc;
 
-/// Names the variable with the number of threads.
+/// Variable with the number of threads.
 pub const THREADS: &str = "FENCEPOST_STORM_THREADS";
 
-/// Holds the description of a storm without the programs of its threads.
+/// Description of a storm without the programs of its threads.
 pub struct Drawn {
     pub seed: u64,
-    /// Holds the place of the first context. `None` is the CPU recorder.
+    /// Place of the first context. `None` is the CPU recorder.
     pub place: Option<Arc<Place>>,
     pub homes: Vec<HomeOf>,
-    /// Holds the context and the urgency of each queue that all threads use.
+    /// Context and urgency of each queue that all threads use.
     pub queues: Vec<(usize, i32)>,
     pub threads: usize,
-    /// Counts the steps of each thread.
+    /// Steps of each thread.
     pub steps: usize,
-    /// Is `true` if a separate thread flushes the contexts without threads repeatedly.
+    /// `true` if a separate thread flushes the contexts without threads repeatedly.
     pub driven: bool,
-    /// Is `true` if some queues are timed.
+    /// `true` if some queues are timed.
     pub timed: bool,
-    /// Is `true` if some arrays are so large that a copy between contexts has several pieces.
+    /// `true` if some arrays are so large that a copy between contexts has several pieces.
     pub large: bool,
-    /// Is `true` if callbacks wait for queues. Otherwise some callbacks signal events that queues wait for. Both
-    /// together could deadlock, because a context does not know which callback signals an event.
+    /// `true` if callbacks wait for queues. Otherwise some callbacks signal events that queues wait for. Both together
+    /// could deadlock, because a context does not know which callback signals an event.
     pub callbacks_wait: bool,
 }
 
-/// Describes how one context is opened.
+/// Device and policy of a context.
 #[derive(Clone, Copy)]
 pub struct HomeOf {
     pub device: Device,
     pub policy: Policy,
 }
 
-/// Names the device of a context.
+/// Device of a context.
 #[derive(Clone, Copy)]
 pub enum Device {
-    /// The context opens the adapter of the place. `shared` allows memory that the device shares with the host.
+    /// The adapter of the place. `shared` allows memory that the device shares with the host.
     Adapter {
         shared: bool,
     },
-    /// The context adopts a wgpu device of the program, without threads.
+    /// An adopted wgpu device of the caller; the context has no threads.
     Adopted,
     Cpu(CpuOptions, CpuFaults),
 }

@@ -1,4 +1,4 @@
-//! Holds the objects that all threads of a storm share.
+//! Objects that all threads of a storm share.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use super::contexts::{self, Watches};
@@ -10,26 +10,26 @@ use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, b
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Counts the elements of the array that every thread reads and none writes. `PART` counts those of each thread's
-/// part of the divided array.
+/// Elements of the array that every thread reads and none writes. `PART` is the elements of each thread's part of the
+/// divided array.
 pub const CONSTANTS: usize = 256;
 pub const PART: usize = 128;
 
-/// A home is a context, with the objects that were made on it before the threads began.
+/// A context, with the objects that were made on it before the threads began.
 pub struct Home {
     pub ctx: Context,
     pub policy: Policy,
     pub threads: bool,
     pub constants: DeviceArray<u32>,
     pub words: Vec<u32>,
-    /// Holds one array, of which each thread has a part.
+    /// One array, of which each thread has a part.
     pub parts: DeviceArray<u32>,
     mix: OnceLock<Kernel<Mix<'static>>>,
     mixed: OnceLock<DynKernel>,
     iota: OnceLock<Kernel<Iota<'static>>>,
 }
 
-/// A lane is a queue with an identifier.
+/// A queue with an identifier.
 #[derive(Clone)]
 pub struct Lane {
     pub queue: CommandQueue,
@@ -40,7 +40,7 @@ pub struct Lane {
 pub struct Shared {
     pub drawn: Drawn,
     pub homes: Vec<Home>,
-    /// Holds the queues that all threads use.
+    /// Queues that all threads use.
     pub queues: Vec<Lane>,
     pub handover: Handover,
     pub progress: Arc<Progress>,

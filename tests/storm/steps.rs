@@ -3,7 +3,7 @@
 use super::waits::Done;
 use super::worker::Worker;
 
-/// A step has a name, a share, and a function.
+/// Name, share and function of a step.
 type Step<W> = (&'static str, u32, fn(&mut W) -> Done);
 
 impl Worker<'_> {

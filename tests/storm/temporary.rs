@@ -1,4 +1,4 @@
-//! Defines a step that opens a context and drops it with work in flight.
+//! A step that opens a context and drops it with work in flight.
 
 use super::array::{Access, Owned};
 use super::shared::Lane;

@@ -1,4 +1,4 @@
-//! Defines the ways to wait for a result: to block, to wait with a timeout, to await, to select, to drop.
+//! The ways to wait for a result: to block, to wait with a timeout, to await, to select, to drop.
 
 use super::worker::Worker;
 use fencepost::{Error, Pending};
@@ -7,11 +7,11 @@ use std::task::{Context as Task, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-/// Holds the message of a failure.
+/// Message of a failure.
 #[derive(Debug)]
 pub struct Wrong(pub String);
 
-/// Holds the result of a step.
+/// Result of a step.
 pub type Done<T = ()> = Result<T, Wrong>;
 
 impl From<Error> for Wrong {
@@ -20,24 +20,24 @@ impl From<Error> for Wrong {
     }
 }
 
-/// Holds a pending read and its expected elements.
+/// A pending read and its expected elements.
 pub struct Coming {
     pub reading: Pending<Vec<u32>>,
     pub expected: Vec<u32>,
-    /// Names the thread and the step that enqueued the read.
+    /// Name of the thread and the step that enqueued the read.
     pub from: String,
 }
 
-/// Selects how a thread waits.
+/// A way in which a thread waits.
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     Block,
-    /// Waits for this number of microseconds, this number of times, then without a limit.
+    /// A wait of this number of microseconds, this number of times, then without a limit.
     Within(u64, u32),
     Await,
-    /// Awaits beside a future that is ready after this number of polls, then awaits alone.
+    /// An await together with a future that is ready after this number of polls, then a plain await.
     Select(u32),
-    /// Does the same as `Select`, but drops the result if the other future is ready first.
+    /// Like `Select`, but the result is dropped if the other future is ready first.
     SelectAndDrop(u32),
     Drop,
 }
@@ -119,7 +119,7 @@ impl Worker<'_> {
     }
 }
 
-/// Polls a result beside a future that is ready after `looks` polls. Returns the result if it is ready first.
+/// Polls a result together with a future that is ready after `looks` polls. Returns the result if it is ready first.
 fn select<T: Unpin + 'static>(pending: &mut Pending<T>, looks: u32) -> Option<fencepost::Result<T>> {
     let mut left = looks;
     pollster::block_on(std::future::poll_fn(|task| match Pin::new(&mut *pending).poll(task) {

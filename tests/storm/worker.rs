@@ -1,4 +1,4 @@
-//! Defines one thread of a storm: the objects that it holds, and its random choices.
+//! One thread of a storm: the objects that it holds, and its random choices.
 
 use super::array::{Access, Owned};
 use super::callbacks::Callbacks;
@@ -16,16 +16,16 @@ use std::time::Duration;
 pub struct Worker<'w> {
     pub shared: &'w Shared,
     pub me: usize,
-    /// Holds the number of the step.
+    /// Number of the step.
     pub at: usize,
-    /// Holds the random numbers of the step. The next step's numbers do not depend on how many were drawn.
+    /// Random numbers of the step. The next step's numbers do not depend on how many were drawn.
     pub rng: Rng,
     pub arrays: Vec<Owned>,
     pub comings: Vec<Coming>,
     pub events: Vec<Kept>,
-    /// Holds queues that no other thread uses.
+    /// Queues that no other thread uses.
     pub own: Vec<Lane>,
-    /// Holds user events that this thread signals before it waits.
+    /// User events that this thread signals before it waits.
     pub held: Vec<UserEvent>,
     pub callbacks: Callbacks,
     pub uploads: Vec<Upload>,

@@ -12,8 +12,8 @@ use crate::{
     part::Part,
 };
 
-/// Uses wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all
-/// launches, scalars as immediates, staging buffers made once. Every ratio compares with this implementation.
+/// wgpu as an expert writes it: cached bind groups, one encoder, one pass and one submit for all launches, scalars as
+/// immediates, staging buffers made once. Every ratio compares with this implementation.
 pub struct Expert {
     ground: Ground,
     groups: Vec<BindGroup>,
@@ -21,7 +21,7 @@ pub struct Expert {
     transfer: Option<Staged>,
 }
 
-/// Holds a device buffer with its two staging buffers. The upload buffer stays mapped.
+/// A device buffer with its two staging buffers. The upload buffer stays mapped.
 struct Staged {
     device: Buffer,
     download: Buffer,

@@ -14,39 +14,39 @@ use crate::{
     saxpy::Saxpy,
 };
 
-/// Uses Fencepost as its users write it, with the default policy, which adds missing waits between queues.
+/// Fencepost as its users write it, with the default policy, which adds missing waits between queues.
 pub struct Fencepost {
     name: &'static str,
     part: Part,
-    /// Holds one context for each number of queues, because the work of a context depends on its number of queues.
+    /// A context for each number of queues, since a context's work depends on that number.
     sides: Vec<Side>,
-    /// Names the side that launched last. `output` reads the outputs of that side.
+    /// Index of the side that launched last; `output` reads this side's outputs.
     last: usize,
     transfer: Option<DeviceArray<u32>>,
-    /// Holds the graphs of the jobs, if the jobs are replayed and not launched.
+    /// Graphs of the jobs, if jobs are replayed and not launched.
     replays: Option<Replays>,
 }
 
-/// Holds a context with its queues, and the arrays of the launch rows.
+/// A context with its queues, and the arrays of the launch rows.
 pub struct Side {
     context: Context,
     queues: Vec<CommandQueue>,
     saxpy: Kernel<<Saxpy<'static> as KernelArgs>::Family>,
     input: DeviceArray<f32>,
     outputs: Vec<DeviceArray<f32>>,
-    /// Holds arrays that no launch uses.
+    /// Arrays that no launch uses.
     live: Vec<DeviceArray<f32>>,
 }
 
 impl Fencepost {
-    /// Opens Fencepost on contexts with the recorder that they choose themselves. It takes part in every row.
+    /// Opens Fencepost on contexts that choose their recorder themselves. It takes part in every row.
     pub fn open(context: impl Fn() -> Result<Context>) -> Result<Self> {
         let part = Part { queues: MOST_QUEUES, live_arrays: true, transfers: true };
         Self::of("fencepost", part, context)
     }
 
-    /// Opens Fencepost with one recorder, for the launch rows. Returns `None` if the adapter's contexts do
-    /// not get this recorder.
+    /// Opens Fencepost with one recorder, for the launch rows. Returns `None` if contexts on the adapter do not get
+    /// this recorder.
     pub fn with_recorder(
         recorder: &Recorder,
         context: impl Fn(RecorderChoice) -> Result<Context>,
@@ -110,7 +110,7 @@ impl Side {
         launches(saxpy, input, outputs, |queue| &queues[queue], job)
     }
 
-    /// Makes the launches of a job on other queues than the side's own.
+    /// Makes the launches of a job on the given queues, not on the side's own.
     pub fn enqueue_on<'q>(&mut self, queue: impl Fn(usize) -> &'q CommandQueue, job: &Job) -> Result<()> {
         launches(&self.saxpy, &self.input, &mut self.outputs, queue, job)
     }
@@ -124,7 +124,7 @@ impl Side {
         Ok(self.queues.iter().map(CommandQueue::finish).try_for_each(Pending::wait)?)
     }
 
-    /// Makes arrays that stay alive, and uses each once. A call with the same number does nothing.
+    /// Makes arrays that stay alive, and uses each once. Repeating a call with the same number does nothing.
     fn keep_alive(&mut self, arrays: usize) -> Result<()> {
         if self.live.len() == arrays {
             return Ok(());
@@ -182,7 +182,7 @@ impl Implementation for Fencepost {
         timed(self, job)
     }
 
-    /// Waits for the end of the work at once, without a flush before.
+    /// Waits for the end of the work at once, without a flush first.
     fn launch_and_wait(&mut self, job: &Job) -> Result<Duration> {
         self.last = job.queues - 1;
         if self.replays.is_some() {

@@ -9,23 +9,23 @@ use wgpu::{
 
 use crate::job::{ARRAY_BYTES, ENTRY, LIVE_BYTES, OUTPUTS, WGSL, WORKGROUPS, input};
 
-/// Holds the base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch rows.
+/// Base of every implementation on wgpu: a device, the kernel's pipeline, the arrays of the launch rows.
 pub struct Ground {
-    /// Is the device.
+    /// Device.
     pub device: Device,
-    /// Is the queue of the device.
+    /// Queue of the device.
     pub queue: Queue,
-    /// Is the pipeline of the kernel.
+    /// Pipeline of the kernel.
     pub pipeline: ComputePipeline,
     input: Buffer,
     outputs: Vec<Buffer>,
-    /// Holds buffers that no launch uses.
+    /// Buffers that no launch uses.
     live: Vec<Buffer>,
     staging: Buffer,
 }
 
 impl Ground {
-    /// Opens a new device and makes every object that no row times.
+    /// Opens a new device and makes every object whose creation no row times.
     pub fn open(adapter: &Adapter, features: Features) -> Result<Self> {
         let (device, queue) = pollster::block_on(adapter.request_device(&DeviceDescriptor {
             required_features: Features::IMMEDIATES | features,
@@ -94,7 +94,7 @@ impl Ground {
         self.wait(self.queue.submit([encoder.finish()]))
     }
 
-    /// Makes buffers that stay alive, and uses each once. A call with the same number does nothing.
+    /// Makes buffers that stay alive, and uses each once. Repeating a call with the same number does nothing.
     pub fn keep_alive(&mut self, buffers: usize) -> Result<()> {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         if self.live.len() == buffers {

@@ -6,11 +6,10 @@ use anyhow::{Result, bail};
 
 use crate::{job::Job, part::Part};
 
-/// An implementation does the work of the rows in one way. A new implementation is added in `contestants.rs`
-/// and nowhere else.
+/// One way to do the work of the rows. A new implementation is added in `contestants.rs` and nowhere else.
 ///
-/// Timed methods return the time that they measured themselves, so that each can exclude the work of the
-/// bench. The other methods set up and check, and are not timed.
+/// Timed methods return the time that they measured themselves, so that each can exclude the work of the bench. The
+/// other methods set up and check, and are not timed.
 pub trait Implementation {
     /// Returns the name in the report.
     fn name(&self) -> &'static str;
@@ -21,7 +20,7 @@ pub trait Implementation {
     /// Sets the first `outputs` outputs to zero and waits until the device is idle.
     fn reset(&mut self, outputs: usize) -> Result<()>;
 
-    /// Keeps `arrays` arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive beside those of the launch rows.
+    /// Keeps `arrays` arrays of [`LIVE_BYTES`](crate::job::LIVE_BYTES) alive, besides those of the launch rows.
     fn keep_alive(&mut self, arrays: usize) -> Result<()> {
         bail!("{} keeps no {arrays} arrays alive", self.name())
     }
@@ -41,7 +40,7 @@ pub trait Implementation {
         bail!("{} has no outputs", self.name())
     }
 
-    /// Makes the device buffer of the transfer rows, in place of the last one. 0 drops it.
+    /// Makes the device buffer of the transfer rows, replacing the last one. 0 drops it.
     fn allocate(&mut self, bytes: usize) -> Result<()>;
 
     /// Times the upload of `data` into the device buffer, until a launch could use it and `data` may be dropped.
@@ -51,7 +50,7 @@ pub trait Implementation {
     fn read(&mut self, out: &mut Vec<u8>) -> Result<Duration>;
 }
 
-/// A handover has one call that submits launches, and another that waits for them.
+/// An implementation with one call that submits launches, and another that waits for them.
 pub trait Handover: Implementation {
     /// Records all launches of `job` and submits them with one flush.
     fn start(&mut self, job: &Job) -> Result<()>;
@@ -69,11 +68,11 @@ pub fn timed(implementation: &mut impl Handover, job: &Job) -> Result<LaunchTime
     Ok(LaunchTime { host, total: start.elapsed() })
 }
 
-/// Holds the times of the launches of one job.
+/// Times of the launches of one job.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchTime {
-    /// Counts the time to record and submit, without the wait.
+    /// Time to record and submit, without the wait.
     pub host: Duration,
-    /// Counts the time until the host knew that all launches had run.
+    /// Time until the host knew that all launches had run.
     pub total: Duration,
 }

@@ -13,19 +13,19 @@ use crate::{
     verbs::{self, VERBS},
 };
 
-/// Counts the launches of a row, about.
+/// Approximate number of launches of a row.
 const LAUNCHES: usize = 10_000;
-/// Counts the live arrays from which on a round takes long: each submit of wgpu visits every live buffer.
+/// Number of live arrays from which a round takes long: each submit of wgpu visits every live buffer.
 const MANY: usize = 10_000;
 
-/// Names the launches, or the calls of a verb, that were counted between the previous call of `row_is_counted` and this one.
+/// The launches, or calls of a verb, counted between the previous call of `row_is_counted` and this one.
 #[derive(Serialize)]
 pub(crate) struct Counted<'a> {
     pub(crate) row: &'a str,
     pub(crate) launches: usize,
 }
 
-/// Holds a row and a job on a number of queues.
+/// A row and its job on a number of queues.
 struct Workload {
     row: Row,
     job: Job,
@@ -53,7 +53,7 @@ impl Workload {
         }
     }
 
-    /// Returns the number of rounds that fill caches. As many rounds are counted after them.
+    /// Returns the number of rounds that warm the caches. As many rounds are counted after them.
     fn rounds(&self) -> usize {
         let most = if self.row.live() < MANY { 200 } else { 20 };
         (LAUNCHES / self.job.launches).clamp(2, most)
@@ -62,8 +62,8 @@ impl Workload {
 
 /// Runs every launch row, or every verb, on the noop back end, and writes one JSON line to `out` after each.
 ///
-/// This function counts nothing. Callgrind counts the instructions inside of `count_until_done`, and writes
-/// and resets its count before each `row_is_counted`.
+/// This function counts nothing. Callgrind counts the instructions inside `count_until_done`, and writes and resets its
+/// count before each `row_is_counted`.
 ///
 /// # Errors
 /// Fails if `contestant` is not among the [`noop_contestants`](crate::noop_contestants), or a launch failed.

@@ -4,24 +4,24 @@ use anyhow::{Result, ensure};
 
 use crate::implementation::Implementation;
 
-/// Counts the elements of every array of the launch rows.
+/// Elements of every array of the launch rows.
 pub const ELEMENTS: usize = 1024;
-/// Counts the bytes of one such array.
+/// Bytes of every array of the launch rows.
 pub const ARRAY_BYTES: usize = ELEMENTS * size_of::<f32>();
-/// Counts the bytes of an array that is alive and takes no part in a launch.
+/// Bytes of an array that is alive and takes no part in a launch.
 pub const LIVE_BYTES: usize = 256;
-/// Counts the output arrays of the independent variant.
+/// Number of output arrays of the independent variant.
 pub const OUTPUTS: usize = 64;
-/// Limits the queues of the launches.
+/// Most queues that take launches.
 pub const MOST_QUEUES: usize = 2;
-/// Counts the workgroups of one launch: `saxpy.wgsl` has 64 invocations each.
+/// Workgroups of one launch: `saxpy.wgsl` has 64 invocations in each.
 pub const WORKGROUPS: u32 = (ELEMENTS / 64) as u32;
-/// Holds the WGSL text of the kernel, which all implementations share.
+/// WGSL text of the kernel, which all implementations share.
 pub const WGSL: &str = include_str!("saxpy.wgsl");
-/// Names the entry point of the kernel.
+/// Entry point of the kernel.
 pub const ENTRY: &str = "saxpy";
 
-/// Selects the dependencies between the launches of a job.
+/// Dependencies between the launches of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// The launches have one shared input, and [`OUTPUTS`] outputs in turn.
@@ -30,14 +30,14 @@ pub enum Variant {
     Chain,
 }
 
-/// A job is a number of launches with one flush at their end.
+/// A number of launches with one flush at the end.
 #[derive(Clone, Copy, Debug)]
 pub struct Job {
-    /// Selects the dependencies between the launches.
+    /// Dependencies between the launches.
     pub variant: Variant,
-    /// Counts the launches.
+    /// Number of launches.
     pub launches: usize,
-    /// Counts the queues that take the launches in turn.
+    /// Number of queues, which take the launches in turn.
     pub queues: usize,
 }
 
@@ -63,7 +63,7 @@ impl Job {
         1.0 + (launch % 3) as f32
     }
 
-    /// Compares every output that the job wrote with the expected values, after the job was done `times` times.
+    /// Compares every output that the job wrote with the expected values, after `times` runs of the job.
     pub fn check(&self, implementation: &mut dyn Implementation, times: u32) -> Result<()> {
         let input = input();
         for output in 0..self.outputs() {

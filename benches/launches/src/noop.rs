@@ -16,13 +16,12 @@ use crate::{
     verbs::VERBS,
 };
 
-/// Names the contestant that is not Fencepost.
+/// The only contestant that is not Fencepost.
 const EXPERT: &str = "expert";
-/// Names the cheapest recorder on contexts that order nothing. Its rows with one queue show the cost of the default
-/// policy.
+/// The cheapest recorder on contexts that order nothing. Its rows on one queue show the cost of the default policy.
 const UNCHECKED: &str = "fencepost direct unchecked";
-/// Names the cheapest recorder where each row is one replay of a graph of its launches: recorded at each replay, or
-/// recorded once from 100 launches on.
+/// The cheapest recorder where each row replays one graph of its launches: recorded at each replay, or once from 100
+/// launches on.
 const REPLAYS: [(&str, usize); 2] =
     [("fencepost direct replay", usize::MAX), ("fencepost direct replay native", 100)];
 
@@ -48,14 +47,14 @@ pub(crate) fn direct() -> Result<Context> {
     context(RecorderChoice::Direct, Policy::Ordered)
 }
 
-/// Returns every recorder under the default policy, and one that orders nothing.
+/// Returns every recorder under the default policy, and the direct recorder without ordering.
 fn contestants() -> impl Iterator<Item = (Recorder, Policy)> {
     let ordered = RECORDERS.into_iter().map(|recorder| (recorder, Policy::Ordered));
     let direct = RECORDERS.into_iter().filter(|recorder| recorder.choice == RecorderChoice::Direct);
     ordered.chain(direct.map(|recorder| (recorder.called(UNCHECKED), Policy::Unchecked)))
 }
 
-/// Opens an implementation that replays graphs. Stretches of `native_replay_from` launches are recorded once.
+/// Opens an implementation that replays graphs. Runs of at least `native_replay_from` launches are recorded once.
 fn replays(name: &'static str, native_replay_from: usize) -> Result<Option<Fencepost>> {
     let direct = RECORDERS.into_iter().find(|recorder| recorder.choice == RecorderChoice::Direct);
     let direct = direct.context("there is no direct recorder")?.called(name);
@@ -99,7 +98,7 @@ fn context(recorder: RecorderChoice, policy: Policy) -> Result<Context> {
     context_with(recorder, policy, DeviceSwitches::default())
 }
 
-/// Opens a context without the means that `switches` turns off.
+/// Opens a context without the features that `switches` turns off.
 fn context_with(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitches) -> Result<Context> {
     let (device, queue) = pollster::block_on(adapter()?.request_device(&DeviceDescriptor {
         required_features: Features::IMMEDIATES,

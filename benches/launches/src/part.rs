@@ -2,14 +2,14 @@
 
 use crate::rows::Row;
 
-/// Selects the rows that an implementation takes part in.
+/// Rows that an implementation takes part in.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Part {
-    /// Counts the command queues that its launches can use; 0 if it launches nothing.
+    /// Number of command queues that its launches can use; 0 if it launches nothing.
     pub queues: usize,
-    /// Is `true` if it also launches beside other live arrays.
+    /// `true` if it also launches while many other arrays are alive.
     pub live_arrays: bool,
-    /// Is `true` if it takes part in the transfer rows.
+    /// `true` if it takes part in the transfer rows.
     pub transfers: bool,
 }
 

@@ -2,18 +2,18 @@
 
 use fencepost::{Context, RecorderChoice};
 
-/// Names a recorder of Fencepost, and the contestant that launches through it.
+/// A recorder of Fencepost, and the contestant that launches through it.
 #[derive(Clone, Copy)]
 pub struct Recorder {
-    /// Holds the name that a context gives it.
+    /// Name that a context gives it.
     name: &'static str,
-    /// Names the contestant.
+    /// Name of the contestant.
     pub contestant: &'static str,
-    /// Selects the recorder in the options of a context.
+    /// Choice of the recorder in a context's options.
     pub choice: RecorderChoice,
 }
 
-/// Lists every recorder that a context can be opened with.
+/// Every recorder that a context can be opened with.
 pub const RECORDERS: [Recorder; 3] = [
     Recorder { name: "wgpu", contestant: "fencepost wgpu", choice: RecorderChoice::Wgpu },
     Recorder { name: "hal", contestant: "fencepost hal", choice: RecorderChoice::Hal },
@@ -26,7 +26,7 @@ impl Recorder {
         Self { contestant, ..self }
     }
 
-    /// Returns `true` if the context has this recorder. A context that does not support it has another one.
+    /// Returns `true` if the context has this recorder. If a context does not support it, it has another one.
     pub fn records_for(&self, context: &Context) -> bool {
         context.state_dump().contains(&format!("recorder {}", self.name))
     }

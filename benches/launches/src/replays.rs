@@ -6,14 +6,14 @@ use crate::{
     job::{Job, Variant},
 };
 
-/// Holds the graphs of the jobs that one side replays, one for each job.
+/// Graphs of the jobs that one side replays, one for each job.
 #[derive(Default)]
 pub(crate) struct Replays {
     graphs: Vec<(Job, Graph)>,
 }
 
 impl Replays {
-    /// Replays the graph of a job, which the first call captures.
+    /// Replays the graph of a job. The first call captures it.
     pub(crate) fn start(&mut self, side: &mut Side, job: &Job) -> Result<Replay> {
         let known = self.graphs.iter().position(|(known, _)| same(known, job));
         let at = match known {

@@ -5,41 +5,41 @@ use std::time::Duration;
 
 use crate::{job::Variant, transfer::Direction};
 
-/// A row is one measurement for all implementations.
+/// One measurement of all implementations.
 #[derive(Clone, Copy, Debug)]
 pub enum Row {
-    /// Measures the host cost per launch for many launches and one flush, beside `live` arrays that no launch uses.
+    /// Host cost per launch for many launches and one flush, while `live` arrays exist that no launch uses.
     Launch {
-        /// Selects the dependencies between the launches.
+        /// Dependencies between the launches.
         variant: Variant,
-        /// Counts the launches of a sample.
+        /// Number of launches of a sample.
         launches: usize,
-        /// Counts the live arrays.
+        /// Number of live arrays.
         live: usize,
     },
-    /// Measures the same launches again and again: at once, so that the host finds its own code and data in the caches,
-    /// or each time after a pause, so that all threads sleep.
+    /// The same launches again and again: at once, so that the host finds its own code and data in the caches, or each
+    /// time after a pause, so that all threads sleep.
     Again {
-        /// Selects the dependencies between the launches.
+        /// Dependencies between the launches.
         variant: Variant,
-        /// Counts the launches of a sample.
+        /// Number of launches of a sample.
         launches: usize,
-        /// Is the pause, if there is one.
+        /// Pause before each sample, if there is one.
         pause: Option<Duration>,
     },
-    /// Measures one launch with the wait for it.
+    /// One launch and the wait for it.
     LaunchWait,
-    /// Measures a transfer with the wait for it.
+    /// A transfer and the wait for it.
     Transfer {
-        /// Selects the direction.
+        /// Direction.
         direction: Direction,
-        /// Counts the bytes.
+        /// Number of bytes.
         bytes: usize,
     },
 }
 
 const MIB: usize = 1 << 20;
-/// Is longer than the threads of the software drivers spin before they sleep.
+/// Pause that outlasts the spinning of the software drivers' threads, so that they sleep.
 const PAUSE: Duration = Duration::from_millis(2);
 
 impl Row {
@@ -63,13 +63,13 @@ impl Row {
         rows
     }
 
-    /// Returns the same launches beside few and beside many arrays.
+    /// Returns the same launches with few and with many live arrays.
     fn beside_live_arrays(several: usize, many: usize) -> impl Iterator<Item = Self> {
         let launch = |launches, live| Self::Launch { variant: Variant::Independent, launches, live };
         [10, many].into_iter().flat_map(move |live| [1, several].map(|launches| launch(launches, live)))
     }
 
-    /// Counts the live arrays of this row that it does not use.
+    /// Counts the live arrays that this row does not use.
     pub fn live(&self) -> usize {
         if let Self::Launch { live, .. } = *self { live } else { 0 }
     }
@@ -87,8 +87,8 @@ impl Row {
         if let Self::Transfer { bytes, .. } = *self { bytes } else { 0 }
     }
 
-    /// Counts the samples of each implementation. The number is odd, so that the median is a sample, and
-    /// smaller for slow rows.
+    /// Counts the samples of each implementation. The number is odd, so that the median is a sample, and smaller for
+    /// slow rows.
     pub fn rounds(&self, quick: bool) -> usize {
         match *self {
             _ if quick => 1,

@@ -6,16 +6,16 @@ use anyhow::{Result, ensure};
 
 use crate::implementation::Implementation;
 
-/// Selects the direction of a transfer.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Reads from the device.
+    /// From the device.
     Read,
-    /// Uploads to the device.
+    /// To the device.
     Upload,
 }
 
-/// Holds the host memory of a transfer row, which all implementations share.
+/// Host memory of a transfer row, which all implementations share.
 pub struct HostMemory {
     data: Vec<u8>,
     out: Vec<u8>,
@@ -27,8 +27,8 @@ impl HostMemory {
         Self { data: vec![1; bytes], out: vec![1; bytes] }
     }
 
-    /// Uploads bytes that differ from those of earlier samples, reads them back and compares. Returns the time
-    /// of the upload or of the read.
+    /// Uploads bytes that differ from the earlier samples', reads them back and compares. Returns the time of the
+    /// upload or of the read.
     pub fn sample(
         &mut self,
         direction: Direction,

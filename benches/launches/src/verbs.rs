@@ -12,13 +12,13 @@ use fencepost::{CommandQueue, Context};
 use crate::instructions::{Counted, row_is_counted};
 use verb_table::{Arrays, Verb, table};
 
-/// Names the contestant whose rows are the verbs.
+/// The contestant whose rows are the verbs.
 pub(crate) const VERBS: &str = "fencepost direct verbs";
-/// Counts the elements of an array: those of several shares, so that a verb has all its launches.
+/// Elements of an array: enough for several chunks, so that a verb has all its launches.
 const ELEMENTS: usize = 20_480;
-/// Number of calls that fill caches, before those that are counted.
+/// Number of calls that warm the caches, before the counted calls.
 const FIRST: usize = 4;
-/// Number of counted calls. A search of malloc in its lists, which comes in some runs, has a small part in so many.
+/// Number of counted calls. In some runs malloc searches its lists; over this many calls the search hardly shows.
 const CALLS: usize = 12;
 
 /// Calls each verb, and writes one JSON line to `out` after each, as [`launch_on_noop`](crate::launch_on_noop) does.
@@ -42,7 +42,7 @@ fn call(queue: &CommandQueue, verb: &Verb, arrays: &mut Arrays) -> Result<()> {
     Ok(queue.finish().wait()?)
 }
 
-/// Makes a call whose instructions callgrind counts, because of the name of this function.
+/// Makes a call whose instructions callgrind counts, which it finds by the name of this function.
 #[inline(never)]
 fn verb_count_until_done(queue: &CommandQueue, verb: &Verb, arrays: &mut Arrays) -> Result<()> {
     black_box(call(queue, verb, arrays)) // prevents a tail call: the function must return itself

@@ -1,4 +1,4 @@
-//! Measures the verbs of the algorithms beside kernels that show the limits of a device, and beside plain Rust.
+//! Measures the verbs of the algorithms next to kernels that show the limits of a device, and next to plain Rust.
 //!
 //! All contestants of a row take turns in one run, in a random order in each round. Each result is checked.
 

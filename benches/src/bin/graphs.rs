@@ -1,4 +1,4 @@
-//! Measures what graphs cost: replays, captures, edits and loops, beside the same work without a graph.
+//! Measures the cost of graphs: replays, captures, edits and loops, next to the same work without a graph.
 //!
 //! Run `cargo run --release -p fencepost-benches --bin graphs`, on the adapter of `FENCEPOST_ADAPTER`. Names of parts
 //! (`replays`, `captures`, `edits`, `loops`, `control`) select these parts. Each number is a median. The columns of a
@@ -14,12 +14,12 @@ use fencepost::{Contents, ContextOptions, Kernel};
 
 const ROUNDS: usize = 31;
 const EDIT_ROUNDS: usize = 301;
-/// Counts the timed calls behind a closed gate.
+/// Number of timed calls while the gate is closed.
 const CALLS: u32 = 4;
-/// Counts the elements of the counters, which one workgroup covers.
+/// Number of counters; one workgroup covers them.
 const N: usize = 64;
 const NODES: u32 = 1000;
-/// Counts the elements and the launches of a round in which the device has much to do.
+/// Number of elements of a round in which the device has much to do; `LARGE_LAUNCHES` is its number of launches.
 const LARGE: usize = 1 << 21;
 const LARGE_LAUNCHES: u32 = 20;
 
@@ -31,7 +31,7 @@ struct Count<'a> {
     counters: &'a mut DeviceArray<u32>,
 }
 
-/// Holds a context with arrays. `expected` counts the launches whose results the arrays hold.
+/// A context with arrays. `expected` is the number of launches whose results the arrays hold.
 struct Side {
     ctx: Context,
     queue: CommandQueue,
@@ -41,7 +41,7 @@ struct Side {
     expected: u32,
 }
 
-/// Measures one part of the table.
+/// Measurement of one part of the table.
 type Part = fn() -> Result<()>;
 type Round<'r> = Box<dyn FnMut() -> Result<Duration> + 'r>;
 
@@ -68,7 +68,7 @@ fn main() -> Result<()> {
 }
 
 impl Side {
-    /// Opens a context that records stretches of this many launches once.
+    /// Opens a context that records runs of at least this many launches once.
     fn open(native_replay_from: usize, elements: usize) -> Result<Self> {
         let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
         let ctx = testing::open(ContextOptions::default(), switches).wait()?;
@@ -91,8 +91,8 @@ impl Side {
         Ok(self.queue.capture(|captured| self.launch(captured, times, 0))?.0)
     }
 
-    /// Times calls of `work` behind a closed gate, and one more call with the wait for it. The counters of the side rise
-    /// by `launches` in each call.
+    /// Times calls of `work` while a gate is closed, then one more call with the wait for it. The counters of the side
+    /// rise by `launches` in each call.
     fn timed(&mut self, launches: u32, work: impl Fn(&Self) -> Result<()>) -> Result<[Duration; 2]> {
         let gate = self.ctx.user_event("gate");
         self.queue.wait_for(&gate.event())?;
@@ -127,7 +127,7 @@ fn replay(side: &Side, graph: &Graph) -> Result<()> {
     Ok(())
 }
 
-/// Prints the time of the call of a replay and the time until its end, for graphs of several sizes.
+/// Prints the time of a replay's call and the time until its end, for graphs of several sizes.
 fn replays() -> Result<()> {
     println!("{:24}{:>40}{:>40}", "us a graph", "the call alone", "until done");
     let heads = ["eager", "encoded", "native"].map(|head| format!("{head:>12}")).concat();
@@ -159,7 +159,7 @@ fn replays() -> Result<()> {
     Ok(())
 }
 
-/// Prints the time to capture and to load a graph, beside the time of launches.
+/// Prints the time to capture and to load a graph, next to the time of launches.
 fn captures() -> Result<()> {
     let side = &Side::open(100, N)?;
     let bytes = side.capture(NODES)?.to_bytes_with(Contents::Included)?;
@@ -254,7 +254,7 @@ fn edits() -> Result<()> {
     print_beside("us an edit of a graph of 1,000 nodes", rounds, EDIT_ROUNDS, 1.0)
 }
 
-/// Prints the time of an iteration of a loop on the device, beside a loop of the host.
+/// Prints the time of an iteration of a loop on the device, next to a loop on the host.
 fn loops() -> Result<()> {
     let side = &Side::open(100, N)?;
     let started = side.ctx.array(&[NODES])?;
@@ -332,7 +332,7 @@ fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     Ok(took)
 }
 
-/// Measures rounds that alternate, and prints the median of each and its ratio to that of the first one.
+/// Measures alternating rounds, and prints the median of each and its ratio to the first one's.
 fn print_beside(title: &str, mut rounds: Vec<(&str, Round<'_>)>, times: usize, parts: f64) -> Result<()> {
     println!("{title:44}{:>10}{:>9}", "us", "x");
     let mut samples = vec![Vec::new(); rounds.len()];

@@ -1,5 +1,5 @@
-//! Measures for each adapter of this machine how long calls take while a kernel of half a second runs, and
-//! whether a queue that waits for the host blocks another queue.
+//! Measures for each adapter of this machine how long calls take while a kernel of half a second runs, and if a queue
+//! that waits for the host blocks another queue.
 
 use std::time::{Duration, Instant};
 
@@ -7,14 +7,14 @@ use anyhow::Result;
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, ContextOptions, Kernel, adapters};
 
-/// Counts the calls of each sort behind one busy kernel.
+/// Number of calls of each kind while one kernel keeps the device busy.
 const CALLS: usize = 200;
 const BUSY: Duration = Duration::from_millis(500);
-/// Counts the waits behind one busy kernel. `LIMIT` is the timeout of each.
+/// Number of waits while one kernel keeps the device busy. `LIMIT` is the timeout of each.
 const WAITS: usize = 10;
 const LIMIT: Duration = Duration::from_millis(10);
 const N: usize = 1 << 14;
-/// Limits the turns of a loop, because llvmpipe ends longer loops.
+/// Most turns of a loop: llvmpipe cuts longer loops off.
 const ROUNDS: u32 = 50_000;
 
 #[derive(KernelArgs)]
@@ -52,7 +52,7 @@ struct Bench<'a> {
     queue: CommandQueue,
     spin: Kernel<Spin<'static>>,
     small: DeviceArray<u32>,
-    /// Holds the array whose kernel keeps the adapter busy.
+    /// The array whose kernel keeps the adapter busy.
     large: DeviceArray<u32>,
 }
 
@@ -78,8 +78,8 @@ impl<'a> Bench<'a> {
         Ok(start.elapsed())
     }
 
-    /// Returns the kernel's time, and the times of calls behind it: a launch, an upload, a copy of the same bytes by
-    /// the host, a flush, and a wait that times out.
+    /// Returns the time of the busy kernel, and the times of calls enqueued after it: a launch, an upload, a copy of
+    /// the same bytes by the host, a flush, and a wait that times out.
     fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
         self.launch_large()?;
         self.queue.flush()?;
         let busy = self.queue.marker();
-        // Wait until the device has started the kernel. From then on a driver may block a thread that submits.
+        // Wait until the device has started the kernel. A driver may then block a thread that submits.
         std::thread::sleep(Duration::from_millis(20));
         let mut samples: [Vec<Duration>; 5] = Default::default();
         let mut copies = Vec::new();
@@ -147,7 +147,7 @@ fn timed<T>(call: impl FnOnce() -> fencepost::Result<T>) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// Holds the median, the 95th percentile and the maximum.
+/// Median, 95th percentile and maximum.
 struct Times([Duration; 3]);
 
 impl Times {

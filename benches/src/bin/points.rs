@@ -13,11 +13,11 @@ use fencepost_launches::saxpy::Saxpy;
 const LAUNCHES: usize = 1000;
 const ROUNDS: usize = 60;
 const N: usize = 1024;
-/// Counts the elements of a piece of the double buffer. `PIECES` counts the pieces.
+/// Elements of a piece of the double buffer; `PIECES` is the number of pieces.
 const PIECE: usize = 1 << 20;
 const PIECES: usize = 16;
 
-/// Holds a context, and the arrays of its rounds.
+/// A context, and the arrays of its rounds.
 struct Side {
     ctx: Context,
     queue: CommandQueue,
@@ -28,7 +28,7 @@ struct Side {
     host: Vec<f32>,
 }
 
-/// A round does its work, and returns events that are dropped after the time is taken.
+/// One round. The events that it returns are dropped after the time is taken.
 type Round = fn(&mut Side) -> Result<Vec<Event>>;
 
 const MARKERS: [(&str, Round); 4] = [

@@ -1,6 +1,6 @@
-//! Measures when two queues with the same copies, released at once, are done: with equal priorities, and with one of
-//! them high. The queue that is filled first is high in one case and low in the other. It also measures the cost of
-//! two queues in all, beside one queue with the same copies.
+//! Measures when two queues with the same copies, released at once, are done: with equal priorities, and with high
+//! priority for one of them, either the first-filled queue or the other. It also measures the cost of two queues
+//! together, next to one queue with the same copies.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use anyhow::{Result, ensure};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, ContextOptions, Priority, QueueOptions, adapters};
 
-/// Counts the samples of each case. The cases alternate.
+/// Samples of each case. The cases alternate.
 const ROUNDS: usize = 21;
-/// Counts the copies in each queue.
+/// Copies in each queue.
 const COPIES: usize = 64;
-/// Counts the elements of each copy.
+/// Elements of each copy.
 const N: usize = 1 << 18;
 
-/// Lists the cases: the priority of the queue that is filled first, and of the other.
+/// The cases: priority of the queue that is filled first, and of the other.
 const CASES: [(&str, Priority, Priority); 3] = [
     ("equal", Priority::Normal, Priority::Normal),
     ("first high, second low", Priority::High, Priority::Low),
@@ -46,14 +46,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Holds one sample of every case.
+/// One sample of every case.
 struct Round {
-    /// Holds the time of both halves in one queue.
+    /// Time of both halves in one queue.
     one: Duration,
     cases: [Done; CASES.len()],
 }
 
-/// Holds the times at which the first-filled queue and the other queue were done.
+/// Times at which the first-filled queue and the other queue were done.
 #[derive(Clone, Copy, Default)]
 struct Done {
     first: Duration,
@@ -66,7 +66,7 @@ impl Done {
     }
 }
 
-/// Runs a round that is not counted, then the counted rounds.
+/// Runs an uncounted round, then the counted rounds.
 fn measured(bench: &Bench<'_>) -> Result<Vec<Round>> {
     bench.round(0)?;
     (0..ROUNDS).map(|at| bench.round(at)).collect()
@@ -94,7 +94,7 @@ fn median(rounds: &[Round], of: impl Fn(&Round) -> f64) -> f64 {
 
 struct Bench<'a> {
     ctx: &'a Context,
-    /// Holds the source and the target of each queue's copies.
+    /// Source and target of each queue's copies.
     arrays: [(DeviceArray<u32>, DeviceArray<u32>); 2],
 }
 

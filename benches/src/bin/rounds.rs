@@ -1,7 +1,7 @@
 //! Checks that repeated rounds of a program take as long at the end as at the start.
 //!
 //! Run `cargo run --release -p fencepost-benches --bin rounds -- [rounds]`. Every number is a ratio of two medians of
-//! one run: the rounds of its last tenth divided by those of its second tenth.
+//! one run: the rounds of its last tenth divided by the rounds of its second tenth.
 
 use std::sync::Arc;
 use std::task::{Context as Task, Wake, Waker};
@@ -12,20 +12,20 @@ use fencepost::prelude::*;
 use fencepost::{ContextOptions, CpuOptions, Kernel};
 use fencepost_launches::saxpy::Saxpy;
 
-/// Counts the rounds of each kind.
+/// Rounds of each kind.
 const ROUNDS: usize = 100_000;
-/// Counts the parts of a run. The medians of two parts are compared.
+/// Parts of a run. The medians of two parts are compared.
 const PARTS: usize = 10;
 const N: usize = 64;
 
-/// Holds the objects that the rounds use.
+/// Objects that the rounds use.
 struct Side {
     ctx: Context,
     queue: CommandQueue,
     kernel: Kernel<Saxpy<'static>>,
     x: DeviceArray<f32>,
     y: DeviceArray<f32>,
-    /// Holds a queue of another context, whose last command waits for the host.
+    /// Queue of another context, whose last command waits for the host.
     held: CommandQueue,
 }
 
@@ -114,7 +114,7 @@ fn part(side: &mut Side, rounds: usize, round: Round) -> Result<Duration> {
     Ok(times[rounds / 2])
 }
 
-/// Wakes a task that is dropped after one poll.
+/// A waker that does nothing, for a task that is dropped after one poll.
 struct Nothing;
 
 impl Wake for Nothing {

@@ -6,25 +6,25 @@
 //! Run `cargo run --release -p fencepost-benches --bin signals`. It measures every Vulkan device. The ways alternate in
 //! each round.
 // One SAFETY argument holds for all calls: every handle was made by the same device (or its instance) and is destroyed
-// at the end only, each round waits for all its submissions, and one thread makes every call.
+// only at the end, each round waits for all its submissions, and one thread makes every call.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use ash::{Device, Entry, Instance, vk};
 
-/// Counts the pieces of work, each with a signal.
+/// Number of pieces of work, each with a signal.
 const PIECES: usize = 16;
 const ROUNDS: usize = 200;
-/// Counts the bytes that a piece fills.
+/// Bytes that a piece fills.
 const BYTES: u64 = 1 << 20;
 
-/// Holds the times of a round.
+/// Times of a round.
 #[derive(Clone, Copy)]
 struct Took {
-    /// Counts the time until the last call of the host returned.
+    /// Time until the last call of the host returned.
     host: Duration,
-    /// Counts the time until the host saw the first signal. `last` counts the time until the last.
+    /// Time until the host saw the first signal; `last` is the time until the last signal.
     first: Duration,
     last: Duration,
 }
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Holds a device, and a command buffer for each piece.
+/// A device, and a command buffer for each piece.
 struct Bench {
     device: Device,
     queue: vk::Queue,

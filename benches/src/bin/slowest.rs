@@ -1,5 +1,5 @@
 //! Measures the slowest call of each verb while another thread enqueues a million launches and the context executes
-//! them. It shows whether a section that holds the lock grows with the pending work.
+//! them. It shows if a section that holds the lock grows with the pending work.
 //!
 //! Run `cargo run --release -p fencepost-benches --bin slowest -- [launches]`.
 
@@ -11,10 +11,10 @@ use fencepost::prelude::*;
 use fencepost::{ContextOptions, Kernel};
 use fencepost_launches::saxpy::Saxpy;
 
-/// Counts the launches of the other thread.
+/// Number of launches of the other thread.
 const LAUNCHES: usize = 1_000_000;
-/// Counts the rounds. The table shows the smallest maximum of the rounds: another process makes a call slow in some
-/// rounds, a long section does in every round.
+/// Number of rounds. The table shows the smallest maximum of the rounds: another process makes a call slow in some
+/// rounds, a long section in every round.
 const ROUNDS: usize = 5;
 const N: usize = 16;
 

@@ -11,13 +11,13 @@ use fencepost::Kernel;
 use fencepost::prelude::*;
 use fencepost_launches::saxpy::Saxpy;
 
-/// Is the largest number of threads without an argument.
+/// Largest number of threads, if no argument gives it.
 const THREADS: usize = 32;
-/// Counts how often each number of threads is measured.
+/// Measurements of each number of threads.
 const ROUNDS: usize = 9;
-/// Counts the waits of each thread in a round.
+/// Waits of each thread in a round.
 const WAITS: usize = 50;
-/// Counts the launches before a wait.
+/// Number of launches before a wait.
 const LAUNCHES: usize = 30;
 const N: usize = 64;
 
@@ -37,14 +37,14 @@ fn main() -> Result<()> {
     let mut of_one = None;
     for (threads, times) in numbers.iter().zip(&mut times) {
         times.sort();
-        // The threads share the device, so each wait has its share of the round.
+        // The threads share the device, so a wait's time is its share of the round.
         let time = times[ROUNDS / 2].as_secs_f64() * 1e6 / (threads * WAITS) as f64;
         println!("{threads:7} {time:10.2} {:6.2}", time / *of_one.get_or_insert(time));
     }
     Ok(())
 }
 
-/// Returns how long a number of threads take for their waits, all at once.
+/// Returns the time of the waits of a number of threads, all at once.
 fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, threads: usize) -> Result<Duration> {
     let start = Instant::now();
     std::thread::scope(|scope| {

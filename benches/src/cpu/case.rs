@@ -4,46 +4,46 @@ use fencepost::Context;
 use super::device::Enqueue;
 use super::values::{Check, Values};
 
-/// Holds a row of the table: work of a device with its data, and the same work in plain Rust.
+/// A row of the table: a device's work with its data, and the same work in plain Rust.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) program: Program,
-    /// Holds the arrays that the program reads; a kernel has them in the order of its bindings.
+    /// Arrays that the program reads, in the order of the kernel's bindings.
     pub(crate) inputs: Vec<Values>,
-    /// Holds the elements of the written array, which is a kernel's last binding, before each sample.
+    /// Elements of the written array, a kernel's last binding, before each sample.
     pub(crate) start: Values,
-    /// Holds the elements of the written array after each sample.
+    /// Elements of the written array after each sample.
     pub(crate) expected: Values,
     pub(crate) check: Check,
-    /// Counts the launches of a sample, each with a wait.
+    /// Number of launches of a sample, each with a wait.
     pub(crate) launches: usize,
-    /// Is the work of a launch, or `None` in a row about the launch itself.
+    /// Work of a launch, or `None` in a row about the launch itself.
     pub(crate) work: Option<Work>,
-    /// Does the work in plain Rust, with vectors and on all processors.
+    /// The same work in plain Rust, with vectors and on all processors.
     pub(crate) plain: fn(inputs: &[Values], out: &mut Values),
 }
 
-/// Is the work of a device.
+/// Work of a device.
 pub(crate) enum Program {
     Kernel(Kernel),
-    /// Prepares work of several launches in a context.
+    /// Preparation of several launches in a context.
     Launches(fn(&Context) -> Result<Enqueue>),
 }
 
-/// Is a kernel with its grid.
+/// A kernel with its grid.
 #[derive(Clone)]
 pub(crate) struct Kernel {
     pub(crate) wgsl: &'static str,
-    /// Is the same kernel in OpenCL C, or `None` if the row has none.
+    /// The same kernel in OpenCL C, if the row has one.
     pub(crate) opencl: Option<&'static str>,
     pub(crate) entry: &'static str,
     pub(crate) overrides: Vec<(&'static str, f64)>,
     pub(crate) groups: [u32; 3],
-    /// Is the field `a` of the kernel's parameters.
+    /// Field `a` of the kernel's parameters.
     pub(crate) a: Option<f32>,
 }
 
-/// Counts the work of a launch in a unit of which the table shows billions a second.
+/// Work of a launch, in a unit of which the table shows billions a second.
 #[derive(Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) amount: f64,

@@ -10,7 +10,7 @@ use super::{
     values::Values,
 };
 
-/// Does the work of a row in its own way.
+/// One way to do the work of a row.
 pub(crate) trait Contestant {
     fn name(&self) -> &str;
 
@@ -24,7 +24,7 @@ pub(crate) trait Contestant {
     fn prepare<'c>(&'c self, case: &'c Case) -> Result<Option<Box<dyn Prepared + 'c>>>;
 }
 
-/// Holds the arrays of a row.
+/// Arrays of a row, ready for samples.
 pub(crate) trait Prepared {
     /// Sets the written array to its first values.
     fn reset(&mut self) -> Result<()>;
@@ -40,13 +40,13 @@ pub(crate) trait Prepared {
     fn compiled_in(&self) -> Option<Duration>;
 }
 
-/// Names the devices, each with the part of an adapter's name that chooses it.
+/// Devices, each with the part of an adapter's name that selects it.
 pub(crate) const DEVICES: [(&str, &str); 3] =
     [("cpu device", "cpu"), ("lavapipe", "llvmpipe"), ("swiftshader", "swiftshader")];
-/// Names a graphics card as [`DEVICES`] does.
+/// A graphics card, described as in [`DEVICES`].
 pub(crate) const CARD: (&str, &str) = ("gpu", "discrete");
 
-/// Is the name of a contestant that is no device of this library, and a function that opens it.
+/// Name of a contestant that is not a device of this library, and a function that opens it.
 pub(crate) type Other = (&'static str, fn() -> Result<Box<dyn Contestant>>);
 
 pub(crate) const PLAIN: Other = (plain::NAME, || Ok(Box::new(Plain)));

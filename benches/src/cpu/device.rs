@@ -10,17 +10,17 @@ use super::{
     values::Values,
 };
 
-/// Enqueues the work of a launch, which reads the first arrays and writes the last one.
+/// Function that enqueues the work of a launch, which reads the first arrays and writes the last one.
 pub(crate) type Enqueue = Box<dyn Fn(&CommandQueue, &[Array], &mut Array) -> Result<()>>;
 
-/// Is a context of this library on an adapter.
+/// A context of this library on an adapter.
 pub(crate) struct Device {
     name: &'static str,
     ctx: Context,
     queue: CommandQueue,
 }
 
-/// Holds the arrays of a row on a device.
+/// Arrays of a row on a device.
 struct DeviceRow<'c> {
     case: &'c Case,
     queue: &'c CommandQueue,
@@ -31,7 +31,7 @@ struct DeviceRow<'c> {
     compiled_in: Duration,
 }
 
-/// Is an array on a device.
+/// An array on a device.
 pub(crate) enum Array {
     F32(DeviceArray<f32>),
     U32(DeviceArray<u32>),

@@ -16,7 +16,7 @@ use super::{
 
 pub(crate) const NAME: &str = "first result";
 
-/// Is what a process prints.
+/// Output of a process.
 const RESULT: &str = "[3.0, 5.0, 7.0, 9.0]";
 
 const SAXPY: &str = "

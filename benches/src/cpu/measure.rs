@@ -11,20 +11,20 @@ use super::{
 };
 use crate::stats::{Summary, paired_ratio};
 
-/// Holds the times of a row.
+/// Times of a row.
 pub(crate) struct Measured {
     pub(crate) name: &'static str,
     pub(crate) work: Option<Work>,
     pub(crate) entries: Vec<Entry>,
 }
 
-/// Holds the times of one contestant in a row.
+/// Times of one contestant in a row.
 pub(crate) struct Entry {
     pub(crate) contestant: String,
-    /// Counts the launches of a sample.
+    /// Number of launches of a sample.
     pub(crate) launches: usize,
     pub(crate) samples: Vec<Duration>,
-    /// Is the time of the compilation and that of the first sample. `None` if the contestant compiles nothing.
+    /// Times of the compilation and of the first sample. `None` if the contestant compiles nothing.
     pub(crate) first: Option<[Duration; 2]>,
 }
 
@@ -33,8 +33,8 @@ impl Entry {
         Summary::of(&self.samples, self.launches)
     }
 
-    /// Returns the microseconds of the compilation: also those of the first sample that the others do not take, because
-    /// some drivers compile at the first launch.
+    /// Returns the microseconds of the compilation. This includes the time by which the first sample was slower than
+    /// the others, because some drivers compile at the first launch.
     pub(crate) fn compile_us(&self) -> Option<f64> {
         let steady = self.summary()?.median_us * self.launches as f64;
         let [compiled, sample] = self.first?.map(|time| time.as_secs_f64() * 1e6);
@@ -43,13 +43,13 @@ impl Entry {
 }
 
 impl Measured {
-    /// Returns the median of the ratios of a contestant's time to that of the first one, in the same round.
+    /// Returns the median ratio of a contestant's time to the first one's in the same round.
     pub(crate) fn ratio(&self, entry: &Entry) -> Option<f64> {
         paired_ratio(&entry.samples, &self.entries.first()?.samples)
     }
 }
 
-/// Limits the time of a row, after the least number of rounds.
+/// Time after which a row ends, once it has the least number of rounds.
 const LONG: Duration = Duration::from_secs(10);
 
 /// Takes the samples of a row. In each round all contestants take one, in a new order.
@@ -93,7 +93,7 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
     Ok(Measured { name: case.name, work: case.work, entries })
 }
 
-/// Returns `true` if a device cannot run the kernel of a row, because its adapter lacks an ability.
+/// Returns `true` if a device cannot run the kernel of a row because its adapter lacks a feature.
 fn lacks_an_ability(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<fencepost::Error>();
     error.is_some_and(|error| matches!(error.kind(), fencepost::Kind::Unsupported { .. }))
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
     use crate::cpu::{cases, contestant, contestant::PLAIN, contestant::Prepared};
 
-    /// Is a contestant without a kernel for any row.
+    /// A contestant without a kernel for any row.
     struct Idle;
 
     impl Contestant for Idle {

@@ -1,5 +1,5 @@
 #![allow(unsafe_code, reason = "this file calls OpenCL")]
-// One SAFETY argument holds for every launch. The kernels are those of this crate: with the arrays and the workgroups of
+// One SAFETY argument holds for every launch. The kernels come from this crate: with the arrays and the workgroups of
 // their row, they access only elements of these arrays. A launch owns its arrays, and each run waits until it is done.
 
 use std::ptr;
@@ -16,25 +16,25 @@ use opencl3::{
     types::CL_BLOCKING,
 };
 
-/// Is the CPU as a device of an OpenCL platform, with a queue.
+/// The CPU as a device of an OpenCL platform, with a queue.
 pub(crate) struct OpenCl {
     context: Context,
     queue: CommandQueue,
     about: String,
 }
 
-/// Holds a kernel with its arrays, ready to run.
+/// A kernel with its arrays, ready to run.
 pub(crate) struct Launch<'o> {
     queue: &'o CommandQueue,
     kernel: Kernel,
-    /// Holds the arrays that the kernel reads, which its arguments name.
+    /// Arrays that the kernel reads; its arguments refer to them.
     _inputs: Vec<Buffer<u32>>,
     out: Buffer<u32>,
     items: [usize; 3],
     workgroup: [usize; 3],
 }
 
-/// Sets the arguments of a kernel, one after the other.
+/// Setter of a kernel's arguments, one after the other.
 struct Arguments<'k> {
     kernel: &'k Kernel,
     set: u32,
@@ -59,7 +59,7 @@ impl OpenCl {
         Ok(Self { context, queue, about })
     }
 
-    /// Names the device and the version of the platform, and counts the threads.
+    /// Returns the name of the device, the version of the platform and the number of threads.
     pub(crate) fn about(&self) -> &str {
         &self.about
     }
@@ -67,15 +67,15 @@ impl OpenCl {
     /// Compiles a kernel.
     ///
     /// # Errors
-    /// Has the compiler's log if the source is wrong.
+    /// The source is wrong; the error has the compiler's log.
     pub(crate) fn compile(&self, source: &str, name: &str, options: &str) -> Result<Kernel> {
         let built = Program::create_and_build_from_source(&self.context, source, options);
         let program = built.map_err(|log| anyhow!("cannot compile `{name}`: {log}"))?;
         Ok(Kernel::create(&program, name)?)
     }
 
-    /// Prepares launches of a kernel with these workgroups. The arguments are `a`, then the arrays: each is followed by the
-    /// number of its elements.
+    /// Prepares launches of a kernel with these workgroups. The arguments are `a`, then the arrays: each is followed by
+    /// the number of its elements.
     ///
     /// # Errors
     /// Fails if the kernel has other arguments, or does not declare the size of its workgroup.

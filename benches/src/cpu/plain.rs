@@ -10,7 +10,7 @@ use super::{
 
 pub(crate) const NAME: &str = "rust, rayon";
 
-/// Is plain Rust: vectors of the compiler, and the threads of rayon.
+/// Plain Rust: the compiler's vectors and rayon's threads.
 pub(crate) struct Plain;
 
 struct PlainRow<'c> {

@@ -11,7 +11,7 @@ use super::{
 
 pub(crate) const NAME: &str = "pocl";
 
-/// Is PoCL, which compiles kernels in OpenCL C for the CPU.
+/// PoCL, which compiles kernels in OpenCL C for the CPU.
 pub(crate) struct Pocl(OpenCl);
 
 struct PoclRow<'c> {
@@ -21,7 +21,7 @@ struct PoclRow<'c> {
 }
 
 impl Pocl {
-    /// Opens PoCL, or says how to install it.
+    /// Opens PoCL, or returns an error that says how to install it.
     pub(crate) fn open() -> Result<Self> {
         let opened = OpenCl::open("Portable Computing Language");
         let remedy = "on Debian, `apt-get install pocl-opencl-icd ocl-icd-libopencl1` installs PoCL";

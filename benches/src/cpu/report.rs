@@ -8,12 +8,12 @@ use super::{
     measure::{Entry, Measured},
 };
 
-/// Writes the rows as they are measured.
+/// Writer of the rows as they are measured.
 pub(crate) struct Report {
     json: bool,
 }
 
-/// Is a line for programs: one contestant in one row.
+/// A machine-readable line: one contestant in one row.
 #[derive(Serialize)]
 struct Line<'a> {
     row: &'a str,
@@ -23,7 +23,7 @@ struct Line<'a> {
     median_us: f64,
     quarter_us: f64,
     three_quarters_us: f64,
-    /// Is the median ratio of this time to that of the first contestant.
+    /// Median ratio of this time to the first contestant's.
     ratio: f64,
     giga_a_second: Option<f64>,
     unit: Option<&'a str>,

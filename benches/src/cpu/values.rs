@@ -1,13 +1,13 @@
 use anyhow::{Result, bail};
 
-/// Holds the elements of an array.
+/// Elements of an array.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Values {
     F32(Vec<f32>),
     U32(Vec<u32>),
 }
 
-/// Names how a result is compared with that of the reference.
+/// Comparison of a result with the reference's.
 #[derive(Clone, Copy)]
 pub(crate) enum Check {
     /// Each element is equal.
@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// Returns the bits of the elements for changes.
+    /// Returns the bits of the elements, mutably.
     pub(crate) fn bits_mut(&mut self) -> &mut [u32] {
         match self {
             Self::F32(values) => bytemuck::cast_slice_mut(values),
@@ -70,7 +70,7 @@ impl Check {
     /// Compares a result with the expected one.
     ///
     /// # Errors
-    /// Names the first difference that the check does not allow.
+    /// Returns the first difference that the check does not allow.
     pub(crate) fn compare(self, found: &Values, expected: &Values) -> Result<()> {
         if found == expected {
             return Ok(());

@@ -20,7 +20,7 @@ macro_rules! wide {
 }
 pub(crate) use wide;
 
-/// Names the vectors of the functions that [`wide`] makes.
+/// Returns the name of the vectors that the functions of [`wide`] use.
 pub(crate) fn name() -> &'static str {
     if has_wide() { "AVX2" } else { "the vectors of the target" }
 }

@@ -4,17 +4,17 @@ use fencepost::Context;
 use serde::Serialize;
 
 const MIB: u64 = 1 << 20;
-/// Bounds the growth of the pool after the warm-up: it covers a size or two that did not occur before.
+/// Most growth of the pool after the warm-up: enough for a size or two that did not occur before.
 const POOL: u64 = 4 * MIB;
-/// Bounds the growth of the process after the warm-up: it covers memory that the allocator and the driver keep.
+/// Most growth of the process after the warm-up: enough for memory that the allocator and the driver keep.
 const PROCESS: u64 = 32 * MIB;
 
-/// Holds the bytes at the end of the warm-up, and the maximum since.
+/// Bytes at the end of the warm-up, and the maximum since.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Memory {
-    /// Counts the bytes in arrays, and those kept for later arrays.
+    /// Bytes in arrays, and bytes kept for later arrays.
     pool: Flat,
-    /// Counts the resident bytes of the process. `None` if the system does not report them.
+    /// Resident bytes of the process. `None` if the system does not report them.
     process: Option<Flat>,
 }
 

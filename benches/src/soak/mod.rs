@@ -17,9 +17,9 @@ pub use options::Options;
 use pipeline::Pipeline;
 pub use summary::Summary;
 
-/// Counts the blocks between two measurements of the memory.
+/// Blocks between two measurements of the memory.
 const LOOK: u64 = 64;
-/// Holds the share of the time, and the number of blocks, after which memory must stay flat.
+/// Share of the time, and number of blocks, after which memory must stay flat.
 const WARM_UP: (f64, u64) = (0.2, 2000);
 
 /// Runs the pipeline for the time in the options.

@@ -1,4 +1,4 @@
-//! Defines the pipeline: one queue uploads and one computes, with two buffers and events in both directions.
+//! The pipeline: one queue uploads and one computes, with two buffers and events in both directions.
 
 use std::collections::VecDeque;
 use std::pin::pin;
@@ -21,12 +21,12 @@ struct Mix<'a> {
     y: &'a mut DeviceArray<u32>,
 }
 
-/// Counts the elements of the largest block.
+/// Elements of the largest block.
 const MOST: usize = 1 << 14;
-/// Limits the pending results.
+/// Most pending results.
 const RESULTS: usize = 6;
 
-/// A slot is one of the two buffers, with the events that complete when each queue has finished with it.
+/// One of the two buffers, with the events that complete when each queue has finished with it.
 struct Slot {
     staging: HostArray<u32, Upload>,
     x: DeviceArray<u32>,
@@ -34,7 +34,7 @@ struct Slot {
     used: Event,
 }
 
-/// Holds a pending result, with the seed of its expected elements.
+/// A pending result, with the seed of its expected elements.
 struct Coming {
     block: u64,
     seed: u32,

@@ -1,4 +1,4 @@
-//! Summarises a soak.
+//! The summary of a soak.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::memory::Memory;
 
-/// Holds the summary of a soak that found no error.
+/// Summary of a soak that found no error.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub(super) adapter: String,
@@ -16,18 +16,18 @@ pub struct Summary {
     pub(super) memory: Memory,
 }
 
-/// Counts the work of a soak.
+/// Counts of a soak's work.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Counts {
-    /// Counts the blocks. Each of them was correct.
+    /// Number of blocks. Each of them was correct.
     pub blocks: u64,
-    /// Counts the bytes of the blocks.
+    /// Bytes of the blocks.
     pub bytes: u64,
-    /// Counts the arrays that were dropped while work on them was pending.
+    /// Number of arrays that were dropped while work on them was pending.
     pub arrays_dropped: u64,
-    /// Counts the results and futures that were dropped before they were ready.
+    /// Number of results and futures that were dropped before they were ready.
     pub results_dropped: u64,
-    /// Counts the waits that were given up and repeated later.
+    /// Number of waits that were given up and repeated later.
     pub waits_given_up: u64,
 }
 

@@ -12,11 +12,11 @@ use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
 
-/// Names an axis of an array. The first one is `Axis(0)`, along which the elements are farthest apart.
+/// An axis of an array. `Axis(0)` is the first, along which neighbours are farthest apart in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Axis(pub usize);
 
-/// Returns `true` if there is no result, or if no elements have the result `none`, which it enqueues then.
+/// Returns `true` if nothing is left to compute: `out` is empty, or `x` is, and then a fill with `none` is enqueued.
 #[track_caller]
 pub(crate) fn is_done<U: Element>(
     queue: &VerbQueue<'_>,
@@ -34,15 +34,15 @@ pub(crate) fn is_done<U: Element>(
     Ok(true)
 }
 
-/// Says how a reduction combines elements.
+/// The steps of a reduction: before, between and after the elements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Steps {
     pub(crate) operation: Operation,
-    /// Is `true` if the elements are the bits of numbers, of which the smallest or the largest is wanted.
+    /// `true` if the elements are the bits of numbers whose minimum or maximum is wanted.
     pub(crate) keys: bool,
-    /// Is not 0 if an element with one of these bits stands for 1, and any other one for 0.
+    /// If not 0, an element with any of these bits set counts as 1, and any other as 0.
     pub(crate) bits: u32,
-    /// Is `true` if an element is multiplied with that of another array.
+    /// `true` if each element is first multiplied by the element of another array.
     pub(crate) products: bool,
     pub(crate) finish: Finish,
 }
@@ -63,7 +63,7 @@ impl Steps {
         Self { bits: 0, products: false, ..self }
     }
 
-    /// Compiles the kernel of rows or that of columns.
+    /// Compiles the kernel for rows or the kernel for columns.
     fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, rows: bool) -> Result<DynKernel> {
         let keys = if self.keys { self.operation.keys() } else { 0.0 };
         let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", keys)];
@@ -84,7 +84,7 @@ impl Steps {
     }
 }
 
-/// Is an array as one of three axes, of which the middle one is combined.
+/// An array seen as three axes, of which the middle one is combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View {
     pub(crate) outer: usize,
@@ -125,7 +125,7 @@ impl View {
     }
 }
 
-/// Limits the elements of a row that one invocation combines. A workgroup combines a longer row.
+/// Longest row that one invocation combines. A workgroup combines a longer row.
 const SHORT: usize = 64;
 
 /// Enqueues the launches: one, or two with the results of shares between them. The second array has the other factors of products;
@@ -168,7 +168,7 @@ pub(crate) fn along<T: Reducible>(
 
 struct Along<T> {
     kernel: DynKernel,
-    /// Is true if a workgroup combines a share, and false if an invocation does.
+    /// `true` if a workgroup combines a share, `false` if a single invocation does.
     rows: bool,
     identity: T,
     divisor: T,

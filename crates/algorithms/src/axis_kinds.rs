@@ -89,7 +89,8 @@ pub trait AlongAxis {
     /// # Error bound
     /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 53 + n / 2^20 for n elements
     /// along the last axis, and 331 + n / 2^12 along another one; `u` is 2^-24 on a
-    /// device that rounds to the nearest number. The bound holds as that of [`dot`](crate::InnerProduct::dot) does.
+    /// device that rounds to the nearest number. The bound holds under the conditions of
+    /// [`dot`](crate::InnerProduct::dot).
     ///
     /// # Errors
     /// Returns the errors of [`count_nonzero_axis`](Self::count_nonzero_axis), and

@@ -244,7 +244,7 @@ struct ArgColumnsArgs<'a> {
     out: &'a mut DeviceArray<u32>,
 }
 
-/// Is the kernel of rows, or that of columns and short rows.
+/// The kernel for rows, or the kernel for columns and short rows.
 enum Finder {
     Rows(Kernel<ArgRowsArgs<'static>>),
     Columns(Kernel<ArgColumnsArgs<'static>>),

@@ -1,4 +1,4 @@
-//! Verbs that combine runs of elements, where a run has equal keys side by side.
+//! Verbs that combine runs of elements: neighbours with equal keys.
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::launches::launch_dyn;
@@ -19,10 +19,10 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// Combines the elements of each run, where a run has equal keys side by side.
+/// Combines the elements of each run: neighbours with equal keys.
 ///
 /// Keys are equal if their bits are: -0 differs from +0, and NaNs with the same bits are equal. Arrays of any shape are lists,
-/// in C order. Keys that are equal but not side by side belong to different runs.
+/// in C order. Equal keys that are not neighbours belong to different runs.
 ///
 /// # Cost
 /// Up to 16,384 elements take one launch, and for a scan a word of scratch memory. More elements take two, with up to 2,049 words
@@ -73,15 +73,16 @@ pub trait ByKey {
     ) -> Result<()>;
 
     /// *Enqueues* kept = the key of each run, out = the elements of each run combined, and count = the number of runs, an array
-    /// of one element. The elements behind those of the runs stay as they are. A NaN makes the smallest and the largest number
+    /// of one element. The elements after the results stay as they are. A NaN makes the smallest and the largest number
     /// of its run a NaN, unless the operation leaves NaNs out.
     ///
     /// # Shape
     /// `kept` and `out` have one dimension and as many elements as `x`.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `keys` has not the shape of `x`, `kept` or `out` has not one element for
-    /// each of `x`, or `count` has not one element; the other errors of [`scan_by_key`](Self::scan_by_key).
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `keys` is not that of `x`, `kept` or `out` does not
+    /// have as many elements as `x`, or `count` does not have exactly one; the other errors of
+    /// [`scan_by_key`](Self::scan_by_key).
     ///
     /// # Example
     /// ```
@@ -107,7 +108,7 @@ pub trait ByKey {
     ) -> Result<()>;
 
     /// *Enqueues* kept = the element of each run of equal elements of `x`, lengths = the length of each run, and count = the
-    /// number of runs, an array of one element. The elements behind those of the runs stay as they are.
+    /// number of runs, an array of one element. The elements after the results stay as they are.
     ///
     /// # Shape
     /// `kept` and `lengths` have one dimension and as many elements as `x`.
@@ -224,22 +225,22 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     stages::enqueue(queue, &runs, x.len(), &mut count)
 }
 
-/// Names the results of a verb.
+/// Results of a verb.
 pub(crate) enum Results {
-    /// Is one result for each element. If there are bits for the first elements of runs, they stand for the keys.
+    /// One result for each element. If there are bits that mark the first elements of runs, they replace the keys.
     Scan { exclusive: bool, reversed: bool, heads: Option<Heads> },
-    /// Is one result for each run, and the array of the keys.
+    /// One result for each run, with its key in `kept`.
     Runs { kept: DeviceArray<u32>, lengths: bool },
 }
 
-/// Is a verb that combines runs of at least one element.
+/// A verb that combines the runs of a non-empty array.
 pub(crate) struct RunsVerb<'a, T: Element> {
     pub(crate) queue: &'a VerbQueue<'a>,
     pub(crate) keys: DeviceArray<u32>,
     pub(crate) x: DeviceArray<T>,
     pub(crate) out: DeviceArray<T>,
     pub(crate) results: Results,
-    /// Is the number of runs, or a word that stands for it.
+    /// Number of runs, or an unused word in its place.
     pub(crate) result: &'a mut DeviceArray<u32>,
 }
 
@@ -261,12 +262,12 @@ impl<T: Element> OfOperator<T> for RunsVerb<'_, T> {
     }
 }
 
-/// Is a verb that combines runs, with elements of the kernel's type.
+/// The same verb, with elements of the kernel's type.
 struct Runs<'a, U: Element> {
     keys: DeviceArray<u32>,
     x: DeviceArray<U>,
     out: DeviceArray<U>,
-    /// Has the number of elements of a part.
+    /// Number of elements of the part, if there is one.
     count: Option<DeviceArray<u32>>,
     results: Results,
     operator: Operator<'a, U>,

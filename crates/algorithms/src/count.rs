@@ -26,7 +26,7 @@ pub trait Count {
     /// *Enqueues* out = the number of elements of `x` that are not zero. The number of no elements is 0.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have exactly one element;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own
     /// error.
     ///
@@ -184,7 +184,7 @@ impl Count for CommandQueue {
     }
 }
 
-/// Names the result of a comparison of all elements with zero.
+/// Result of a comparison of all elements with zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Comparison {
     Count,
@@ -254,7 +254,7 @@ struct Nonzero<'a> {
     x: &'a DeviceArray<u32>,
 }
 
-/// Is the kernel that combines the results of the shares.
+/// Kernel that combines the results of the shares.
 enum Partials {
     Sum(<u32 as Combine>::Kernel),
     Compare(NonzeroKernel),

@@ -6,7 +6,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{ArgField, ArgKind, Binder, PART_COUNT};
 
-/// Are the arguments of a kernel and, behind them, the array with the number of elements.
+/// Arguments of a kernel, followed by the array with the number of elements.
 pub struct Counted<'a, A> {
     args: A,
     count: &'a DeviceArray<u32>,
@@ -38,14 +38,14 @@ impl<A: KernelArgs> KernelArgs for Counted<'_, A> {
     }
 }
 
-/// Is the kernel of whole arrays, or of parts with the array that has their number of elements.
+/// The kernel for whole arrays, or the kernel for parts with the array that has their number of elements.
 pub enum SizedKernel<F: KernelArgs + 'static> {
     Whole(Kernel<F>),
     Part { kernel: Kernel<Counted<'static, F>>, count: Box<DeviceArray<u32>> },
 }
 
 impl<F: KernelArgs<Family = F>> SizedKernel<F> {
-    /// Compiles the kernel of parts if there is a count, and else that of whole arrays.
+    /// Compiles the kernel for parts if there is a count, else the kernel for whole arrays.
     pub(crate) fn compiled(
         queue: &VerbQueue<'_>,
         overrides: &[(&str, f64)],
@@ -73,7 +73,7 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
     }
 }
 
-/// Returns the source of the kernel of parts if there is a count, and else that of whole arrays.
+/// Returns the source of the kernel for parts if there is a count, else of the kernel for whole arrays.
 pub(crate) fn sized(source: ShaderSource, count: Option<&DeviceArray<u32>>) -> ShaderSource {
     if count.is_some() { source.of_part() } else { source }
 }

@@ -9,70 +9,70 @@ use fencepost_core::{Kind, Result};
 /// The types of this module implement it: [`Words`], [`Uniform`], [`Whole`], [`Choice`], [`Normal`] and [`Exponential`].
 pub trait Distribution<T: Reducible>: sealed::Draw<T> + Copy {}
 
-/// Is the distribution of all words: each number of `u32` and of `i32` is as probable as another.
+/// Uniform over all words: each value of `u32` or `i32` is equally probable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Words;
 
-/// Is the distribution of floats from `low` to `high` without `high`, in steps of 2^-24 of the distance.
+/// Uniform over floats from `low` up to, but not including, `high`, in steps of 2^-24 of the distance.
 ///
 /// From 0 to 1, the floats are multiples of 2^-24 and are the same on each device. For other limits, the error is at most 3 `u`
 /// times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`. A device may treat numbers below 2^-126 as
 /// 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
-    /// Is the lower limit.
+    /// Lower limit.
     pub low: f32,
-    /// Is the upper limit, at least `low`.
+    /// Upper limit, at least `low`.
     pub high: f32,
 }
 
-/// Is the distribution of the whole numbers from `low` to `high` without `high`. Their probabilities differ by less than 2^-32
+/// Uniform over the integers from `low` up to, but not including, `high`. Their probabilities differ by less than 2^-32
 /// of their size.
 ///
 /// # Algorithm
 /// Lemire: *Fast Random Integer Generation in an Interval* (2019), with 64 random bits and no rejection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole<T> {
-    /// Is the smallest number.
+    /// Smallest number.
     pub low: T,
-    /// Is the number behind the largest one, above `low`.
+    /// One more than the largest number; above `low`.
     pub high: T,
 }
 
-/// Is the distribution of a mask: 1 with a probability, else 0. The probability is rounded down to a multiple of 2^-32.
+/// A mask: 1 with the given probability, else 0. The probability is rounded down to a multiple of 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// Is the probability of 1, from 0 to 1.
+    /// Probability of 1, from 0 to 1.
     pub probability: f64,
 }
 
-/// Is the normal distribution. The error of a number is at most `|deviation|` * 2^-18 + `|mean|` * 2^-23, and no number is
+/// Normal distribution. The error of a number is at most `|deviation|` * 2^-18 + `|mean|` * 2^-23, and no number is
 /// farther from the mean than 6.67 deviations. A device may treat numbers below 2^-126 as 0.
 ///
 /// # Algorithm
 /// Box and Muller: *A Note on the Generation of Random Normal Deviates* (1958). Numbers `2 k` and `2 k + 1` share two words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
-    /// Is the mean.
+    /// Mean.
     pub mean: f32,
-    /// Is the standard deviation, at least 0.
+    /// Standard deviation, at least 0.
     pub deviation: f32,
 }
 
-/// Is the exponential distribution. The error of a number `x` is at most `x` * 2^-20 + 2^-22 / `rate`, and no number is above
+/// Exponential distribution. The error of a number `x` is at most `x` * 2^-20 + 2^-22 / `rate`, and no number is above
 /// 22.2 / `rate`. A device may treat numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
-    /// Is the rate, above 0: the reciprocal of the mean.
+    /// Rate, above 0: the reciprocal of the mean.
     pub rate: f32,
 }
 
-/// Is more than any number of an exponential distribution, in means.
+/// Upper bound of the numbers of an exponential distribution, in means.
 const MOST_MEANS: f32 = 23.0;
-/// Is more than the distance of any number from the mean, in deviations.
+/// Upper bound of the distance of a normal number from the mean, in deviations.
 const MOST_DEVIATIONS: f32 = 7.0;
 
-/// Holds what the kernel needs to know of a distribution.
+/// A distribution as the kernel's arguments.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
     pub(crate) kind: u32,

@@ -260,7 +260,7 @@ struct ChooseArgs<'a> {
     out: &'a mut DeviceArray<u32>,
 }
 
-/// Returns the error for an array whose shape differs from that of another one.
+/// Returns an error if the shape of an array differs from the shape of another array.
 pub(crate) fn same_shape<T: Element, U: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     first: &DeviceArray<T, D>,

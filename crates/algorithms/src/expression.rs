@@ -1,35 +1,35 @@
-//! Kernels that compute each element by an expression of the program.
+//! Kernels that compute each element by an expression from user code.
 
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
 
-/// Stands for a file name in the messages about an expression.
+/// Name in place of a file name in messages about an expression.
 pub(crate) const LABEL: &str = "expression";
-/// Names the entry point of the kernels.
+/// Entry point of the kernels.
 const ENTRY: &str = "map_elements";
 
-/// Begins the names of the arrays in the text. An expression must not name them: it would read elements that other invocations
-/// write.
+/// Prefix of the arrays' names in the text. An expression must not name them: it would read elements that other
+/// invocations write.
 pub(crate) const HIDDEN: &str = "fencepost_";
 
-/// Begins the message of the compiler about text behind an expression: it wants the bracket behind the expression.
+/// Start of the compiler's message about text after an expression: it expects the closing bracket there.
 const WANTS_END: &str = "expected `)`, found";
-/// Stands for that beginning.
+/// Text that replaces `WANTS_END`.
 const END: &str = "expected an operator or the end of the expression, found";
 
-/// Ends the message of the compiler about an expression that is not complete: it finds the bracket behind the expression.
+/// End of the compiler's message about an incomplete expression: it finds the closing bracket.
 const FOUND_END: &str = ", found \")\"";
 
-/// Lists the other names of the text. An expression must not read them, because a later version has other ones.
+/// Other names in the text. An expression must not use them, because a later version may rename them.
 const OWN_NAMES: [&str; 8] =
     ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
 
-/// Begins the names of the functions of WGSL that exchange values between invocations.
+/// Prefixes of the WGSL functions that exchange values between invocations.
 const OF_OTHERS: [&str; 2] = ["subgroup", "quad"];
 
-/// Lists the words that begin a statement or a declaration: those of WGSL, and those of the library.
+/// Words that begin a statement or a declaration, in WGSL or in the library's extensions.
 const STATEMENTS: [&str; 25] = [
     "alias",
     "assert",
@@ -58,10 +58,10 @@ const STATEMENTS: [&str; 25] = [
     "while",
 ];
 
-/// Begins the names of the functions of WGSL that compare the pixels of a picture.
+/// Prefixes of the WGSL functions that compare pixels (derivatives).
 const OF_PIXELS: [&str; 3] = ["dpdx", "dpdy", "fwidth"];
 
-/// Names a type of WGSL, and the value of an array of it in expressions.
+/// An input array: its name in expressions, and the WGSL type of its elements.
 pub(crate) struct Input {
     pub(crate) name: &'static str,
     pub(crate) wgsl: String,
@@ -82,7 +82,7 @@ pub(crate) fn compiled(
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
-    // The expression of the program may have any index or loop, so that the kernel keeps all runtime checks.
+    // The expression may have any index or loop, so the kernel keeps all runtime checks.
     let compiled =
         trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
     compiled.map_err(|error| shown(error, expression, (LABEL, first), "an element of `out` is"))
@@ -184,7 +184,7 @@ fn without(word: &str) -> &'static str {
     VALUE_ALONE
 }
 
-/// Returns the names in an expression, each with its byte. A member of a value, such as `.x`, is no name.
+/// Returns the names in an expression, each with its byte. A member of a value, such as `.x`, is not a name.
 fn names(expression: &str) -> impl Iterator<Item = (usize, &str)> {
     words(expression).filter(|(at, _)| !expression[..*at].trim_end().ends_with('.'))
 }
@@ -252,7 +252,7 @@ fn closed(expression: &str, line: usize, column: usize) -> bool {
     opening.len() == closing.len()
 }
 
-/// Says what an expression is.
+/// Remedy for text that is not an expression.
 const VALUE_ALONE: &str = "write a value of WGSL alone";
 
 /// Returns the message of the compiler with a remedy that an expression allows: it has no `let`, no directive and no

@@ -7,14 +7,14 @@ use crate::reduce_axis::combine;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 
-/// Combines all elements of an array into one, by an operation of the library or of the program.
+/// Combines all elements of an array into one, by a built-in operation or one from user code.
 ///
 /// # Determinism
 /// The order of the operations is that of the elements if the operation is a [`Monoid`](crate::Monoid). The device groups the
 /// elements in the same way in each run, so it gives the same bits.
 ///
 /// # Source
-/// Each invocation combines elements that lie side by side, and a tree combines the invocations, as for
+/// Each invocation combines neighbouring elements, and a tree combines the invocations, as for
 /// [`PrefixScan`](crate::PrefixScan).
 pub trait Fold {
     /// *Enqueues* out = all elements of `x`, in C order, combined by an operation. If a number is a NaN, the smallest and the
@@ -28,9 +28,10 @@ pub trait Fold {
     /// is read once.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element, or if no elements have a smallest or a largest one;
-    /// [`Kind::Kernel`](fencepost_core::Kind::Kernel) if the text of a [`Monoid`](crate::Monoid) is not one expression of the type;
-    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have exactly one element, or if no elements have
+    /// a smallest or a largest one; [`Kind::Kernel`](fencepost_core::Kind::Kernel) if the text of a
+    /// [`Monoid`](crate::Monoid) is not one expression of the type; [`Kind::Padding`](fencepost_core::Kind::Padding) if
+    /// an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```

@@ -1,6 +1,6 @@
 //! Grids of workgroups that are too many for one dimension.
 
-/// Limits the workgroups of a dimension: each device accepts as many.
+/// Most workgroups in one dimension; each device accepts this many.
 const MOST: usize = 65_535;
 
 /// Returns a grid of two dimensions with at least as many workgroups, and at most one row more.

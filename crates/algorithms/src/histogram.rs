@@ -15,7 +15,7 @@ use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Describes the bins of a histogram.
+/// Bins of a histogram.
 ///
 /// # Example
 /// ```
@@ -208,19 +208,19 @@ impl Histogram for CommandQueue {
             };
             launch(queue, &kernel, groups, args)
         };
-        // The check refuses what the launch behind the fill would refuse.
+        // Refuse, before the fill is enqueued, what the launch after it would refuse.
         count(0)?;
         queue.fill(&mut cleared, 0)?;
         count(shares.count)
     }
 }
 
-/// Holds how a kernel finds the bin of an element, as the snippet `bins` takes it.
+/// The rule by which a kernel finds an element's bin, as arguments of the snippet `bins`.
 pub(crate) struct Binning {
     pub(crate) between: u32,
-    /// Counts the counters of a bin in the memory of a workgroup, or is 0 for too many bins.
+    /// Number of counters per bin in workgroup memory, or 0 if there are too many bins.
     pub(crate) copies: u32,
-    /// Holds the keys of the edges, if the bins are no remainders.
+    /// Keys of the edges, unless the bins are remainders.
     keys: Option<Vec<u32>>,
 }
 
@@ -246,9 +246,9 @@ impl Binning {
     }
 }
 
-/// Limits the bins that a workgroup counts in its own memory: the counters in `bin_counts.wgsl`.
+/// Most bins that a workgroup counts in its own memory: the number of counters in `bin_counts.wgsl`.
 const MOST_PRIVATE: usize = 256;
-/// Limits the counters of one bin in the memory of a workgroup.
+/// Most counters of one bin in workgroup memory.
 const MOST_COPIES: usize = 8;
 
 #[derive(KernelArgs)]
@@ -266,8 +266,8 @@ struct BinCountsArgs<'a> {
     counts: &'a mut DeviceArray<u32>,
 }
 
-/// Returns the keys of edges. A zero has the key of -0, so that both zeros are behind it. As the last edge, it has the
-/// key of +0, so that both zeros are before it.
+/// Returns the keys of edges. A zero edge gets the key of -0, so that both zeros come after it; as the last edge, it
+/// gets the key of +0, so that both zeros come before it.
 fn edge_keys<T: Reducible>(edges: &[T]) -> Vec<u32> {
     let zero = T::identity(Operation::Sum);
     let key = |(i, &edge): (usize, &T)| match edge == zero {

@@ -1,10 +1,10 @@
-//! Functions of the host that compute what the verbs compute, one element after the other. Tests compare the two.
+//! Host functions that compute what the verbs compute, one element after the other. Tests compare the two.
 //!
 //! Each verb with a result has a function of its name here, and some verbs share one. A verb whose name has `_part` shares
 //! the function of the name without it, which takes the first elements, `&x[..count]`. The endings `_of`, `_in_place` and
-//! `_with` name no functions either: `sum_of` has that of `sum`, `sort_in_place` that of `sort`, and `min_with` that of
-//! `min`, which takes the treatment of NaNs. `map`, `zip` and `fold` take a closure in place of a text. `warm_up` has no result and
-//! no function.
+//! `_with` have no functions either: use `sum` for `sum_of`, `sort` for `sort_in_place`, and `min` for `min_with`;
+//! `min` takes the treatment of NaNs. `map`, `zip` and `fold` take a closure in place of a text. `warm_up` has no
+//! result and no function.
 
 mod along;
 mod bins;
@@ -37,8 +37,8 @@ use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
 
-/// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from that of a
-/// device, and so does the rounding of floats.
+/// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from the order
+/// on a device, and so does the rounding of floats.
 ///
 /// # Example
 /// ```
@@ -160,7 +160,7 @@ pub fn argmax<T: Reducible>(x: &[T]) -> Option<usize> {
     place(x, |a, b| a > b)
 }
 
-/// Returns the first place whose element is a NaN, or else the first one that no other element comes before.
+/// Returns the first place of a NaN, or else the first place of an element that no other element comes before.
 fn place<T: Reducible>(x: &[T], comes_before: impl Fn(T, T) -> bool) -> Option<usize> {
     let is_nan = |x: &T| x.partial_cmp(x).is_none();
     let better = |best: usize, i: usize| if comes_before(x[i], x[best]) { i } else { best };

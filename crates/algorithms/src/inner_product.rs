@@ -22,7 +22,7 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Pending, Res
 /// as many words of scratch memory. Each element is read once.
 ///
 /// # Determinism
-/// One device and driver give the same bits in each run, as those of [`Reduce`](crate::Reduce) do.
+/// As for [`Reduce`](crate::Reduce), one device and driver give the same bits in each run.
 pub trait InnerProduct {
     /// *Enqueues* out = the sum of `x[i] * y[i]`. Integers wrap, and the sum of no elements is 0.
     ///
@@ -37,7 +37,7 @@ pub trait InnerProduct {
     /// with 0 in their place, and each sum and each product may be wrong by up to 2^-126 more.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, or `out` has not one element;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ, or `out` does not have exactly one element;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -337,7 +337,7 @@ impl Passes for Norm<'_> {
 
 struct Mean<'a> {
     sum: <f32 as Combine>::Kernel,
-    /// Combines each share with loads of several elements, if it is there.
+    /// Kernel with loads of several elements for each share, if the device gains by it.
     wide: Option<Wide>,
     quotient: FinishedSum,
     x: &'a DeviceArray<f32>,

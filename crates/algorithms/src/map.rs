@@ -1,4 +1,4 @@
-//! Verbs that compute each element by an expression of the program.
+//! Verbs that compute each element by an expression from user code.
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::expression::{self, Input};
@@ -10,11 +10,11 @@ use fencepost_core::{CommandQueue, DeviceArray, Element, Error, Grid, IntoArg, N
 use fencepost_kernels::PART_COUNT;
 use std::borrow::Cow;
 
-/// Computes each element of an array by an expression of WGSL, which the program passes as text.
+/// Computes each element of an array by a WGSL expression, passed as text.
 ///
-/// In the expression, `x` is the element of the first array, `y` that of the second one, and `i` is the place of the element in
-/// C order, a `u32`. The expression sees the functions and types of WGSL too, and no other name. The value has the type of the
-/// elements of `out`: a comparison needs `u32(..)` or `select(..)`.
+/// In the expression, `x` is the element of the first array, `y` is the element of the second, and `i` is the place of
+/// the element in C order, a `u32`. The expression sees the functions and types of WGSL too, and no other name. The
+/// value has the type of the elements of `out`: a comparison needs `u32(..)` or `select(..)`.
 ///
 /// # Shape
 /// All arrays of a call have one shape, of any rank.

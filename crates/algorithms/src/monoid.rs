@@ -1,4 +1,4 @@
-//! Associative operations: those of the library, and those that the program writes as expressions.
+//! Associative operations: built-in ones, and expressions from user code.
 
 use crate::axis::{Steps, View, along};
 use crate::operator::Operator;
@@ -9,12 +9,13 @@ use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Result, Scalar};
 
-/// Is an operation of the program: an expression of WGSL that combines two elements, and the element that changes nothing.
+/// An operation from user code: a WGSL expression that combines two elements, and the identity element.
 ///
-/// In the expression, `a` is the element before or the combined elements before, and `b` is the element behind or those behind. The
-/// value has the type of the elements. The expression sees the functions and types of WGSL too, and no other name. A
-/// [reversed](crate::Scan::reversed) scan goes from the last element to the first, so `a` is of the larger indices there: the result
-/// at `i` combines the initial value, the last element, and so on down to the one at `i`, in this order.
+/// In the expression, `a` is the element before or the combined elements before, and `b` is the element after or those
+/// after. The value has the type of the elements. The expression sees the functions and types of WGSL too, and no other
+/// name. A [reversed](crate::Scan::reversed) scan goes from the last element to the first, so `a` is of the larger
+/// indices there: the result at `i` combines the initial value, the last element, and so on down to the one at `i`, in
+/// this order.
 ///
 /// The operation must be associative: `(a b) c` is the same as `a (b c)`. A device groups the elements in any way, but keeps their
 /// order, so the operation need not be commutative. The identity must not change an element on either side, because the device
@@ -71,7 +72,7 @@ macro_rules! combinable {
 
 combinable! { f32 i32 u32 }
 
-/// An associative operation on elements: an [`Operation`] of the library, or a [`Monoid`] of the program.
+/// An associative operation on elements: a built-in [`Operation`], or a [`Monoid`] from user code.
 pub trait Associative<T: Element>: sealed::Combines<T> {}
 
 impl<T: Reducible> Associative<T> for Operation {}
@@ -80,9 +81,9 @@ impl<T: Combinable> Associative<T> for Monoid<'_, T> {}
 pub(crate) mod sealed {
     use super::*;
 
-    /// Is implemented by the operations of this crate alone.
+    /// Implemented only by the operations of this crate.
     pub trait Combines<T: Element>: Copy {
-        /// Is the kernel that combines shares.
+        /// Kernel that combines shares.
         type Kernel;
 
         /// Returns the element that changes no other one.
@@ -130,7 +131,7 @@ pub(crate) mod sealed {
 
     /// Is a verb that takes an operator of any type with the bits of `T`.
     pub trait OfOperator<T: Element> {
-        /// Enqueues the verb. `of_kernel` returns an array of the program as one of the kernel's type.
+        /// Enqueues the verb. `of_kernel` returns a caller's array as an array of the kernel's type.
         #[track_caller]
         fn enqueue<U: Element>(
             self,

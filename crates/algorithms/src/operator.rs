@@ -10,24 +10,25 @@ use crate::typed_kernel::sized;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, Element, Result, Scalar};
 
-/// Says where the text of an operation is.
+/// Source of an operation's text.
 #[derive(Clone, Copy, Debug)]
 enum Text<'a> {
-    /// Is in the kernel, and an override selects it. Keys are bits of numbers, which the kernel turns into their order.
+    /// Part of the kernel, selected by an override. Keys are the bits of numbers, which the kernel maps to ordered
+    /// words.
     Builtin { operation: Operation, keys: bool },
-    /// Is an expression of the program. If it is swapped, it combines the elements in the opposite order.
+    /// An expression from user code. If it is swapped, it combines the elements in the opposite order.
     Program { expression: &'a str, swapped: bool },
 }
 
-/// Holds an operation, and its values as elements of the kernel's type.
+/// An operation, and its values as elements of the kernel's type.
 #[derive(Clone, Copy, Debug)]
 pub struct Operator<'a, U> {
     text: Text<'a>,
-    /// Changes nothing, and stands for elements behind the last one.
+    /// Element that changes nothing; replaces elements past the last one.
     pub(crate) identity: U,
-    /// Changes no number, and is one itself.
+    /// A number that changes no other number.
     least: U,
-    /// Is the value before the first element.
+    /// Initial value, before the first element.
     pub(crate) initial: U,
 }
 
@@ -58,16 +59,16 @@ impl Operator<'static, u32> {
     }
 }
 
-/// Is the number of bytes that the invocations of a workgroup hold in its memory, if an element of each has 4 bytes.
+/// Bytes of workgroup memory for one 4-byte element per invocation.
 const BYTES: usize = 1024;
 
 impl<'a, U: Element> Operator<'a, U> {
-    /// Combines the elements by an expression of the program.
+    /// Combines the elements by an expression from user code.
     pub(crate) fn of_program(expression: &'a str, identity: U, initial: U) -> Self {
         Self { text: Text::Program { expression, swapped: false }, identity, least: identity, initial }
     }
 
-    /// Combines the elements in the opposite order. An operation of the library does not depend on it.
+    /// Combines the elements in the opposite order. A built-in operation does not depend on it.
     pub(crate) fn swapped(self) -> Self {
         match self.text {
             Text::Program { expression, swapped } => {

@@ -9,12 +9,12 @@ use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
 
-/// Is the kernel that combines each share of rows or of columns in its order.
+/// Kernel that combines each share of rows or of columns in order.
 pub struct Ordered<U> {
     kernel: DynKernel,
-    /// Is `true` if a workgroup combines a share, and `false` if an invocation does.
+    /// `true` if a workgroup combines a share, `false` if a single invocation does.
     rows: bool,
-    /// Has the number of elements of a part.
+    /// Number of elements of the part, if there is one.
     count: Option<DeviceArray<u32>>,
     identity: U,
 }

@@ -8,7 +8,8 @@ use fencepost_kernels::PART_COUNT;
 ///
 /// A number above the length of the array stands for the length. The number is read on the device, when a verb runs: no
 /// result goes to the host before. The verbs of [`PartVerbs`](crate::PartVerbs), [`PartOrder`](crate::PartOrder) and
-/// [`PartSelect`](crate::PartSelect) launch workgroups for the whole array, and those behind the last element end at once.
+/// [`PartSelect`](crate::PartSelect) launch workgroups for the whole array, and those past the last element end at
+/// once.
 ///
 /// # Example
 /// ```
@@ -33,7 +34,7 @@ impl<'a, T: Element> Part<'a, T> {
         Self { array, count }
     }
 
-    /// Returns the array with the number, or an error if it has not one element.
+    /// Returns the array with the number, or an error if it does not have exactly one element.
     pub(crate) fn count(&self, queue: &VerbQueue<'_>) -> Result<DeviceArray<u32>> {
         if self.count.len() == 1 {
             return self.count.reshape([1]);

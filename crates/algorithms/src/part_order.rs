@@ -10,8 +10,8 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Element, Result, SameBits};
 use fencepost_kernels::PART_COUNT;
 
-/// Sorts [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements behind the part are
-/// not written.
+/// Sorts [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements after the part
+/// are not written.
 ///
 /// The shapes, the costs and the errors are those of [`PartVerbs`](crate::PartVerbs).
 pub trait PartOrder {

@@ -9,8 +9,8 @@ use crate::typed_kernel::nonzero_bits;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Result};
 
-/// Keeps elements of [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements behind
-/// the part are not written.
+/// Keeps elements of [parts](Part) of arrays, as the [verbs on parts](crate::PartVerbs) do: the results of elements
+/// after the part are not written.
 ///
 /// The shapes, the costs and the errors are those of [`PartVerbs`](crate::PartVerbs).
 pub trait PartSelect {
@@ -37,8 +37,8 @@ pub trait PartSelect {
         count: &mut DeviceArray<u32>,
     ) -> Result<()>;
 
-    /// *Enqueues* out = the elements whose mask is not zero and the others behind them, as
-    /// [`partition`](crate::Select::partition) does. The mask has an element for each one of the whole array.
+    /// *Enqueues* out = the elements whose mask is not zero, then the others, as
+    /// [`partition`](crate::Select::partition) does. The mask has as many elements as the whole array.
     ///
     /// # Example
     /// ```

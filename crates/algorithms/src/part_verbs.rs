@@ -15,8 +15,8 @@ use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 /// Calls verbs on [parts](Part) of arrays: on the first elements, whose number is on the device.
 ///
 /// Each verb is the one on whole arrays whose name it begins with, with the bounds, the determinism and the source of
-/// that verb. The function of the host is that verb's function on the first elements. The results of elements behind
-/// the part are not written.
+/// that verb. Its host function is that verb's host function, called with the first elements. The results of elements
+/// after the part are not written.
 ///
 /// # Shape
 /// Arrays have the lengths that the verb on whole arrays demands, as if the part was the whole array. The number of the

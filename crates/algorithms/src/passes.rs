@@ -4,9 +4,9 @@ use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Result};
 
-/// Is a reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
+/// A reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
 pub(crate) trait Passes {
-    /// Is the result of a share.
+    /// Result of a share.
     type Partial: Element;
 
     /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the result.
@@ -48,7 +48,7 @@ pub(crate) fn enqueue<P: Passes>(
     passes.last(queue, Shares::one(shares.count), &partials, out)
 }
 
-/// Returns a result array as one with a single dimension, or an error if it has not one element.
+/// Returns a result array as a one-dimensional one, or an error if it does not have exactly one element.
 pub(crate) fn one_element<T: Element>(
     queue: &VerbQueue<'_>,
     argument: &str,
@@ -61,7 +61,7 @@ pub(crate) fn one_element<T: Element>(
     Err(queue.wrong_shape(argument, out, [1], remedy))
 }
 
-/// Is the remedy for a search of the smallest or the largest one of no elements.
+/// Remedy for a search for the smallest or the largest of no elements.
 pub(crate) const NO_EXTREME: &str =
     "pass at least one element, because no elements have neither a smallest nor a largest one";
 

@@ -3,21 +3,21 @@
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kind, Result};
 
-/// Limits the axes of the kernel.
+/// Most axes of the kernel.
 const MOST: usize = 6;
 
-/// Describes how the elements of an array move.
+/// Moves of the elements of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Moves {
     /// The elements stay in their order.
     None,
-    /// The rows and columns of each batch are exchanged. The counts are those of the array that is read.
+    /// The rows and columns of each batch are exchanged. The counts are the input's.
     Transpositions { batches: usize, rows: usize, columns: usize },
     /// The axes have another order.
     Axes(Axes),
 }
 
-/// Holds the axes of the written array: the count of each, and the distance of neighbours in the array that is read.
+/// Axes of the output: the count of each, and the distance of its neighbours in the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axes {
     pub(crate) counts: [usize; MOST],
@@ -85,8 +85,8 @@ fn names_each_once(axes: &[usize]) -> bool {
     (0..axes.len()).all(|axis| axes.contains(&axis))
 }
 
-/// Returns the count and the stride of each axis of the result, without axes of one element. Neighbours that stay neighbours
-/// are one axis. The result is empty if there is no element.
+/// Returns the count and the stride of each axis of the result, without axes of one element. Axes that stay neighbours
+/// become one. The result is empty if there is no element.
 fn merged(shape: &[usize], axes: &[usize]) -> Vec<(usize, usize)> {
     if shape.contains(&0) {
         return Vec::new();

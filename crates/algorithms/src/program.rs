@@ -1,14 +1,14 @@
-//! Built-in kernels that combine elements by an expression of the program.
+//! Built-in kernels that combine elements by an expression from user code.
 
 use crate::expression;
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Element, Result, ShaderSource};
 
-/// Is the file beside a built-in shader that replaces the snippet with the operations of the library.
+/// Virtual file of a built-in shader that replaces the snippet with the built-in operations.
 const OPERATION: &str = "lib/operation.wgsl";
 
-/// Lists the names of the kernels' text. An expression must not read them, because a later version has other ones.
+/// Names in the kernels' text. An expression must not use them, because a later version may rename them.
 const OWN_NAMES: [&str; 82] = [
     "BITS",
     "BLOCK",
@@ -94,8 +94,8 @@ const OWN_NAMES: [&str; 82] = [
     "y",
 ];
 
-/// Compiles the built-in shader `stem`.wgsl with an operation of the program, for parts if there is a count. If the operation is
-/// swapped, `a` is the second element.
+/// Compiles the built-in shader `stem`.wgsl with an operation from user code, for parts if there is a count. If the
+/// operation is swapped, `a` is the second element.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled<U: Element>(
@@ -107,18 +107,18 @@ pub(crate) fn compiled<U: Element>(
 ) -> Result<DynKernel> {
     expression::check(expression, &OWN_NAMES, "a + b")?;
     let source = counted::sized(source::<U>(stem, expression, swapped)?, count);
-    // The expression of the program may have any index, so that the kernel keeps all runtime checks.
+    // The expression may have any index, so the kernel keeps all runtime checks.
     let compiled = trusted::program_kernel(queue, &source, stem, overrides);
     compiled.map_err(|error| expression::shown(error, expression, (OPERATION, FIRST_LINE), RESULT))
 }
 
-/// Names the value of an operation in the message about a value of another type.
+/// Subject of the message about a value of the wrong type.
 const RESULT: &str = "an element of the array, and the identity of the monoid, is";
 
-/// Is the line of an operation's text with which the expression begins.
+/// Line of an operation's text on which the expression begins.
 const FIRST_LINE: usize = 2;
 
-/// Returns the source of a shader with the text of an operation. The elements of such a kernel are no keys.
+/// Returns the source of a shader with the text of an operation. The elements of such a kernel are never keys.
 fn source<U: Element>(stem: &str, expression: &str, swapped: bool) -> Result<ShaderSource> {
     let builtin = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", U::DTYPE)?;
     let elements = if swapped { "b: T, a: T" } else { "a: T, b: T" };
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::expression::tests::declared;
 
-    /// Lists the shaders that take an operation.
+    /// Shaders that take an operation.
     const STEMS: [&str; 7] =
         ["fold", "fold_columns", "reduce_by_key", "reduce_segments", "scan", "scan_by_key", "scan_in_place"];
 

@@ -9,22 +9,22 @@ use fencepost_core::{DeviceArray, Result};
 use fencepost_derive::KernelArgs;
 use std::ops::Range;
 
-/// Is the number of bits of a digit.
+/// Number of bits of a digit.
 const BITS: u32 = 4;
-/// Counts the digits.
+/// Number of values of a digit.
 const DIGITS: usize = 1 << BITS;
-/// Counts the elements of an invocation in a tile of `radix_scatter.wgsl`, on a processor and on a card. The tile of a card lies
-/// in the memory of a workgroup.
+/// Number of elements per invocation in a tile of `radix_scatter.wgsl`, on a processor and on a card. The tile of a
+/// card lies in the memory of a workgroup.
 const OF_INVOCATION: [f64; 2] = [256.0, 16.0];
-/// Limits the elements that one workgroup sorts in a single launch.
+/// Most elements that one workgroup sorts in a single launch.
 pub(crate) const MOST_IN_ONE: usize = 4096;
 
-/// Names the values that move with the keys.
+/// Values that move with the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Payload {
     /// The keys have no values.
     None,
-    /// The values are those of the second column.
+    /// The values are in the second column.
     Values,
     /// The value of a key is its place before the sort.
     Places,
@@ -41,11 +41,11 @@ impl Payload {
     }
 }
 
-/// Is the order of a sort.
+/// Order of a sort.
 pub(crate) struct Order {
-    /// Holds the bits that a key inverts: of an element whose sign bit is clear, and of one whose sign bit is set.
+    /// Bits that a key inverts: if the element's sign bit is clear, and if it is set.
     pub(crate) flips: [u32; 2],
-    /// Is the range of the bits of the keys that are compared. It is not empty.
+    /// Range of the key bits that are compared; not empty.
     pub(crate) bits: Range<u32>,
     pub(crate) payload: Payload,
 }
@@ -63,7 +63,7 @@ impl Order {
     }
 }
 
-/// Holds keys and their values, as bits. Keys without values have an array of one element, which is not used.
+/// Keys and their values, as bits. Without values, `values` is an unused array of one element.
 pub(crate) struct Columns {
     keys: DeviceArray<u32>,
     values: DeviceArray<u32>,
@@ -76,7 +76,7 @@ impl Columns {
         Self::of(queue, n, payload, Arrays::default())
     }
 
-    /// Returns columns of arrays of the program, and of scratch memory for the others.
+    /// Returns columns of the caller's arrays, and of scratch memory for absent ones.
     #[track_caller]
     fn of(queue: &VerbQueue<'_>, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
         let values = if payload == Payload::None { 1 } else { n };
@@ -97,7 +97,7 @@ fn or_empty(queue: &VerbQueue<'_>, array: Option<DeviceArray<u32>>, n: usize) ->
     }
 }
 
-/// Holds the arrays of the program with keys and with values.
+/// The caller's arrays of keys and values.
 #[derive(Default)]
 pub(crate) struct Arrays {
     pub(crate) keys: Option<DeviceArray<u32>>,
@@ -129,9 +129,9 @@ pub(crate) fn enqueue(
     Prepared::of(queue, order, n, None, input, out)?.enqueue(queue)
 }
 
-/// Is a sort that is checked, whose kernels are compiled, and whose memory is taken.
+/// A checked sort with compiled kernels and allocated memory.
 pub(crate) enum Prepared<'a> {
-    /// Is a sort of no elements.
+    /// A sort of no elements.
     Nothing,
     Small(Small<'a>),
     Passes {
@@ -208,7 +208,7 @@ struct SortSmallArgs<'a> {
     scratch_values: &'a mut DeviceArray<u32>,
 }
 
-/// Is the sort of few elements by one workgroup.
+/// A sort of few elements by one workgroup.
 pub(crate) struct Small<'a> {
     kernel: SizedKernel<SortSmallArgs<'static>>,
     order: &'a Order,
@@ -277,7 +277,7 @@ struct ScatterArgs<'a> {
     out_values: &'a mut DeviceArray<u32>,
 }
 
-/// Is a sort by one digit after the other, each with three launches.
+/// A sort by one digit after the other, with three launches for each.
 pub(crate) struct Passes<'a> {
     order: &'a Order,
     shares: Shares,

@@ -11,7 +11,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Selects a sequence of random numbers of the generator Philox4x32-10.
+/// A sequence of random numbers of the generator Philox4x32-10.
 ///
 /// A number of a sequence depends on the seed, the stream and its position alone. So a device, a grid and the parts in which a
 /// program fills an array do not change it. Streams of one seed are independent: give each purpose and each queue its own.
@@ -123,7 +123,7 @@ pub trait RandomNumbers {
     ///
     /// # Algorithm
     /// Two stable sorts by random words, which are the numbers `position` to `position + 2 n - 1` of the sequence of words;
-    /// behind 2^64 - 1, the second sort begins again at 0.
+    /// after 2^64 - 1, the second sort begins again at 0.
     ///
     /// # Cost
     /// It takes `iota`, two fills and two sorts of pairs, and the scratch memory of both sorts and n words.
@@ -230,7 +230,7 @@ struct RandomArgs<'a> {
 mod tests {
     use super::*;
 
-    /// The answers are those of the authors' implementation, Random123.
+    /// The expected blocks are from the authors' implementation, Random123.
     #[test]
     fn blocks_are_the_known_answers() {
         let block = |low: u64, stream: u64, seed: u64| Philox::seed(seed).stream(stream).block(low);

@@ -9,12 +9,12 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 
-/// Counts the elements of the table of a search: the counts of 256 digits, the key, and a rank.
+/// Number of words in the table of a search: the counts of 256 digits, the key, and a rank.
 const TABLE: usize = 258;
-/// Lists the lowest bits of the digits of a key, from the highest digit on.
+/// Lowest bit of each digit of a key, from the highest digit on.
 const SHIFTS: [u32; 4] = [24, 16, 8, 0];
 
-/// Holds the kernels and the scratch memory of the search for the element at a rank.
+/// Kernels and scratch memory of the search for the element at a rank.
 pub(crate) struct RankSearch {
     count: Kernel<RankCountArgs<'static>>,
     digit: Kernel<RankDigitArgs<'static>>,
@@ -69,7 +69,7 @@ impl RankSearch {
     }
 }
 
-/// Is the verb that writes the elements up to a rank.
+/// Verb that writes the elements up to a rank.
 pub(crate) struct Taken {
     x: DeviceArray<u32>,
     table: DeviceArray<u32>,

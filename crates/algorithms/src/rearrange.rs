@@ -11,7 +11,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Selects what an array has for a place outside of the gathered array.
+/// Treatment of places outside of the gathered array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Outside {
     /// The element is 0.
@@ -111,8 +111,8 @@ pub trait Rearrange {
     /// *Enqueues* out = `x` with rows and columns exchanged.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `out` is not that of `x` with both counts exchanged, and
-    /// the errors of [`CommandQueue::launch`].
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `out` is not the shape of `x` with both counts
+    /// exchanged, and the errors of [`CommandQueue::launch`].
     ///
     /// # Example
     /// ```
@@ -276,7 +276,7 @@ fn permute<T: Reducible, const D: usize>(
     }
 }
 
-/// Counts the rows and the columns of a tile, as the kernel does.
+/// Number of rows, and of columns, of a tile in the kernel.
 const TILE: usize = 16;
 
 #[derive(KernelArgs)]

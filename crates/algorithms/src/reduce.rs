@@ -9,7 +9,7 @@ use crate::wide::Wide;
 use fencepost_core::{CommandQueue, DeviceArray, Pending, Result, Scalar};
 use fencepost_kernels::PART_COUNT;
 
-/// Selects what a NaN does in a search for the smallest or the largest number.
+/// Treatment of NaNs in a search for the smallest or the largest number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Nan {
     /// If a number is a NaN, the result is a NaN.
@@ -45,7 +45,7 @@ pub trait Reduce {
     /// a NaN. A device may take subnormal numbers as 0. Then the result may be wrong by up to 2^-126 more for each operation.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have exactly one element;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and
     /// the queue's own error.
     ///
@@ -315,9 +315,9 @@ pub(crate) fn wide<T: Reducible>(
 
 struct Reduction<'a, T: Reducible> {
     kernel: T::Kernel,
-    /// Combines each share with loads of several elements, if it is there.
+    /// Kernel with loads of several elements for each share, if the device gains by it.
     wide: Option<Wide>,
-    /// Combines the results of the shares of a part, all of which there are.
+    /// Kernel that combines the shares' results of a part. There is a result for every share, even past the part.
     of_shares: Option<T::Kernel>,
     operation: Operation,
     x: &'a DeviceArray<T>,

@@ -11,9 +11,9 @@ use fencepost_core::{CommandQueue, DeviceArray, Element, Result};
 
 /// Combines the elements along one axis of an array.
 pub trait ReduceAxis {
-    /// *Enqueues* out = the elements of `x` along an axis, combined by an operation: one of the library, or a
-    /// [`Monoid`](crate::Monoid) of the program, which combines them in their order. If a number is a NaN, the smallest and
-    /// the largest one are NaNs; [`SmallestNumber`](crate::Operation::SmallestNumber) and
+    /// *Enqueues* out = the elements of `x` along an axis, combined by an operation: a built-in one, or a
+    /// [`Monoid`](crate::Monoid) from user code, which combines them in their order. If a number is a NaN, the smallest
+    /// and the largest one are NaNs; [`SmallestNumber`](crate::Operation::SmallestNumber) and
     /// [`LargestNumber`](crate::Operation::LargestNumber) leave NaNs out.
     ///
     /// # Shape

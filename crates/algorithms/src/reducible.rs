@@ -10,21 +10,21 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
-/// Names the operation of a reduction.
+/// Operation of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
-    /// Adds the elements.
+    /// Sum of the elements.
     Sum,
-    /// Multiplies the elements.
+    /// Product of the elements.
     Product,
-    /// Finds the smallest element. If a number is a NaN, the result is a NaN.
+    /// The smallest element. If a number is a NaN, the result is a NaN.
     Smallest,
-    /// Finds the largest element. If a number is a NaN, the result is a NaN.
+    /// The largest element. If a number is a NaN, the result is a NaN.
     Largest,
-    /// Finds the smallest element as `Smallest` does, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
+    /// The smallest element, like `Smallest`, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
     /// operation `minimumNumber` of IEEE 754-2019.
     SmallestNumber,
-    /// Finds the largest element as `Largest` does, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
+    /// The largest element, like `Largest`, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
     /// operation `maximumNumber` of IEEE 754-2019.
     LargestNumber,
 }
@@ -73,7 +73,7 @@ impl Reducible for f32 {}
 impl Reducible for i32 {}
 impl Reducible for u32 {}
 
-/// Holds one element as each of the types.
+/// One element, converted to each of the types.
 pub struct Types {
     f32: f32,
     i32: i32,
@@ -83,9 +83,9 @@ pub struct Types {
 pub(crate) mod sealed {
     use super::*;
 
-    /// Is implemented by the types of this crate alone.
+    /// Implemented only by the types of this crate.
     pub trait Combine: Element + SameBits<u32> + PartialOrd {
-        /// Is the kernel of an operation, or one of several.
+        /// Kernel of an operation, or one of several kernels.
         type Kernel;
 
         /// Returns the bits.
@@ -148,15 +148,15 @@ pub struct ReduceArgs<'a, T: Element> {
     out: &'a mut DeviceArray<T>,
 }
 
-/// Names the last operation on a result.
+/// Last operation on a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Finish {
-    /// Leaves the result as it is.
+    /// The result stays as it is.
     #[default]
     Nothing,
-    /// Divides by the number of elements.
+    /// Division by the number of elements.
     Divide,
-    /// Takes the square root.
+    /// Square root.
     Root,
 }
 
@@ -171,7 +171,7 @@ impl Finish {
     }
 }
 
-/// Is a sum of numbers with one more operation on the result.
+/// A sum of numbers with one more operation on the result.
 pub(crate) struct FinishedSum {
     kernel: Kernel<ReduceArgs<'static, f32>>,
     divisor: f32,
@@ -275,7 +275,7 @@ macro_rules! integers {
 
 integers!(i32, u32);
 
-/// Is the kernel of an operation on floats.
+/// Kernel of an operation on floats.
 pub enum FloatKernel {
     Combine(SizedKernel<ReduceArgs<'static, f32>>),
     Extreme(SizedKernel<ExtremeArgs<'static>>),

@@ -7,10 +7,10 @@ use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::{VerbQueue, argument_of, subject};
 use fencepost_core::{DeviceArray, Error, IntoArg, Kind, Result};
 
-/// Is an array of the program, with the name of the verb's argument.
+/// A caller's array, with the name of the verb's argument.
 pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
 
-/// Returns the error of a later launch that reads or writes arrays of the program. It enqueues nothing. The error names
+/// Returns the error of a later launch that reads or writes the caller's arrays. It enqueues nothing. The error names
 /// the verb of the queue and its arguments.
 #[track_caller]
 pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<'_>]) -> Result<()> {

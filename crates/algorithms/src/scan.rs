@@ -15,9 +15,9 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// Describes a scan: the operation, the initial value, the direction, and whether an element is part of its own result.
+/// A scan: the operation, the initial value, the direction, and whether an element is part of its own result.
 ///
-/// The operation is an [`Operation`] of the library, or a [`Monoid`](crate::Monoid) of the program.
+/// The operation is a built-in [`Operation`], or a [`Monoid`](crate::Monoid) from user code.
 ///
 /// # Example
 /// ```
@@ -55,9 +55,9 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
         self
     }
 
-    /// Combines each element with all elements after it, in place of those before it. The result at `i` combines the last
-    /// element down to the one at `i`, in this order. An exclusive scan leaves the one at `i` out. The initial value stands behind the last element.
-    /// Calling it twice is the same as calling it once.
+    /// Combines each element with all elements after it instead of before it. The result at `i` combines the last
+    /// element down to the one at `i`, in this order. An exclusive scan leaves the one at `i` out. The initial value
+    /// stands after the last element. Calling it twice is the same as calling it once.
     ///
     /// # Example
     /// ```
@@ -245,7 +245,7 @@ pub(crate) fn enqueue<T: Element, O: Associative<T>>(
     scan.operation.with_operator(scan.initial(), verb)
 }
 
-/// Is a scan of at least one element.
+/// A scan of at least one element.
 struct ScanVerb<'a, T: Element, O> {
     queue: &'a VerbQueue<'a>,
     x: &'a DeviceArray<T>,
@@ -289,11 +289,12 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
     }
 }
 
-/// Compiles the kernels of a scan.
+/// Source of the kernels of a scan.
 struct Tiles<'a, U> {
     queue: &'a VerbQueue<'a>,
     operator: Operator<'a, U>,
-    /// Is `true` if each share is taken from its last element on. The shares stay the same, and the last of them is the first.
+    /// `true` if each share is scanned from its last element on. The shares stay the same; the last one is scanned
+    /// first.
     reversed: bool,
 }
 
@@ -312,12 +313,12 @@ impl<U: Element> Tiles<'_, U> {
     }
 }
 
-/// Holds the arrays of a scan as those of the kernel's type.
+/// Arrays of a scan, with elements of the kernel's type.
 struct Arrays<U: Element> {
     x: DeviceArray<U>,
-    /// Is `None` if the results replace the elements.
+    /// `None` if the results replace the elements.
     out: Option<DeviceArray<U>>,
-    /// Has the number of elements of a part.
+    /// Number of elements of the part, if there is one.
     count: Option<DeviceArray<u32>>,
 }
 
@@ -352,7 +353,7 @@ fn launch<U: Element>(
     launch_dyn(queue, kernel, shares.count, args)
 }
 
-/// Is the launch that replaces each of at most 16,384 counts by the sum of all counts before it.
+/// Launch that replaces each of at most 16,384 counts by the sum of all counts before it.
 pub(crate) struct CountSums {
     kernel: DynKernel,
     carries: DeviceArray<u32>,

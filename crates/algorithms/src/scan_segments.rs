@@ -13,14 +13,14 @@ use fencepost_core::{CommandQueue, DeviceArray, Result};
 /// Combines each element of a segment with all elements of the segment before it, or after it if the scan is
 /// [reversed](Scan::reversed).
 ///
-/// Segment s has the elements from `offsets[s]` up to `offsets[s + 1]`, without the latter. The offsets ascend.
+/// Segment s has the elements from `offsets[s]` up to, but not including, `offsets[s + 1]`. The offsets ascend.
 pub trait ScanSegments {
     /// *Enqueues* a scan that begins anew at each offset. The initial value is combined with the elements of each segment. The
-    /// elements before the first offset are a segment too, and so are those from the last offset on.
+    /// elements before the first offset and the elements from the last offset on are segments too.
     ///
     /// # Shape
-    /// `x` and `out` have one shape, of any rank, and are lists in C order. There is any number of offsets. One behind the last
-    /// element begins no segment. If the offsets do not ascend, the results are not defined.
+    /// `x` and `out` have one shape, of any rank, and are lists in C order. There is any number of offsets. One past
+    /// the last element begins no segment. If the offsets do not ascend, the results are not defined.
     ///
     /// # Cost
     /// Up to 16,384 elements take two launches, and more elements three. The scratch memory is one bit for each element, and up to

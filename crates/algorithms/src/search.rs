@@ -25,7 +25,7 @@ pub trait Search {
     /// *Enqueues* out = the place of the smallest element of `x`.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element, or `x` has none;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have exactly one element, or `x` has none;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own
     /// error.
     ///
@@ -236,9 +236,9 @@ struct ArgExtremeArgs<'a> {
 }
 
 struct Places<'a> {
-    /// Searches all elements.
+    /// Kernel that searches all elements.
     elements: Kernel<ArgExtremeArgs<'static>>,
-    /// Searches the elements at some places.
+    /// Kernel that searches the elements at some places.
     places: Kernel<ArgExtremeArgs<'static>>,
     x: &'a DeviceArray<u32>,
 }

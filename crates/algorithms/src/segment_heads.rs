@@ -6,11 +6,11 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 
-/// Is the launch that sets a bit for the first element of each segment.
+/// Launch that sets a bit for the first element of each segment.
 pub(crate) struct Heads {
     kernel: Kernel<HeadsArgs<'static>>,
     offsets: DeviceArray<u32>,
-    /// Has one bit for each element, 32 in a word.
+    /// One bit for each element, 32 in a word.
     pub(crate) bits: DeviceArray<u32>,
 }
 

@@ -13,8 +13,8 @@ use fencepost_core::{CommandQueue, DeviceArray, Result};
 ///
 /// # Shape
 /// Segment s is the elements from `offsets[s]` up to `offsets[s + 1]`, so `offsets` has one element more than `out`. The offsets are
-/// those of [`reduce_segments`](crate::ReduceSegments::reduce_segments): an offset behind the last element counts as the end, and the
-/// results of decreasing offsets are not specified.
+/// those of [`reduce_segments`](crate::ReduceSegments::reduce_segments): an offset past the last element counts as the
+/// end, and the results of decreasing offsets are not specified.
 ///
 /// # Cost
 /// The launches and the scratch memory are those of `reduce_segments`: a fill, one launch for up to 16,384 elements, and two with up
@@ -32,7 +32,7 @@ pub trait InSegments {
     /// the largest number, the mean is infinite.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have one element less than `offsets`;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -160,8 +160,8 @@ pub trait InSegments {
     ///
     /// # Error bound
     /// For `f32`, the error is at most `d u` times the sum of the magnitudes of the products, with `d` = 141 + n / 2^15 for the n
-    /// elements of `x`; `u` is 2^-24 on a device that rounds to the nearest number. The bound holds as that of
-    /// [`dot`](crate::InnerProduct::dot) does.
+    /// elements of `x`; `u` is 2^-24 on a device that rounds to the nearest number. The bound holds under the
+    /// conditions of [`dot`](crate::InnerProduct::dot).
     ///
     /// # Errors
     /// Returns the errors of [`mean_segments`](Self::mean_segments), and [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of

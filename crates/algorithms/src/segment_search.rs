@@ -19,8 +19,8 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, IntoArg, Result};
 ///
 /// # Shape
 /// Segment s is the elements from `offsets[s]` up to `offsets[s + 1]`, so `offsets` has one element more than `out`. The offsets are
-/// those of [`reduce_segments`](crate::ReduceSegments::reduce_segments): an offset behind the last element counts as the end, and the
-/// results of decreasing offsets are not specified.
+/// those of [`reduce_segments`](crate::ReduceSegments::reduce_segments): an offset past the last element counts as the
+/// end, and the results of decreasing offsets are not specified.
 ///
 /// # Cost
 /// The launches and the scratch memory are those of `reduce_segments`: a fill, one launch for up to 16,384 elements, and two with up
@@ -29,7 +29,7 @@ pub trait SearchSegments {
     /// *Enqueues* `out[s]` = the place of the smallest element in segment s.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have one element less than `offsets`;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -172,7 +172,7 @@ impl SearchSegments for CommandQueue {
     }
 }
 
-/// Stands for no place.
+/// Result of a segment without a place.
 const NONE: u32 = u32::MAX;
 
 #[track_caller]
@@ -194,7 +194,7 @@ fn search<T: Reducible, const D: usize>(
     lists.enqueue(queue, &[], &Places { offsets, x, out, overrides }, NONE)
 }
 
-/// Is a search of each segment.
+/// A search in each segment.
 struct Places {
     offsets: DeviceArray<u32>,
     x: DeviceArray<u32>,

@@ -29,10 +29,10 @@ use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Res
 /// bits in each run.
 ///
 /// # Source
-/// Each invocation combines the pieces of segments in some elements side by side, and finds the segments by a search in steps of
-/// doubled length: Jon L. Bentley and Andrew C. Yao, *An almost optimal algorithm for unbounded searching*, 1976. The pieces of a
-/// segment that several invocations have are combined by a segmented scan: Guy E. Blelloch, *Prefix Sums and Their Applications*,
-/// 1990, section 1.5.
+/// Each invocation combines the pieces of segments in some neighbouring elements, and finds the segments by a search in
+/// steps of doubled length: Jon L. Bentley and Andrew C. Yao, *An almost optimal algorithm for unbounded searching*,
+/// 1976. The pieces of a segment that several invocations have are combined by a segmented scan: Guy E. Blelloch,
+/// *Prefix Sums and Their Applications*, 1990, section 1.5.
 pub trait ReduceSegments {
     /// *Enqueues* `out[s]` = the elements of `x` from `offsets[s]` up to `offsets[s + 1]`, combined by an operation. An empty
     /// segment gives 0 for a sum, 1 for a product, and for the smallest (largest) element the greatest (least) value of the
@@ -44,12 +44,12 @@ pub trait ReduceSegments {
     /// C order. The elements before the first offset and from the last offset on belong to no segment. No offsets have no
     /// segment, like one offset, and then `out` is empty.
     ///
-    /// The offsets are on the device, so the call does not check them. An offset behind the last element counts as the end of
-    /// the array. If an offset is less than the one before it, the results are not specified; no element outside of the arrays
-    /// is read or written.
+    /// The offsets are on the device, so the call does not check them. An offset past the last element counts as the
+    /// end of the array. If an offset is less than the one before it, the results are not specified; no element outside
+    /// of the arrays is read or written.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` has not one element less than `offsets`;
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have one element less than `offsets`;
     /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
@@ -87,7 +87,7 @@ impl ReduceSegments for CommandQueue {
     }
 }
 
-/// Is a reduction of segments.
+/// A reduction of segments.
 struct SegmentsVerb<'a, T: Reducible> {
     queue: &'a VerbQueue<'a>,
     lists: Lists<T, T>,
@@ -107,7 +107,7 @@ impl<T: Reducible> OfOperator<T> for SegmentsVerb<'_, T> {
     }
 }
 
-/// Holds the arrays of a verb, of which that of the elements has one dimension.
+/// Arrays of a verb, flattened to one dimension.
 pub(crate) struct Lists<T: Reducible, R: Reducible> {
     pub(crate) x: DeviceArray<T>,
     pub(crate) offsets: DeviceArray<u32>,
@@ -125,7 +125,7 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         Ok(Self { x: flat(x)?, offsets: flat(offsets)?, out: flat(out)? })
     }
 
-    /// Returns the verb that combines the elements, which are those of the lists as elements of the kernel's type.
+    /// Returns the verb that combines the lists, with `x` and `out` as arrays of the kernel's type.
     pub(crate) fn segments<'a, U: Element>(
         &self,
         x: DeviceArray<U>,
@@ -174,21 +174,21 @@ fn one_of_each<T: Element>(
     Err(queue.wrong_shape("out", out, [segments], remedy))
 }
 
-/// Says what the kernel does with an element before the operation, and with a result after it.
+/// Steps of the kernel before the operation, for each element, and after it, for each result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Form {
-    /// Is not 0 if an element with one of these bits stands for 1, and any other one for 0.
+    /// If not 0, an element with any of these bits set counts as 1, and any other as 0.
     pub(crate) bits: u32,
-    /// Is `true` if an element is multiplied with that of the other array.
+    /// `true` if each element is first multiplied by the element of the other array.
     pub(crate) products: bool,
     pub(crate) finish: Finish,
 }
 
-/// Is the verb with elements of the kernel's type.
+/// A verb on segments, with elements of the kernel's type.
 pub(crate) struct Segments<'a, U: Element> {
     offsets: DeviceArray<u32>,
     x: DeviceArray<U>,
-    /// Has the other factors of products.
+    /// Other factors of the products.
     y: DeviceArray<U>,
     out: DeviceArray<U>,
     operator: Operator<'a, U>,

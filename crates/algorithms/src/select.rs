@@ -21,7 +21,7 @@ use fencepost_kernels::PART_COUNT;
 /// selected from as a whole, in C order.
 ///
 /// # Shape
-/// `out` has one dimension and as many elements as `x`. The elements behind the kept ones stay as they are.
+/// `out` has one dimension and as many elements as `x`. The elements after the kept ones stay as they are.
 ///
 /// # Cost
 /// Up to 16,384 elements take one launch. More elements take two, with up to 1,024 words of scratch memory. The first one
@@ -41,9 +41,9 @@ pub trait Select {
     /// *Enqueues* out = the elements of `x` whose `mask` is not zero.
     ///
     /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `mask` has not the shape of `x`, `out` has not one element for each of
-    /// `x`, or `count` has not one element; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of
-    /// a launch, and the queue's own error.
+    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `mask` is not that of `x`, `out` does not have as
+    /// many elements as `x`, or `count` does not have exactly one; [`Kind::Padding`](fencepost_core::Kind::Padding) if
+    /// an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```
@@ -65,8 +65,9 @@ pub trait Select {
         count: &mut DeviceArray<u32>,
     ) -> Result<()>;
 
-    /// *Enqueues* out = the elements of `x` whose `mask` is not zero, and behind them the other elements, both in their
-    /// order. `count` is the number of the first ones. Up to 16,384 elements read their mask three times.
+    /// *Enqueues* out = the elements of `x` whose `mask` is not zero, followed by the other elements, both in their
+    /// order. `count` is the number of elements with a mask that is not zero. Up to 16,384 elements read their mask
+    /// three times.
     ///
     /// # Errors
     /// Returns the errors of [`select`](Self::select).
@@ -196,7 +197,7 @@ impl Select for CommandQueue {
     }
 }
 
-/// Returns the array of results as bits, or an error if it has not one element for each of `x`.
+/// Returns the array of results as bits, or an error if it does not have as many elements as `x`.
 pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,
@@ -210,26 +211,26 @@ pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
     Err(queue.wrong_shape(argument, out, [x.len()], remedy))
 }
 
-/// Names the elements that a verb keeps.
+/// Elements that a verb keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
-    /// Keeps the elements whose mask is not zero.
+    /// The elements whose mask is not zero.
     Masked,
-    /// Keeps the elements whose mask is not zero, and the others behind them.
+    /// The elements whose mask is not zero, followed by the others.
     MaskedFirst,
-    /// Keeps the places of the elements of which one of these bits is set.
+    /// The places of the elements with any of these bits set.
     Nonzero { bits: u32 },
-    /// Keeps the elements that differ from the one before.
+    /// The elements that differ from the element before them.
     Heads,
 }
 
-/// Is a verb with its arrays.
+/// A verb with its arrays.
 pub(crate) struct Compact {
     kept: Kept,
     x: DeviceArray<u32>,
     mask: DeviceArray<u32>,
     out: DeviceArray<u32>,
-    /// Has the number of elements of a part.
+    /// Number of elements of the part, if there is one.
     elements: Option<DeviceArray<u32>>,
 }
 

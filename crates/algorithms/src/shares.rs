@@ -1,24 +1,24 @@
 //! The division of an array into shares, one for each workgroup.
 
-/// Limits the elements that one workgroup combines in a single launch.
+/// Most elements that one workgroup combines in a single launch.
 const MOST_IN_ONE: usize = 16 * 1024;
-/// Is the least number of elements of a share, if there are several.
+/// Fewest elements of a share, if there are several shares.
 const LEAST: usize = 4096;
-/// Limits the shares, so that one workgroup combines the results of all of them.
+/// Most shares, so that one workgroup can combine their results.
 const MOST_SHARES: usize = 1024;
 
-/// Is about the least number of elements of a share of a column, if there are several.
+/// About the fewest elements of a share of a column, if there are several shares.
 const LEAST_OF_COLUMN: usize = 256;
 
-/// Divides the elements of an array. The division depends on their number alone, and so does the order in which they are
-/// combined.
+/// Division of an array into shares. It depends only on the number of elements, and so does the order in which
+/// they are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shares {
-    /// Counts all elements.
+    /// Number of all elements.
     pub(crate) elements: usize,
-    /// Counts the elements of a share. The last share may have fewer.
+    /// Number of elements of a share. The last share may have fewer.
     pub(crate) share: usize,
-    /// Counts the shares.
+    /// Number of shares.
     pub(crate) count: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use std::ops::Range;
 
-/// Describes the order of a sort.
+/// Order of a sort.
 ///
 /// # Example
 /// ```
@@ -38,9 +38,9 @@ impl Sort {
     }
 
     /// Compares a range of the bits of the keys alone; bit 0 is the lowest one. The key of a `u32` is the number
-    /// itself. The key of an `i32` is the number with the sign bit inverted, and so is that of an `f32` which is not
+    /// itself. The key of an `i32` is the number with the sign bit inverted, and so is the key of an `f32` which is not
     /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches. A sort refuses
-    /// an empty range, and one that does not end in 0..=32.
+    /// an empty range, and a range that does not end in 0..=32.
     pub fn bits(self, range: Range<u32>) -> Self {
         Self { first: range.start, end: range.end, ..self }
     }
@@ -50,7 +50,7 @@ impl Sort {
         self.first < self.end && self.end <= u32::BITS
     }
 
-    /// Returns a number that has the order of an element in the sort, on the host. The keys have the bits of the sort.
+    /// Returns an element's sort key, computed on the host. It has only the bits that the sort compares.
     pub(crate) fn key<T: Reducible>(self, element: T) -> u32 {
         let key = if self.descending { !order_key(element) } else { order_key(element) };
         key >> self.first & (u32::MAX >> (u32::BITS - (self.end - self.first)))
@@ -69,8 +69,8 @@ impl Sort {
 
 /// Sorts arrays.
 ///
-/// A sort is stable: elements with equal keys keep their order, in descending order too. Floats have a total order,
-/// that of `f32::total_cmp`: NaNs with the sign bit, -infinity, the negative numbers, -0, +0, the positive numbers,
+/// A sort is stable: elements with equal keys keep their order, in descending order too. Floats are ordered by
+/// `f32::total_cmp`: NaNs with the sign bit, -infinity, the negative numbers, -0, +0, the positive numbers,
 /// infinity, NaNs without the sign bit. The bits of the elements stay as they are.
 ///
 /// # Shape

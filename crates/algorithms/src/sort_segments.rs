@@ -14,14 +14,14 @@ use fencepost_core::{CommandQueue, DeviceArray, Result};
 /// Sorts the segments of an array, each one alone.
 pub trait SortSegments {
     /// *Enqueues* out = the elements of `x`, with those of each segment in order. A segment lies between two
-    /// neighbouring offsets. The elements before the first offset are a segment too, and so are those from the last one
-    /// on.
+    /// neighbouring offsets. The elements before the first offset and the elements from the last offset on are
+    /// segments too.
     ///
-    /// The sort is stable, and has the order of a [`sort`](crate::RadixSort::sort).
+    /// The sort is stable, and orders like a [`sort`](crate::RadixSort::sort).
     ///
     /// # Shape
     /// `x` and `out` have one length. The offsets ascend; equal ones have an empty segment between them. There may be
-    /// any number of them, and an offset behind the last element counts as the end of the array. If the offsets do not
+    /// any number of them, and an offset past the last element counts as the end of the array. If the offsets do not
     /// ascend, `out` has the elements in any order.
     ///
     /// # Cost

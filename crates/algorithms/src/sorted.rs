@@ -8,12 +8,12 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Names the place of a query among equal elements.
+/// Place of a query among equal elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
-    /// Is before the first equal element.
+    /// Before the first equal element.
     Left,
-    /// Is behind the last equal element.
+    /// After the last equal element.
     Right,
 }
 
@@ -123,7 +123,7 @@ impl Sorted for CommandQueue {
     }
 }
 
-/// Counts the elements that an invocation merges: those of `merge.wgsl`.
+/// Number of elements that an invocation of `merge.wgsl` merges.
 const OF_INVOCATION: usize = 8;
 
 /// Enqueues the search of each query in a sorted array.

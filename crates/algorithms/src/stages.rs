@@ -4,14 +4,14 @@ use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Result};
 
-/// Names the part of a verb that a launch computes.
+/// Part of a verb that a launch computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// Writes the results of each share, from the states of the shares before it.
+    /// The results of each share, from the states of the shares before it.
     Write,
-    /// Writes the state of each share.
+    /// The state of each share.
     Fold,
-    /// Writes the results of an array that is one share.
+    /// The results of an array that is one share.
     Whole,
 }
 
@@ -26,12 +26,12 @@ impl Stage {
     }
 }
 
-/// Is a verb whose kernel has the override `STAGE`.
+/// A verb whose kernel has the override `STAGE`.
 pub(crate) trait Stages {
-    /// Counts the words of a state.
+    /// Number of words of a state.
     const WORDS: usize;
 
-    /// Is the compiled kernel.
+    /// Compiled kernel.
     type Kernel;
 
     /// Compiles the kernel of a stage.
@@ -61,7 +61,7 @@ pub(crate) fn enqueue<V: Stages>(
     Launches::prepared(queue, verb, elements, result)?.enqueue(queue, verb, result)
 }
 
-/// Holds the kernels and the scratch memory of the launches.
+/// Kernels and scratch memory of the launches.
 pub(crate) enum Launches<K> {
     Whole { kernel: K, shares: Shares },
     Shared { fold: K, write: K, states: DeviceArray<u32>, shares: Shares },

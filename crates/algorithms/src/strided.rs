@@ -7,10 +7,10 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
 use fencepost_derive::KernelArgs;
 
-/// Limits the axes of more than one element: those of the kernel.
+/// Most axes of more than one element: the number of axes of the kernel.
 const MOST_AXES: usize = 6;
 
-/// Describes the places of a strided copy in an array: the place of the first element, and for each axis the distance
+/// Places of a strided copy in an array: the place of the first element, and for each axis the distance
 /// of neighbours. Places count the elements of the array in C order.
 ///
 /// # Example
@@ -24,9 +24,9 @@ const MOST_AXES: usize = 6;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Strides<const R: usize> {
-    /// Is the place of the first element.
+    /// Place of the first element.
     pub first: usize,
-    /// Holds for each axis the distance from an element to its neighbour, which may be 0 or negative.
+    /// Distance from an element to its neighbour along each axis; may be 0 or negative.
     pub strides: [isize; R],
 }
 

@@ -14,7 +14,7 @@ use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 
 /// Finds elements by their rank.
 ///
-/// The order is that of a [sort](crate::RadixSort), so a NaN without the sign bit is larger than each number.
+/// Elements are ordered as in a [sort](crate::RadixSort), so a NaN without the sign bit is larger than each number.
 ///
 /// # Cost
 /// Up to 4,096 elements are sorted to scratch memory by one launch, and a part of the result is copied. More elements are not
@@ -63,8 +63,8 @@ pub trait Top {
     /// of one element.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if `out` has not one element; [`Kind::Value`] if `x` has at most `k` elements; [`Kind::Padding`]
-    /// if an array is padded; the errors of a launch, and the queue's own error.
+    /// [`Kind::Shape`] if `out` does not have exactly one element; [`Kind::Value`] if `x` has at most `k` elements;
+    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
     ///
     /// # Example
     /// ```

@@ -42,7 +42,8 @@ fn compiled<A: KernelArgs>(
     unsafe { trusted_kernel_with::<A>(queue, queue.verb, overrides, trust) }
 }
 
-/// Compiles the built-in kernel of a source, for parts if `is_part` is `true`. The source is that of the file `entry`.wgsl.
+/// Compiles the built-in kernel of a source, for parts if `is_part` is `true`. The source is from the file
+/// `entry`.wgsl.
 pub(crate) fn kernel_from_source(
     queue: &VerbQueue<'_>,
     source: &ShaderSource,
@@ -58,7 +59,7 @@ pub(crate) fn kernel_from_source(
     unsafe { trusted_kernel_from_source(queue, verb, source, kernel, trust) }
 }
 
-/// Compiles a built-in kernel with text of the program, which has all runtime checks.
+/// Compiles a built-in kernel with text from user code; the kernel has all runtime checks.
 pub(crate) fn program_kernel(
     queue: &VerbQueue<'_>,
     source: &ShaderSource,

@@ -5,16 +5,16 @@
 
 use fencepost_core::{AdapterKind, CommandQueue};
 
-/// Names the override of the size.
+/// Override of the workgroup size.
 pub(crate) const SIZE: &str = "WORKGROUP";
-/// Sets the size of the workgroups of a kernel without barriers: a card starts few large workgroups sooner than many small ones.
+/// Workgroup size of a kernel without barriers: a card starts few large workgroups sooner than many small ones.
 pub(crate) const WIDE: [(&str, f64); 1] = [(SIZE, 256.0)];
-/// Is the number of invocations of a workgroup on a processor.
+/// Number of invocations of a workgroup on a processor.
 const ON_PROCESSOR: f64 = 16.0;
 
 /// Returns overrides of a kernel with barriers, and the size of its workgroups.
 ///
-/// A card hides the time of its memory behind many invocations, so the kernel keeps its own size there. A processor executes a
+/// A card hides memory latency with many invocations, so the kernel keeps its own size there. A processor executes a
 /// workgroup in parts of a few invocations, and changes the part at each barrier: with few parts, less time is lost.
 pub(crate) fn tuned<'a>(queue: &CommandQueue, overrides: &[(&'a str, f64)]) -> Vec<(&'a str, f64)> {
     if !is_processor(queue) {

@@ -7,11 +7,11 @@ use fencepost_core::{
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
-/// Names the array with the number of elements of a part, as an argument.
+/// Argument name of the array with a part's number of elements.
 const PART: &str = "count of the part";
 
-/// Is a queue in the call of a verb. The kernels that are compiled for it have the name of the verb in messages, so that a
-/// program reads the name that it calls.
+/// A queue during the call of a verb. Messages about its kernels name the verb, so that a user reads the name that
+/// was called.
 pub struct VerbQueue<'a> {
     queue: &'a CommandQueue,
     pub(crate) verb: &'static str,
@@ -22,7 +22,7 @@ impl<'a> VerbQueue<'a> {
         Self { queue, verb }
     }
 
-    /// Enqueues a launch. An error has the names of the verb's arguments.
+    /// Enqueues a launch. An error names the verb's arguments.
     #[track_caller]
     pub(crate) fn launch<F: KernelArgs>(
         &self,
@@ -44,7 +44,7 @@ impl<'a> VerbQueue<'a> {
         self.queue.launch_dyn(kernel, grid, args).map_err(|error| self.named(error))
     }
 
-    /// Checks a launch. An error has the names of the verb's arguments.
+    /// Checks a launch. An error names the verb's arguments.
     #[track_caller]
     pub(crate) fn check_launch<F: KernelArgs>(
         &self,
@@ -64,7 +64,7 @@ impl<'a> VerbQueue<'a> {
         self.queue.check_launch_dyn(kernel, args).map_err(|error| self.named(error))
     }
 
-    /// Returns the error for an array of the verb that has not the shape which fits.
+    /// Returns the error for an array of the verb whose shape does not fit.
     pub(crate) fn wrong_shape<T: Element, const D: usize>(
         &self,
         argument: &str,

@@ -5,16 +5,16 @@ use fencepost_core::{CommandQueue, Result};
 /// Compiles the kernels of verbs before the first call of a verb needs them.
 pub trait WarmUp {
     /// Compiles the kernels of `calls`, and executes none of them. The function receives a captured queue and calls the
-    /// verbs, with arrays that have the types and the lengths of later calls. Calls of the program's own kernels are
+    /// verbs, with arrays that have the types and the lengths of later calls. Launches of user kernels are
     /// allowed too.
     ///
     /// The call returns when the kernels are compiled. Without it, the first call of a verb returns at once, and its queue waits
-    /// until a thread of the context has compiled the kernels. A thread of the program makes the call if the program continues
-    /// meanwhile: a queue has a handle in each thread.
+    /// until a thread of the context has compiled the kernels. Make the call on a thread of its own if the program
+    /// continues meanwhile: a queue has a handle in each thread.
     ///
     /// # Cost
     /// The compilation of each kernel that the context has not compiled yet. The scratch memory of the verbs is taken,
-    /// and is free for other arrays behind the call. A context keeps 256 kernels of which the program has no handle.
+    /// and is free for other arrays after the call. A context keeps 256 kernels that user code has no handle of.
     ///
     /// # Errors
     /// Returns the errors of the verbs and of a [`capture`](CommandQueue::capture). So a verb that returns a value to

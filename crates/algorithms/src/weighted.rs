@@ -14,7 +14,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
 use fencepost_derive::KernelArgs;
 
-/// Limits the bits behind the point of a weight.
+/// Most fraction bits of a weight.
 const MOST_FRACTION_BITS: u32 = 31;
 
 /// Adds the weights of the elements of an array in bins.
@@ -63,7 +63,7 @@ pub trait WeightedHistogram {
 
     /// *Enqueues* sums = the sum of the weights of the elements of `x` in each bin, as
     /// [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each weight is rounded to a number
-    /// of 32 bits, of which `fraction_bits` are behind the point, and these numbers are added.
+    /// of 32 bits, of which `fraction_bits` are after the binary point, and these numbers are added.
     ///
     /// # Error bound
     /// With `fraction_bits` = b, the weights and the sums must be between -2^(31 - b) and 2^(31 - b). The error of a
@@ -76,7 +76,7 @@ pub trait WeightedHistogram {
     ///
     /// # Errors
     /// Returns the errors of [`histogram_weighted`](Self::histogram_weighted), and [`Kind::Value`] for more than 31
-    /// bits behind the point.
+    /// fraction bits.
     ///
     /// # Example
     /// ```
@@ -146,13 +146,13 @@ impl WeightedHistogram for CommandQueue {
     }
 }
 
-/// Is a checked histogram with weights.
+/// A checked histogram with weights.
 struct Weighted {
     x: DeviceArray<u32>,
     weights: DeviceArray<u32>,
     binning: Binning,
     flips: [u32; 2],
-    /// Counts the bits of a weight behind the point, if the weights are numbers of `f32`.
+    /// Number of fraction bits of a weight, if the weights are `f32`.
     fraction_bits: Option<u32>,
 }
 

@@ -13,18 +13,18 @@ type Group = [[f32; 4]; 4];
 /// Number of the elements of a load.
 const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
 
-/// Is the kernel that combines rows of whole groups, with the rows.
+/// Kernel that combines rows of whole groups, with the rows.
 pub(crate) struct Wide {
     kernel: DynKernel,
     x: DeviceArray<Group>,
     identity: Value,
-    /// Is `true` if the kernel combines keys of numbers, as elements of `u32`.
+    /// `true` if the kernel combines keys of numbers, as elements of `u32`.
     keys: bool,
 }
 
 impl Wide {
-    /// Compiles the kernel. Returns `None` if the device does not gain by it, if the rows or their shares are no whole groups,
-    /// or if the array is padded, or begins inside a group.
+    /// Compiles the kernel. Returns `None` if the device does not gain by it, if the rows or their shares are not whole
+    /// groups, or if the array is padded, or begins inside a group.
     pub(crate) fn of<T: Reducible>(
         queue: &VerbQueue<'_>,
         operation: Operation,

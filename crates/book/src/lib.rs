@@ -10,31 +10,31 @@ include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 use fencepost::prelude::*;
 use fencepost::{CpuOptions, Kernel, Result};
 
-/// Holds the arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
+/// Arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
 #[derive(KernelArgs)]
 #[kernel(source = "saxpy.wgsl")]
 pub struct Saxpy<'a> {
-    /// Holds the factor.
+    /// Factor.
     pub a: f32,
-    /// Holds the array that the kernel reads.
+    /// Array that the kernel reads.
     pub x: &'a DeviceArray<f32>,
-    /// Holds the array that the kernel adds to.
+    /// Array that the kernel adds to.
     pub y: &'a mut DeviceArray<f32>,
 }
 
-/// Holds the objects that the examples name, as the first lines of the rules list them.
+/// Objects that the examples name, as the first lines of the rules list them.
 pub struct Names {
-    /// Holds a context with the default policy.
+    /// Context with the default policy.
     pub ctx: Context,
-    /// Holds a queue.
+    /// A queue.
     pub a: CommandQueue,
-    /// Holds another queue.
+    /// Another queue.
     pub b: CommandQueue,
-    /// Holds four zeros.
+    /// Four zeros.
     pub x: DeviceArray<f32>,
-    /// Holds four more zeros.
+    /// Four more zeros.
     pub y: DeviceArray<f32>,
-    /// Holds the built-in `saxpy`.
+    /// The built-in `saxpy`.
     pub kernel: Kernel<Saxpy<'static>>,
 }
 
@@ -42,7 +42,7 @@ impl Names {
     /// Makes all of them, on the CPU recorder.
     ///
     /// # Errors
-    /// Fails if a call that makes one of them fails.
+    /// One of them cannot be made.
     pub fn new() -> Result<Self> {
         let ctx = Context::on_cpu(CpuOptions::default());
         if let Some(saxpy) = fencepost::reference("saxpy") {

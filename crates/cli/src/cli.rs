@@ -8,7 +8,7 @@ use fencepost::AdapterChoice;
 
 use crate::run::{Argument, Extent, Saved, Setting};
 
-/// Ends each help text with the exit codes.
+/// Exit codes, at the end of each help text.
 const CODES: &str =
     "Exit codes:\n  0  success\n  1  failure; standard error has the reason\n  2  wrong usage";
 

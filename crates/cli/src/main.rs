@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Names the result of a command that has printed everything.
+/// Result of a command that has printed everything.
 enum Outcome {
     /// The exit code is 0.
     Good,

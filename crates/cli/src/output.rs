@@ -1,4 +1,4 @@
-//! Writes to standard output and standard error. A reader that closes a pipe early is no error.
+//! Writes to standard output and standard error. A reader that closes a pipe early is not an error.
 
 use std::io::{self, ErrorKind, Write};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Prints a text to standard output.
 ///
 /// # Errors
-/// The text cannot be written, for another reason than a closed pipe.
+/// The text cannot be written, for a reason other than a closed pipe.
 pub(crate) fn print(text: &[u8]) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
@@ -20,7 +20,7 @@ pub(crate) fn print(text: &[u8]) -> Result<()> {
 /// Prints a value to standard output as JSON on one line.
 ///
 /// # Errors
-/// Fails as [`print`] does, and if the value has no form in JSON.
+/// Fails as [`print`] does, and if the value cannot be written as JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<()> {
     let mut text = serde_json::to_vec(value).context("cannot write JSON")?;
     text.push(b'\n');

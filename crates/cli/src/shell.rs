@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use crate::cli::Cli;
 use crate::{Outcome, output};
 
-/// Names the program.
+/// Name of the program.
 const NAME: &str = "fencepost";
 
 /// Prints the completions of a shell.

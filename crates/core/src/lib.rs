@@ -47,14 +47,14 @@ pub use crate::error::site::Site;
 pub use crate::error::{Error, Kind, MemoryLimit, PoolLimit, Result};
 pub use crate::record::replay_form::ReplayForm;
 pub use crate::runtime::event::{Event, EventOptions, Events};
-/// Describes the cause of a [`Kind::Kernel`].
+/// The cause of a [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
     IntoArg, KernelArgs, NamedArg, NamedValue, Number, Param, PrintedLine, Returns, SameBits, Scalar,
     ShaderSource, StructType, Value, Warning, args, reference,
 };
-/// Contains the parts of an [`Interface`].
+/// The parts of an [`Interface`].
 pub mod interface {
     pub use fencepost_kernels::{
         Binding, Dim, Excerpt, Layout, Leaf, Messages, Needs, Override, ParamField, Params,
@@ -95,16 +95,16 @@ pub use crate::scheduler::ordering::policy::Policy;
 pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::print_options::{PrintOptions, PrintTo, Printed};
 pub use crate::scheduler::priority::Priority;
-/// Describes the cause of a [`Kind::File`].
+/// The cause of a [`Kind::File`].
 pub use fencepost_profile::FileError;
 pub use fencepost_profile::{
     Activity, Awaited, Busy, CriticalPath, Gap, Interval, Overlap, Profile, ProfileBatch, Row, Summary,
     SummaryRow, Unmeasured, WaitCause,
 };
-/// Describes the cause of a [`Kind::Pending`].
+/// The cause of a [`Kind::Pending`].
 pub use fencepost_sync::Error as PendingError;
 
-/// Contains the items that derived code refers to.
+/// The items that derived code refers to.
 #[doc(hidden)]
 pub use fencepost_kernels::{__private, plain_file};
 

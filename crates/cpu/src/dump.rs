@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Is the folder of `FENCEPOST_DUMP`, if the variable is set.
+/// Folder of `FENCEPOST_DUMP`, if the variable is set.
 static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 });
 
-/// Limits the characters of a kernel's name in the name of a file.
+/// Most characters of a kernel's name in the name of a file.
 const LONGEST: usize = 80;
 
 /// Returns `true` if the environment names a folder.
@@ -18,15 +18,14 @@ pub(crate) fn is_wanted() -> bool {
     FOLDER.is_some()
 }
 
-/// Returns the first part of the names of the files of a kernel: a number that counts the kernels of the process, and the
-/// name of the kernel.
+/// Returns the start of the names of a kernel's files: the kernel's number in this process, and its name.
 pub(crate) fn name(kernel: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(1);
     let kernel: String = kernel.chars().take(LONGEST).collect();
     format!("{}-{kernel}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Writes a file. A file that cannot be written is a warning in the log.
+/// Writes a file. If it cannot be written, logs a warning.
 pub(crate) fn write(file: &str, text: &str) {
     let Some(folder) = &*FOLDER else { return };
     let path = folder.join(file);

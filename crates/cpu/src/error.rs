@@ -2,16 +2,16 @@
 
 use std::fmt;
 
-/// Names a place in a WGSL text.
+/// A place in a WGSL text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Names the file, or the label of the text.
+    /// File, or label of the text.
     pub label: String,
-    /// Is the number of the line, from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// Is the number of the column, from 1.
+    /// Column, counted from 1.
     pub column: usize,
-    /// Holds the line.
+    /// Text of the line.
     pub text: String,
 }
 
@@ -21,18 +21,18 @@ impl fmt::Display for Place {
     }
 }
 
-/// Says why a kernel cannot run on the CPU.
+/// Reason for which a kernel cannot run on the CPU.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The kernel uses something that this crate does not run.
     #[error("{}kernel `{kernel}`: {what} does not run on the CPU", at(.place))]
     Unsupported {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Names what the kernel uses.
+        /// Feature that the kernel uses.
         what: String,
-        /// Is the place in the text, if it is known.
+        /// Place in the text, if it is known.
         place: Option<Place>,
     },
     /// The variables of the invocations need more memory than a thread may take.
@@ -63,13 +63,13 @@ pub enum Error {
         at(.place)
     )]
     NotCompiled {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Counts the invocations that execute together.
+        /// Number of invocations that execute together.
         lanes: u32,
-        /// Names what the compiler does not translate.
+        /// Feature that the compiler does not translate.
         reason: String,
-        /// Is the place in the text, if it is known.
+        /// Place in the text, if it is known.
         place: Option<Place>,
     },
 }
@@ -95,10 +95,10 @@ fn at(place: &Option<impl fmt::Display>) -> String {
     place.as_ref().map_or_else(String::new, |place| format!("{place}: "))
 }
 
-/// Is the result of the calls that make a program.
+/// Result of the calls that create a program.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Says why a run ended before its grid was done.
+/// Reason for which a run ended before its grid was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -108,9 +108,9 @@ pub enum Fault {
     /// Not all invocations of a workgroup came to the same barrier.
     #[error("{place}: only some invocations of workgroup {workgroup:?} reach this barrier")]
     Barrier {
-        /// Is the place of the barrier, as text.
+        /// Place of the barrier, as text.
         place: String,
-        /// Names the workgroup.
+        /// Index of the workgroup along each axis.
         workgroup: [u32; 3],
     },
 }

@@ -15,19 +15,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-/// Runs a program: as machine code where the compiler translates it, and in the interpreter elsewhere.
+/// A program that runs as machine code if the compiler translates it, and otherwise in the interpreter.
 ///
-/// A subgroup is 4 invocations with adjacent numbers, its lanes. The lanes that wait at the place that comes first in the
-/// program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no part gets its own value.
+/// A subgroup is 4 invocations with adjacent numbers, its lanes. Of the lanes that wait, those at the place that comes
+/// first in the program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no
+/// part gets its own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
-    /// Describes the instructions for checks. The first run with checks makes it.
+    /// Instructions as checks see them, listed at the first checked run.
     sites: OnceLock<Sites>,
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     compiled: Option<Machine>,
-    /// Counts the invocations that the machine code executes together.
+    /// Number of invocations that the machine code executes together.
     width: Option<u32>,
-    /// Is the time of a workgroup in the last measured run, in nanoseconds.
+    /// Time of a workgroup in the last measured run, in nanoseconds.
     workgroup_nanos: AtomicU64,
 }
 
@@ -64,8 +65,8 @@ impl CpuKernel {
         }
     }
 
-    /// Returns `true` if the kernel runs as machine code. A run in an order of its own, and one with a buffer that is
-    /// smaller than its variable, is interpreted nevertheless.
+    /// Returns `true` if the kernel runs as machine code. Even then, a run with a seed, or with a buffer that is
+    /// smaller than its variable, is interpreted.
     pub fn is_compiled(&self) -> bool {
         self.width.is_some()
     }
@@ -81,7 +82,8 @@ impl CpuKernel {
         self.workgroup_nanos.store(nanos, Ordering::Relaxed);
     }
 
-    /// Returns the time of some workgroups, if each takes as long as in the last measured run. It is zero before that run.
+    /// Returns the time of some workgroups, if each takes as long as in the last measured run. It is zero before that
+    /// run.
     pub fn expected_time(&self, workgroups: u64) -> Duration {
         Duration::from_nanos(self.workgroup_nanos.load(Ordering::Relaxed).saturating_mul(workgroups))
     }
@@ -116,16 +118,16 @@ impl CpuKernel {
 
     /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds.
     ///
-    /// `bound` names the buffer of each binding in `shadow`, which knows what was written before this launch and learns
-    /// what the launch writes.
+    /// `bound` names the buffer of each binding in `shadow`. The shadow knows which bytes were written before this
+    /// launch, and records the bytes that the launch writes.
     ///
-    /// A race is two accesses of one byte of which one writes and one is not atomic, and which no barrier orders:
-    /// `workgroupBarrier` orders accesses to variables of the workgroup, `storageBarrier` those to buffers, and nothing orders
-    /// two workgroups. Each pair of lines that races in this run is found, whatever the seed. Another input may have other
-    /// races.
+    /// A race is two accesses of one byte that no barrier orders, of which at least one writes and at least one is not
+    /// atomic. `workgroupBarrier` orders accesses to variables of the workgroup, `storageBarrier` orders accesses to
+    /// buffers, and nothing orders two workgroups. Each pair of lines that races in this run is found, whatever the
+    /// seed. Another input may have other races.
     ///
-    /// A fault ends the run early; the mistakes before it are returned too. A barrier that some invocations miss ends the
-    /// run, and is a finding.
+    /// A fault ends the run early; the mistakes before it are returned too. A barrier that some invocations miss ends
+    /// the run, and is a finding.
     ///
     /// # Panics
     /// Panics if `bound` has not one part for each buffer.

@@ -6,11 +6,11 @@
 //! - [`CpuKernel::run_checked`] runs a program and finds its mistakes, such as races.
 //! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
 //!
-//! Both ways of running have one meaning. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
-//! of its amount, an index past the end of an array is moved to the last element, and all variables begin as zero. That is
-//! the meaning of WGSL as wgpu gives it to a GPU. The environment variable `FENCEPOST_DUMP` names a folder for the code of
-//! kernels as text, and `FENCEPOST_PERF=1` names their functions for the profiler `perf`. The crate depends on naga, and on no
-//! device.
+//! Both engines give a program the same meaning. Integers wrap, a division by zero gives the dividend, a shift uses the
+//! low bits of its amount, an index past the end of an array is clamped to the last element, and all variables begin as
+//! zero. That is the meaning that wgpu gives to WGSL on a GPU. The environment variable `FENCEPOST_DUMP` names a folder
+//! for the code of kernels as text, and `FENCEPOST_PERF=1` names their functions for the profiler `perf`. The crate
+//! depends on naga, and on no device.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;

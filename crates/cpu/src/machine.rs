@@ -10,13 +10,13 @@ use fencepost_kernels::report;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Divides a run into parts while a trial is open.
+/// Number of parts of a run while a trial is open.
 const PARTS: u64 = 16;
 
-/// Holds the machine code of a kernel.
+/// Machine code of a kernel.
 pub(crate) enum Machine {
     One(Box<Compiled>),
-    /// Holds two forms. Lanes that leave a loop one after the other may take longer than one invocation after the other.
+    /// Two forms. Lanes that leave a loop one after the other may take longer than scalar code.
     Two {
         forms: Box<[Compiled; 2]>,
         trial: Trial,
@@ -24,7 +24,7 @@ pub(crate) enum Machine {
 }
 
 impl Machine {
-    /// Compiles a program, with vectors where that is possible, and logs why if that fails.
+    /// Compiles a program, with vectors if possible. If the compilation fails, logs the reason.
     pub(crate) fn new(program: &Arc<Program>) -> Option<Self> {
         let program = &without_barriers_in_calls(program);
         let name = program.name();
@@ -54,7 +54,7 @@ impl Machine {
         None
     }
 
-    /// Holds one form.
+    /// Wraps a single form.
     pub(crate) fn of(code: Compiled) -> Self {
         Self::One(Box::new(code))
     }
@@ -67,7 +67,7 @@ impl Machine {
         }
     }
 
-    /// Adds the form that executes one invocation after the other, where it may be the faster one.
+    /// Adds the form that executes one invocation after the other, if it may be faster.
     fn with_scalars(program: &Arc<Program>, lanes: Compiled) -> Self {
         if !lanes.diverges() {
             return Self::of(lanes);
@@ -120,7 +120,7 @@ mod tests {
     use fencepost_kernels::{Module, ShaderSource};
     use std::sync::atomic::AtomicBool;
 
-    /// Makes the numbers of steps until 1, for each of the invocations.
+    /// A kernel that counts the Collatz steps of each invocation's number.
     const STEPS: &str = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(16) fn steps(@builtin(global_invocation_id) id: vec3<u32>) {

@@ -9,25 +9,25 @@ use naga::proc::Layouter;
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, EntryPoint, GlobalVariable, Handle, ShaderStage, Span};
 
-/// Is an entry point with its overrides applied, and the variables that the host binds.
+/// An entry point with its overrides applied, and the variables that the host binds.
 pub struct Program {
     module: naga::Module,
     info: ModuleInfo,
-    /// Is the index of the entry point.
+    /// Index of the entry point.
     entry: usize,
     layouter: Layouter,
-    /// Holds the storage variable of each buffer of a run. It is `None` if the entry point does not mention the buffer.
+    /// Storage variable of each buffer of a run, or `None` if the entry point does not mention the buffer.
     buffers: Vec<Option<Handle<GlobalVariable>>>,
-    /// Is the uniform block, if the entry point mentions it.
+    /// Uniform block, if the entry point mentions it.
     params: Option<Handle<GlobalVariable>>,
     places: Places,
 }
 
 impl Program {
-    /// Takes an entry point of a module, whose overrides have values.
+    /// Creates the program of an entry point of a module, whose overrides have values.
     ///
     /// # Errors
-    /// [`Error::TooMuchMemory`], and [`Error::Unsupported`] for a type that has no layout.
+    /// [`Error::TooMuchMemory`], and [`Error::Unsupported`] for a type without a layout.
     pub fn new(text: &Module, entry: &Entry) -> Result<Self> {
         let (interface, module, info) = (entry.interface(), entry.module().clone(), entry.info().clone());
         let kernel = &interface.entry;
@@ -63,7 +63,7 @@ impl Program {
     /// Returns a program with another form of its module, which has the same types, variables and entry points.
     ///
     /// # Errors
-    /// Says why naga refuses the module.
+    /// Returns the reason for which naga refuses the module.
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     pub(crate) fn with_module(&self, module: naga::Module) -> std::result::Result<Self, String> {
         use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -125,7 +125,8 @@ impl Program {
         &self.layouter
     }
 
-    /// Returns the storage variable of each buffer of a run, or `None` for a buffer that the entry point does not mention.
+    /// Returns the storage variable of each buffer of a run, or `None` for a buffer that the entry point does not
+    /// mention.
     pub fn buffers(&self) -> &[Option<Handle<GlobalVariable>>] {
         &self.buffers
     }

@@ -6,10 +6,11 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Is memory that several threads may read and write at once. It begins at a multiple of 16 bytes, and its length is a
+/// Memory that several threads may read and write at once. It begins at a multiple of 16 bytes, and its length is a
 /// multiple of 4.
 ///
-/// A byte that one thread writes while another accesses it without an atomic operation of the kernel has any value then.
+/// If a thread writes a byte while another one accesses it without an atomic operation of the kernel, the byte has any
+/// value.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells<'a> {
     start: *mut u8,
@@ -18,16 +19,16 @@ pub struct Cells<'a> {
 }
 
 // SAFETY: `Cells` gives no reference to its bytes. The engines access the bytes through the pointer with atomic or
-// compiled accesses, for which races are no undefined behaviour.
+// compiled accesses, for which races are not undefined behaviour.
 unsafe impl Send for Cells<'_> {}
 // SAFETY: see above.
 unsafe impl Sync for Cells<'_> {}
 
 impl<'a> Cells<'a> {
-    /// Takes bytes, which nothing else accesses while the value lives.
+    /// Takes bytes that nothing else accesses while the value lives.
     ///
     /// # Panics
-    /// Panics if the bytes do not begin at a multiple of 16, or their number is no multiple of 4.
+    /// Panics if the bytes do not begin at a multiple of 16, or their number is not a multiple of 4.
     pub fn new(bytes: &'a mut [u8]) -> Self {
         let start = bytes.as_mut_ptr();
         assert!(start.addr().is_multiple_of(16), "the bytes of a buffer begin at a multiple of 16");
@@ -38,8 +39,8 @@ impl<'a> Cells<'a> {
     /// Takes bytes that other threads may access too.
     ///
     /// # Safety
-    /// `start` is a multiple of 16, `len` is a multiple of 4, and the bytes are one allocation that lives as long as `'a`.
-    /// While a run uses them, no Rust reference to the bytes exists.
+    /// `start` is a multiple of 16, `len` is a multiple of 4, and the bytes are one allocation that lives as long as
+    /// `'a`. While a run uses them, no Rust reference to the bytes exists.
     pub unsafe fn from_raw(start: *mut u8, len: usize) -> Self {
         Self { start, len, bytes: PhantomData }
     }
@@ -49,40 +50,39 @@ impl<'a> Cells<'a> {
         self.start
     }
 
-    /// Counts the bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Returns `true` if there is no byte.
+    /// Returns `true` if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 }
 
-/// Describes a run of some workgroups of a grid. Several threads may run parts of one grid at once.
+/// A run of some workgroups of a grid. Several threads may run parts of one grid at once.
 #[derive(Clone, Debug)]
 pub struct GridRun<'a> {
-    /// Counts the workgroups of the whole grid along each axis.
+    /// Number of workgroups of the whole grid along each axis.
     pub groups: [u32; 3],
-    /// Numbers the workgroups that this run executes, along the first axis first.
+    /// Numbers of the workgroups that this run executes, counted along the first axis first.
     pub range: Range<u64>,
-    /// Holds the bytes of the uniform block.
+    /// Bytes of the uniform block.
     pub params: &'a [u8],
-    /// Holds the storage buffers, in the order of
-    /// [`Interface::bindings`](fencepost_kernels::Interface::bindings).
+    /// Storage buffers, in the order of [`Interface::bindings`](fencepost_kernels::Interface::bindings).
     pub buffers: &'a [Cells<'a>],
-    /// Chooses the order of the workgroups in the range, and of the invocations between two barriers. 0 is the order of
-    /// their numbers.
+    /// Order of the workgroups in the range, and of the invocations between two barriers. 0 is the order of their
+    /// numbers.
     pub seed: u64,
-    /// Ends the run when it becomes `true`. The engines look at it at least once in each iteration of a loop and in each
-    /// workgroup.
+    /// Flag that ends the run when it becomes `true`. The engines look at it at least once in each workgroup and in
+    /// each iteration of a loop.
     pub stop: &'a AtomicBool,
 }
 
 impl GridRun<'_> {
-    /// Runs a whole grid on copies of buffers, and copies the results back. `seed` and `stop` are those of
-    /// the run.
+    /// Runs a whole grid on copies of buffers, and copies the results back. `seed` and `stop` are the fields of the
+    /// run.
     ///
     /// # Errors
     /// Returns the error of `run`. The buffers keep their earlier bytes then.
@@ -94,7 +94,7 @@ impl GridRun<'_> {
         stop: &AtomicBool,
         run: impl FnOnce(&GridRun<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // The engines need whole words at multiples of 16 bytes, which the caller's slices may not be.
+        // The engines need whole words that are aligned to 16 bytes, which the caller's slices may not be.
         let mut copies: Vec<Vec<u128>> = buffers.iter().map(|buffer| words(buffer.bytes())).collect();
         let lens: Vec<usize> = buffers.iter().map(|buffer| buffer.bytes().len()).collect();
         let cells: Vec<Cells<'_>> =
@@ -109,19 +109,19 @@ impl GridRun<'_> {
         Ok(())
     }
 
-    /// Counts the workgroups of the whole grid.
+    /// Returns the number of workgroups of the whole grid.
     pub fn all(groups: [u32; 3]) -> u64 {
         groups.iter().map(|&count| u64::from(count)).product()
     }
 
-    /// Returns the place of a workgroup in the grid.
+    /// Returns the index of a workgroup along each axis of the grid.
     pub fn group(&self, number: u64) -> [u32; 3] {
         let [x, y, _] = self.groups.map(u64::from);
         [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]
     }
 }
 
-/// Returns a copy of bytes at a multiple of 16, with zeros up to the next one.
+/// Returns a copy of bytes that is aligned to 16, and padded with zeros to a multiple of 16.
 fn words(bytes: &[u8]) -> Vec<u128> {
     let mut words = vec![0_u128; bytes.len().div_ceil(16)];
     bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);

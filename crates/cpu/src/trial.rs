@@ -4,30 +4,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Is the time that each form runs before the choice.
+/// Least time that each form runs before the choice.
 const LEAST: Duration = Duration::from_millis(1);
-/// Counts the measured parts that each form runs before the choice.
+/// Least number of measured parts of each form before the choice.
 const LEAST_PARTS: usize = 5;
-/// Counts the costs that a form keeps: the last ones.
+/// Number of costs that a form keeps, the last ones.
 const KEPT: usize = 63;
 
-/// Marks a trial that has not ended.
+/// Value of `winner` while the trial is open.
 const OPEN: usize = usize::MAX;
 
-/// Holds what one form did.
+/// Measurements of one form.
 #[derive(Default)]
 struct Sample {
-    /// Counts the parts of runs. The first one is not measured, as it loads the code and the data.
+    /// Number of parts of runs. The first one is not measured, as it loads the code and the data.
     parts: usize,
-    /// Holds the nanoseconds that a workgroup took in each of the last parts.
+    /// Nanoseconds per workgroup in each of the last parts.
     costs: Vec<f64>,
     time: Duration,
 }
 
-/// Selects the faster one of two forms.
+/// A choice of the faster of two forms.
 ///
-/// While the trial is open, the form that ran for less time runs next. The one with the lower median of the times of a workgroup
-/// wins: a part during which the system ran other threads counts no more than each other part.
+/// While the trial is open, the form that ran for less time runs next. The form with the lower median time per
+/// workgroup wins. The median ignores the few parts during which the system ran other threads.
 pub(crate) struct Trial {
     winner: AtomicUsize,
     samples: Mutex<[Sample; 2]>,
@@ -53,7 +53,7 @@ impl Trial {
         usize::from((second.parts.min(1), second.time) < (first.parts.min(1), first.time))
     }
 
-    /// Adds what a form did.
+    /// Records the time of some workgroups of a form.
     pub(crate) fn record(&self, form: usize, workgroups: u64, time: Duration) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples[form].add(workgroups, time);
@@ -82,7 +82,7 @@ impl Sample {
         self.time >= LEAST && self.costs.len() >= LEAST_PARTS
     }
 
-    /// Returns the median of the costs, whose order changes.
+    /// Returns the median of the costs, and sorts them.
     fn median(&mut self) -> f64 {
         self.costs.sort_by(f64::total_cmp);
         self.costs[self.costs.len() / 2]
@@ -100,7 +100,7 @@ mod tests {
             let mut parts = [0, 0];
             while trial.winner().is_none() {
                 let form = trial.next();
-                // The first part takes as long as many others, and the number of workgroups differs.
+                // The first part takes as long as many others, and the numbers of workgroups differ.
                 let workgroups = 1 + parts[form] % 3;
                 let start = if parts[form] == 0 { 5_000 } else { 0 };
                 let time = Duration::from_micros(start + costs[form] * workgroups);

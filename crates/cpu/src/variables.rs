@@ -4,14 +4,15 @@ use crate::error::{Error, Result};
 use crate::program::Program;
 use naga::{AddressSpace, Block, Function, Handle, Span, Statement, Type};
 
-/// Most bytes of the variables of the invocations that one thread holds at once. The interpreter needs up to four times as
-/// many, because it has 8 bytes for each number.
+/// Most bytes of the variables of the invocations that one thread holds at once. The interpreter needs up to four times
+/// as many, because it has 8 bytes for each number.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Invocations that a thread holds at once, if none waits for another one.
+/// Number of invocations that a thread holds at once, if none waits for another one.
 const TOGETHER: u64 = 16;
 
-/// Checks that the private variables, and those of the functions that are active at once, fit into the memory of a thread.
+/// Checks that the private variables, and the variables of the functions that are active at once, fit into the memory
+/// of a thread.
 ///
 /// # Errors
 /// [`Error::TooMuchMemory`], with the largest variable.
@@ -79,7 +80,7 @@ struct Frame {
     waits: bool,
 }
 
-/// Returns what a function needs. naga lists a function after those that it calls.
+/// Returns the needs of a function. naga lists a function after its callees.
 fn frame(function: &Function, frames: &[Frame], size: &impl Fn(Handle<Type>) -> u64) -> Frame {
     let mut own = Frame {
         bytes: 0,

@@ -3,13 +3,13 @@
 use crate::compile::expanded;
 use crate::program::Program;
 
-/// Bounds the expressions of a kernel that executes 16 invocations together, and those of one that executes 8. The time of
-/// compilation grows faster than the number of expressions and vectors. A product of matrices with 159 expressions is
-/// twice as fast with 16 as with 8, and a hash with 385 is as fast with 4 as with 16.
+/// Most expressions of a kernel that executes 16, or 8, invocations together. The time of compilation grows faster than
+/// the number of expressions and vectors. A product of matrices with 159 expressions is twice as fast with 16
+/// invocations as with 8, and a hash with 385 is as fast with 4 as with 16.
 const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 250), (8, 300)];
 
-/// Is the number of invocations that leave loops together in the least time: the vectors of more invocations and their masks
-/// do not fit in the registers.
+/// Most invocations that leave loops apart efficiently: the vectors of more invocations and their masks do not fit in
+/// the registers.
 pub(crate) const WIDEST_APART: u32 = 8;
 
 /// Lists the widths to try for a program, the best one first.

@@ -22,7 +22,7 @@ fn kernels_are_prepared() {
     }
 }
 
-/// Counts the sums of [`shared_sums`].
+/// Number of sums of [`shared_sums`].
 const SUMS: usize = 48;
 
 /// Returns a kernel with a chain of sums, each of which is used for the next sum and for another value.
@@ -48,14 +48,14 @@ fn a_kernel_with_shared_sums_is_prepared() {
     CpuKernel::new(Arc::new(Program::new(&module, &entry).unwrap())).unwrap();
 }
 
-/// Returns the path of a folder for one test, which does not exist.
+/// Returns the path of a folder for one test. The folder does not exist.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("dump-{test}"));
     let _ = std::fs::remove_dir_all(&folder);
     folder
 }
 
-/// Prepares the kernels of a test in a process of their own.
+/// Prepares the kernels of a test in a separate process.
 fn prepare(folder: &Path, test: &str) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--ignored", "--exact", test]).env("FENCEPOST_DUMP", folder);
@@ -79,7 +79,7 @@ fn compiled_kernels_are_written_as_intermediate_code_and_assembly_and_others_as_
     assert!(interpreted.contains("// dump.wgsl:3:"), "an instruction names its place: {interpreted}");
 }
 
-/// Cranelift computes a sum in a chain again for each of its uses, unless the compiler hides it.
+/// Cranelift would compute a sum in a chain again for each of its uses, so the compiler hides the chain.
 #[test]
 fn each_sum_that_has_several_uses_is_computed_once() {
     let folder = folder("sums");
@@ -93,7 +93,7 @@ fn each_sum_that_has_several_uses_is_computed_once() {
         .map(str::trim_start)
         .filter(|line| line.starts_with("vpaddd") || line.starts_with("paddd") || line.starts_with("add v"))
         .count();
-    // The code has the body of the kernel twice. With each sum computed for each of its uses there are 552.
+    // The code has the body of the kernel twice. If each sum were computed for each of its uses, there would be 552.
     assert!((SUMS..3 * SUMS).contains(&vectors_of_four), "{vectors_of_four} vectors of sums\n{code}");
 }
 

@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Error, Ident, LitStr, Path, Result, Token, Type};
 
-/// Names the origin of the WGSL.
+/// Origin of the WGSL.
 pub(crate) enum Origin {
     File(LitStr),
     Text(LitStr),
@@ -22,34 +22,34 @@ impl Origin {
     }
 }
 
-/// Holds the types that a shader's `alias` takes.
+/// Types that a shader's `alias` takes.
 pub(crate) struct Alias {
     pub(crate) name: Ident,
     pub(crate) types: Vec<Type>,
 }
 
-/// Names the entry points that a launch runs.
+/// Entry points that a launch runs.
 pub(crate) enum Entries {
     /// The shader has only one entry point, or one with the name of its file.
     Default,
     One(LitStr),
-    /// One launch runs them in this order. There are two at least.
+    /// One launch runs them in this order. There are at least two.
     Several(Vec<LitStr>),
 }
 
-/// Names the value that the kernel returns: its variable in the shader, and its type.
+/// Value that the kernel returns: its variable in the shader, and its type.
 pub(crate) struct Returned {
     pub(crate) name: Ident,
     pub(crate) ty: Type,
 }
 
-/// Holds the whole attribute.
+/// The whole attribute.
 pub(crate) struct Attribute {
     pub(crate) origin: Origin,
     pub(crate) entries: Entries,
     pub(crate) aliases: Vec<Alias>,
     pub(crate) returned: Option<Returned>,
-    /// Holds the name for the compiled kernel's type.
+    /// Name for the compiled kernel's type.
     pub(crate) handle: Option<Ident>,
     pub(crate) krate: Path,
 }

@@ -311,7 +311,7 @@ fn static_arguments(generics: &Generics) -> TokenStream {
     quote!(<#(#arguments),*>)
 }
 
-/// Replaces every lifetime by `'static`.
+/// Visitor that replaces every lifetime by `'static`.
 struct Static;
 
 impl VisitMut for Static {

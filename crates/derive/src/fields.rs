@@ -5,22 +5,22 @@ use fencepost_kernels::{ArgKind, DType, Scalar};
 use syn::ext::IdentExt;
 use syn::{Data, DeriveInput, Error, Expr, Fields, GenericArgument, Ident, Lit, PathArguments, Result, Type};
 
-/// Holds one field of the struct.
+/// One field of the struct.
 pub(crate) struct Field {
     pub(crate) ident: Ident,
-    /// Holds the name without `r#`; the shader has the same name.
+    /// Name without `r#`; the shader has the same name.
     pub(crate) name: String,
     pub(crate) ty: Type,
     pub(crate) pass: Pass,
 }
 
-/// Names the way in which the field passes its argument.
+/// Way in which the field passes its argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pass {
     Read,
     ReadWrite,
     Value,
-    /// The kernel returns the value, and the field is not one of the struct.
+    /// The kernel returns the value, and the struct has no such field.
     Returned,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn spelled(ty: &Type) -> String {
     spelled
 }
 
-/// Returns an error for every field whose type no shader has, and for every array that is no reference.
+/// Returns an error for every field whose type no shader has, and for every array that is not a reference.
 pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     let errors = fields.iter().filter_map(|field| {
         if field.is_array() {
@@ -113,7 +113,7 @@ pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
     })
 }
 
-/// Returns the fields of a struct, and behind them the value that its kernel returns.
+/// Returns the fields of a struct, followed by the value that its kernel returns.
 pub(crate) fn with_returned(input: &DeriveInput, returned: Option<&Returned>) -> Result<Vec<Field>> {
     let mut fields = read(input)?;
     fields.extend(returned.map(|Returned { name, ty }| Field {

@@ -21,22 +21,18 @@ use proc_macro::TokenStream;
 ///
 /// | key | meaning |
 /// |---|---|
-/// | `source = "name.wgsl"` | a file: `shaders/name.wgsl` of the package, then `name.wgsl` of the package, then a
-/// built-in shader |
+/// | `source = "name.wgsl"` | `shaders/name.wgsl` of the package, else its `name.wgsl`, else a built-in shader |
 /// | `wgsl = "..."` | the text itself, instead of `source` |
 /// | `entry = "name"` | the entry point; by default the one with the name of the file, or the only one of the shader |
 /// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
 /// | `T = u32` | the type for `alias T` of a struct that is not generic in `T` |
-/// | `entries("a", "b")` | several entry points, which `CommandQueue::launch_all` runs in this order; each takes the
-/// fields that it declares |
-/// | `returns(total: f32)` | the kernel returns a value: the shader's variable `total`, which is no field of the struct;
-/// `CommandQueue::call` launches the kernel |
-/// | `handle = Name` | a name for the compiled kernel's type, which has no lifetime, so that a struct can store the
-/// kernel |
+/// | `entries("a", "b")` | entry points that `CommandQueue::launch_all` runs in order; each takes its declared fields |
+/// | `returns(total: f32)` | the kernel returns the shader's `total`, not a field; `CommandQueue::call` launches it |
+/// | `handle = Name` | a name for the compiled kernel's type, without a lifetime, so that a struct can store it |
 /// | `crate = path` | the path of the framework; by default `::fencepost` |
 ///
 /// A line `//#use "path.wgsl"` of the shader appends another file of the package; the path is relative to the folder of
-/// the file that has the line. A line `//#use name` appends the file `lib/name.wgsl` beside the shader, or a built-in
+/// the file that has the line. A line `//#use name` appends the file `lib/name.wgsl` next to the shader, or a built-in
 /// snippet. The text of `wgsl` uses files as a file in `shaders/` does. Each file is appended once. Files that use each
 /// other are an error, and so is a file outside of the package, unless it is in the folder of a shader that is outside
 /// too.

@@ -11,14 +11,13 @@ use syn::{Error, Ident, LitStr, Result};
 
 use crate::attribute::Origin;
 
-/// Holds a shader that was found.
+/// A shader that was found.
 pub(crate) struct Located {
-    /// Holds the source that the derive checks.
+    /// Source that the derive checks.
     pub(crate) source: ShaderSource,
-    /// Holds an expression of type `Result<ShaderSource>` for the program; `__k` stands for the framework's private
-    /// module.
+    /// Expression of type `Result<ShaderSource>` for the program; `__k` stands for the framework's private module.
     pub(crate) expression: TokenStream,
-    /// Holds the name of the entry point that the file's name suggests.
+    /// Name of the entry point that the file's name suggests.
     pub(crate) stem: Option<String>,
 }
 
@@ -65,14 +64,14 @@ fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     Ok(Located { source, expression, stem: None })
 }
 
-/// Lists the folders of a package in the order of the search.
+/// Folders of a package in the order of the search.
 const FOLDERS: [&str; 2] = ["shaders/", ""];
 
 fn package() -> Option<PathBuf> {
     std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from)
 }
 
-/// Reads a file that the shader `main` uses: a file of the package, or one beside a shader that is outside of it.
+/// Reads a file that the shader `main` uses: a file of the package, or one next to a shader that is outside of it.
 fn read_used(package: &Path, folder: &str, main: &str, path: &str) -> io::Result<String> {
     let outside = if folder.is_empty() { "../" } else { "../../" };
     let own = main.rsplit_once('/').is_some_and(|(own, _)| path.starts_with(&format!("{own}/")));

@@ -11,13 +11,13 @@ use crate::attribute::{Alias, Attribute, Entries};
 use crate::fields::{self, Field, Pass};
 use crate::locate::Located;
 
-/// Holds the result of the check.
+/// Result of the check.
 pub(crate) struct Verified {
-    /// Lists the entry points in their order.
+    /// Entry points in their order.
     pub(crate) entries: Vec<String>,
-    /// Holds the interface of each entry point, with the first type of each alias.
+    /// Interface of each entry point, with the first type of each alias.
     pub(crate) interfaces: Vec<Interface>,
-    /// Combines all errors of the fields.
+    /// All errors of the fields, combined.
     pub(crate) errors: Option<Error>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn verify(
     verified.ok_or_else(|| Error::new(owner.span(), "bug: no combination of types to check"))
 }
 
-/// Holds one type for each alias.
+/// One type for each alias.
 #[derive(Clone, Default)]
 struct Choice<'a>(Vec<(&'a Alias, &'a Type, DType)>);
 
@@ -170,7 +170,7 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interfaces: &[Interface], fields:
     errors
 }
 
-// Describes a mistake of a field. A returned value is no argument that the host passes.
+// Describes a mistake of a field. The host does not pass a returned value.
 fn message(field: &Field, error: &fencepost_kernels::Error) -> String {
     use fencepost_kernels::Error as KernelError;
     let ty = fields::spelled(&field.ty);
@@ -187,7 +187,7 @@ fn message(field: &Field, error: &fencepost_kernels::Error) -> String {
     }
 }
 
-// Compares a field with each entry point that declares it. There must be one at least.
+// Compares a field with each entry point that declares it. At least one must.
 fn compare_field(
     choice: &Choice<'_>,
     interfaces: &[Interface],

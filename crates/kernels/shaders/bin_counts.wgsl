@@ -20,11 +20,11 @@ struct Params {
 @group(0) @binding(2) var<storage, read> edges: array<u32>;
 @group(0) @binding(3) var<storage, read_write> counts: array<atomic<u32>>;
 
-// Counts the counters of a workgroup.
+// Number of counters of a workgroup.
 const COUNTERS: u32 = 256;
 var<workgroup> own: array<atomic<u32>, COUNTERS>;
 
-// Counts an element. `copy` is the counter of the invocation among those of a bin.
+// Counts an element. `copy` is the invocation's counter among the counters of a bin.
 fn count(bits: u32, copy: u32) {
     let bin = bin_of(bits);
     if bin >= params.bins { return; }

@@ -28,7 +28,7 @@ struct Params {
 
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
-// Counts the sums of a workgroup.
+// Number of sums of a workgroup.
 const COUNTERS: u32 = 256;
 var<workgroup> own: array<atomic<u32>, COUNTERS>;
 

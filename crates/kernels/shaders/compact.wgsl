@@ -1,4 +1,4 @@
-// compact: out = the elements of x that are kept, in their order, and perhaps the others behind; counts[0] = the kept ones
+// compact: out = the kept elements of x, in their order, and perhaps the others after them; counts[0] = the kept ones
 //
 // Shape      x, mask: at least n elements; out: as many; partials: the count of each share, in stage 0; counts: one element,
 //            or one for each share in stage 1
@@ -16,7 +16,7 @@ override STAGE: u32 = 0;                    // 0: writes the elements of each sh
 override HEADS: u32 = 0;                    // 0: keeps where the mask is not zero, 1: where x differs from the element before
 override BITS: u32 = 0xFFFFFFFFu;           // the bits of a mask that differ from 0: of f32 all but the sign
 override PLACES: u32 = 0;                   // 1: writes the places of the elements in place of the elements
-override OTHERS: u32 = 0;                   // 1: writes the other elements behind those that are kept
+override OTHERS: u32 = 0;                   // 1: writes the other elements after the kept ones
 struct Params { n: u32, share: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;
@@ -25,9 +25,9 @@ struct Params { n: u32, share: u32 }
 @group(0) @binding(4) var<storage, read_write> out: array<u32>;
 @group(0) @binding(5) var<storage, read_write> counts: array<u32>;
 
-// Is the number of elements that are kept. The state of an element is the number of them up to it.
+// Number of kept elements. The state of an element is the number of kept elements up to it.
 alias S = u32;
-// Is the place of the first one of the other elements.
+// Place of the first of the other elements.
 var<private> others: u32;
 
 fn is_kept(i: u32) -> bool {

@@ -23,7 +23,7 @@ const NAN: u32 = 0x7FC00000u;
 
 var<workgroup> parts: array<u32, WORKGROUP>;
 
-// Is the key that changes no result.
+// Returns the key that changes no result.
 fn neutral() -> u32 {
     return select(LAST, FIRST, LARGEST == 1u);
 }

@@ -35,7 +35,7 @@ fn fold(
     let g = group.y * groups.x + group.x;
     let row = g / params.in_row * params.n;
     let start = row + g % params.in_row * params.share;
-    // A workgroup behind the last share has no elements, and passes the same barriers.
+    // A workgroup after the last share has no elements, and passes the same barriers.
     let end = select(start, min(row + params.n, start + params.share), g < params.shares);
     let all = fold_range(start, end, lane);
     if lane == 0u && g < params.shares { out[g] = to_bits(all); }

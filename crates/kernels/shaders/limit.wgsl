@@ -4,7 +4,7 @@
 // Dispatch   one invocation per element; invocations past n do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none
-// Tolerance  exact: a NaN stays as it is, and so does a zero beside a limit of zero
+// Tolerance  exact: a NaN stays as it is, and so does a zero where a limit is zero
 //
 // A device may assume that no float is a NaN, so the kernel compares integers.
 //#use linear

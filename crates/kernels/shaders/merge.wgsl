@@ -14,7 +14,7 @@ struct Params { n: u32, m: u32, flip_clear: u32, flip_set: u32 }
 @group(0) @binding(2) var<storage, read> y: array<u32>;
 @group(0) @binding(3) var<storage, read_write> out: array<u32>;
 
-// Is the number of elements of an invocation.
+// Number of elements of an invocation.
 const PER: u32 = 8;
 
 fn x_first(i: u32, j: u32) -> bool { return order_key(x[i]) <= order_key(y[j]); }

@@ -23,15 +23,15 @@ struct Params {
 
 var<workgroup> offsets: array<u32, DIGITS>;
 
-// Is the least number of invocations of a workgroup whose elements pass through its memory. A card loads and stores elements
+// Least number of invocations of a workgroup whose elements pass through its memory. A card loads and stores elements
 // that lie side by side in one access, if neighbouring invocations do it. A processor has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
-// Counts the elements of a tile in the memory of the workgroup, and one more.
+// Number of elements of a tile in the memory of the workgroup, plus one.
 override STAGED: u32 = WORKGROUP / STAGED_FROM * STAGED_FROM * PER + 1u;
 var<workgroup> tile_keys: array<u32, STAGED>;
 var<workgroup> sorted_keys: array<u32, STAGED>;
 var<workgroup> sorted_from: array<u32, STAGED>;
-// Is the first element of the tile.
+// First element of the tile.
 var<private> tile_first: u32;
 
 fn key_at(i: u32) -> u32 {

@@ -127,7 +127,7 @@ fn random(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups
     let numbers = numbers_of(words);
     let count = select(4u, 2u, KIND == 2u);
     for (var k = 0u; k < count; k++) {
-        // The place of a number before the first one wraps, and is behind all elements.
+        // The place of a number before the first one wraps, and is after all elements.
         let at = i * count + k - params.skip;
         if at < params.n { out[at] = numbers[k]; }
     }

@@ -1,7 +1,7 @@
 // rank_digit: decides the next digit of the key at a rank, from the counts of the digits, and clears the counts
 //
 // Shape      table: 258 elements: the counts of the digits, the decided digits, the rank among the keys that have them; found:
-//            at least one element, which gets the element with the key behind the last digit
+//            at least one element, which gets the element with the key after the last digit
 // Dispatch   one invocation
 // Workgroup  [1, 1, 1]
 // Barriers   none

@@ -40,7 +40,7 @@ fn element(i: u32) -> T {
     return of_bits(x[i]);
 }
 
-// Is the number of elements of a block. Results of blocks are combined apart, so that no chain is long.
+// Number of elements of a block. Results of blocks are combined apart, so that no chain is long.
 const BLOCK: u32 = 16u;
 
 // Combines elements that lie side by side.
@@ -54,7 +54,7 @@ fn combined_elements(first: u32, end: u32) -> T {
     return all;
 }
 
-// Counts the elements of a segment that has some.
+// Returns the number of elements of a segment that is not empty.
 fn length_of(place: u32) -> T { return T(min(params.n, offsets[place + 1u]) - min(params.n, offsets[place])); }
 
 fn store(place: u32, value: T) {

@@ -30,7 +30,7 @@ fn identity() -> S { return params.identity; }
 
 fn combined(a: S, b: S) -> S { return operation(a, b); }
 
-// Is the sum of the first and the last index of the share.
+// Sum of the first and the last index of the share.
 var<private> mirror: u32;
 
 // Returns the index of the element that the scan of a share takes at i. Elements of a part may vanish meanwhile, so the array

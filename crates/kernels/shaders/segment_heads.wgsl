@@ -12,10 +12,10 @@ struct Params { count: u32 }
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;
 @group(0) @binding(2) var<storage, read_write> heads: array<u32>;
 
-// Is the number of bits of a word.
+// Number of bits of a word.
 const BITS: u32 = 32u;
 
-// Returns the index of the first offset that is no less than an element, from the index `start` on.
+// Returns the index of the first offset that is not less than an element, from the index `start` on.
 fn first_offset(element: u32, start: u32) -> u32 {
     var low = start;
     var high = params.count;

@@ -23,7 +23,7 @@ struct Params {
 @group(0) @binding(5) var<storage, read_write> scratch_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> scratch_values: array<u32>;
 
-// Is the number of bits of a digit.
+// Number of bits of a digit.
 const BITS: u32 = 4;
 var<private> pass_number: u32;
 

@@ -1,6 +1,6 @@
 // take_ranked: values, places = the elements of x with the lowest keys, and their places, in the order of x
 //
-// Shape      x: at least n elements, as bits; table: 258 elements: behind the counts of rank_digit a key, and the number of
+// Shape      x: at least n elements, as bits; table: 258 elements: after the counts of rank_digit a key, and the number of
 //            elements with that key that are taken, less one; partials, states: two elements for each share; values, places:
 //            at least as many elements as are taken
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
@@ -25,7 +25,7 @@ struct Params { n: u32, share: u32, flip_clear: u32, flip_set: u32 }
 @group(0) @binding(6) var<storage, read_write> states: array<u32>;
 
 const KEY: u32 = 256;
-// Counts the elements with a lower key, and those with the key itself.
+// Number of elements with a lower key, and number of elements with the key itself.
 alias S = vec2<u32>;
 
 fn identity() -> S { return S(0u, 0u); }

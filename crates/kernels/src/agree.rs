@@ -1,5 +1,6 @@
 //! Compares a type of the host with the layout that a shader declares, number by number. Everything here also runs in
-//! constants: a derive leaves the comparison to the compiler, because only the compiler knows the types behind names.
+//! constants: a derive leaves the comparison to the compiler, because only the compiler knows the types that names
+//! stand for.
 
 use std::borrow::Cow;
 
@@ -59,15 +60,15 @@ const fn misfit(host: &DType, shader: &Layout<'_>) -> Option<Text> {
     sizes(host, shader.size)
 }
 
-/// Holds the host's number that was compared last.
+/// The host's number that was compared last.
 #[derive(Clone, Copy)]
 struct Last {
     path: Text,
-    /// Holds its offset in the shader.
+    /// Offset of the number in the shader.
     offset: u32,
 }
 
-/// Reports that two orders agree, up to a number, or describes their difference.
+/// Result of a comparison of orders: the last number up to which they agree, or their difference.
 enum Order {
     Same(Last),
     Another(Text),
@@ -137,7 +138,7 @@ const fn sizes(of: &DType, shader: u32) -> Option<Text> {
 /// Most dimensions of a block of numbers: as many as WGSL lets types nest, and those of a matrix.
 const DEEP: usize = 17;
 
-/// Holds the position of the comparison in the host's type.
+/// Position of the comparison in the host's type.
 #[derive(Clone, Copy)]
 struct Place {
     path: Text,
@@ -263,7 +264,7 @@ const fn offsets(place: &Place, shader: u32) -> Option<Text> {
     }
 }
 
-/// Advises a fourth number: WGSL aligns a vector of three like a vector of four.
+/// Advice to add a fourth number: WGSL aligns a vector of three like a vector of four.
 const FOURTH: &str = ": give each vector of three a fourth number, which the shader ignores";
 
 /// Compares dimensions. A vector of four on the host matches a vector of three if the fourth place is unused.
@@ -378,7 +379,7 @@ const fn min(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
-/// Holds a short text that a constant can build; a part that does not fit is left out.
+/// A short text that a constant can build; a part that does not fit is left out.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
     bytes: [u8; ROOM],
@@ -388,7 +389,7 @@ pub struct Text {
 const ROOM: usize = 640;
 
 impl Text {
-    /// Is the empty text.
+    /// The empty text.
     pub const EMPTY: Self = Self { bytes: [0; ROOM], len: 0 };
 
     /// Returns the text.

@@ -14,7 +14,7 @@ enum Root {
     Argument(usize),
 }
 
-/// Accesses of a function and of those that it calls.
+/// Accesses of a function and of the functions that it calls.
 #[derive(Default)]
 struct Accesses {
     read: Vec<Root>,
@@ -37,7 +37,7 @@ impl Accesses {
 /// Returns the calls that browsers refuse because two names of one variable are in use.
 pub(crate) fn findings(module: &Module) -> Vec<Finding> {
     let mut walk = AliasWalk { module, known: Vec::new(), findings: Vec::new() };
-    // A function comes after those that it calls.
+    // A function comes after the functions that it calls.
     for (_, function) in module.functions.iter() {
         let accesses = walk.function(function);
         walk.known.push(accesses);

@@ -9,7 +9,7 @@ use crate::wording::Finding;
 use naga::proc::Layouter;
 use naga::{Handle, Module, Span, Type, TypeInner};
 
-/// Returns the first member whose place is not the one that the specification gives it.
+/// Returns the first member that is not where the specification places it.
 pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Finding> {
     if !text.contains("align") {
         return None;
@@ -133,14 +133,14 @@ fn aligned_members<'a>(tokens: &[Token<'a>]) -> HashMap<&'a str, HashMap<&'a str
     structs
 }
 
-/// Evaluates the arguments of attributes.
+/// Evaluation of the arguments of attributes.
 struct Values<'t, 'a> {
     text: &'a str,
     tokens: &'t [Token<'a>],
 }
 
 impl Values<'_, '_> {
-    /// Returns the value of the expression between two tokens: naga evaluates one that is no number.
+    /// Returns the value of the expression between two tokens: naga evaluates it if it is not a number.
     fn of(&self, (first, end): (usize, usize)) -> Option<u32> {
         let (start, end) = (self.tokens.get(first)?.at, self.tokens.get(end)?.at);
         let expression = self.text[start..end].trim().trim_end_matches(',');

@@ -29,11 +29,11 @@ pub trait BufferArg {
     note = "references in kernel arguments are arrays; pass a parameter as a plain value"
 )]
 pub trait TypedBuffer: BufferArg {
-    /// Names the type of its elements.
+    /// Type of its elements.
     type Element: Element;
 }
 
-/// Takes a kernel's arguments one after the other, in the order of its fields.
+/// A receiver of a kernel's arguments, one after the other, in the order of the kernel's fields.
 pub trait Binder {
     /// Takes a buffer.
     fn buffer(&mut self, buffer: &dyn BufferArg);
@@ -41,7 +41,7 @@ pub trait Binder {
     fn value(&mut self, bytes: &[u8]);
 }
 
-/// Describes the argument that one field of an argument struct passes.
+/// Kind of the argument that one field of an argument struct passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
     /// `&` passes a buffer that the kernel only reads.
@@ -71,16 +71,16 @@ impl fmt::Display for ArgKind {
     }
 }
 
-/// Describes one field of an argument struct.
+/// One field of an argument struct.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ArgField {
-    /// Names the field; the shader has the same name.
+    /// Name of the field, which is the argument's name in the shader.
     pub name: &'static str,
-    /// Describes the argument that the field passes.
+    /// Kind of the argument that the field passes.
     pub kind: ArgKind,
 }
 
-/// Passes the arguments of one kernel as a struct; `#[derive(KernelArgs)]` implements it.
+/// A struct that holds the arguments of one kernel; `#[derive(KernelArgs)]` implements it.
 ///
 /// References are buffers (`&` reads, `&mut` writes), plain values are parameters, and the fields have the
 /// names that the shader uses.
@@ -89,14 +89,14 @@ pub struct ArgField {
     note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it"
 )]
 pub trait KernelArgs {
-    /// Names the same struct with every lifetime `'static`. Two argument structs with one family belong to one kernel.
+    /// The same struct with every lifetime `'static`. Two argument structs with one family belong to one kernel.
     type Family: KernelArgs + 'static;
 
-    /// Is `true` if the kernel returns a value: the struct implements [`Returns`].
+    /// `true` if the kernel returns a value: the struct implements [`Returns`].
     const RETURNS: bool = false;
 
-    /// Names the entry points that the same launch runs after [`entry`](Self::entry), in their order: the struct
-    /// implements [`EntryPoints`]. Each entry point takes the fields that it declares.
+    /// Entry points that the same launch runs after [`entry`](Self::entry), in this order: the struct implements
+    /// [`EntryPoints`]. Each entry point takes the fields that it declares.
     const NEXT: &'static [&'static str] = &[];
 
     /// Returns the struct's name, for messages.
@@ -119,7 +119,7 @@ pub trait KernelArgs {
     fn bind<B: Binder + ?Sized>(&self, binder: &mut B);
 }
 
-/// Passes the arguments of a kernel that returns a value; `#[kernel(..., returns(total: f32))]` implements it.
+/// Arguments of a kernel that returns a value; `#[kernel(..., returns(total: f32))]` implements it.
 ///
 /// The last of the [`fields`](KernelArgs::fields) is the buffer that the kernel writes the value to.
 /// [`bind`](KernelArgs::bind) does not pass that buffer.
@@ -128,22 +128,22 @@ pub trait KernelArgs {
     note = "`#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value, and its type"
 )]
 pub trait Returns: KernelArgs {
-    /// Is the type of the value.
+    /// Type of the value.
     type Value: Element;
 }
 
-/// Passes the arguments of several entry points, which one call launches in order; `#[kernel(..., entries("a", "b"))]`
-/// implements it.
+/// Arguments of several entry points, which one call launches in order; `#[kernel(..., entries("a", "b"))]` implements
+/// it.
 #[diagnostic::on_unimplemented(
     message = "the kernel of `{Self}` has one entry point",
     note = "`#[kernel(..., entries(\"first\", \"second\"))]` lists several, which one call launches in order"
 )]
 pub trait EntryPoints: KernelArgs {
-    /// Is an array with one item for each entry point.
+    /// An array with one item for each entry point.
     type Each<X>: AsRef<[X]>;
 }
 
-/// Holds the bytes of one parameter and their type.
+/// Bytes of one parameter, with their type.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Value {
     dtype: DType,
@@ -172,20 +172,20 @@ impl Value {
     }
 }
 
-/// Describes one argument of a launch that is checked at run time.
+/// An argument of a launch that is checked at run time.
 #[derive(Clone)]
 pub enum DynArg<'a> {
-    /// Comes from `&array`.
+    /// The argument `&array`.
     Read(&'a dyn BufferArg),
-    /// Comes from `&mut array`.
+    /// The argument `&mut array`.
     ReadWrite(&'a dyn BufferArg),
-    /// Comes from a plain value.
+    /// A plain value.
     Value(Value),
-    /// Comes from `&value`, where the value has a name in a graph: a replay may pass another one.
+    /// The argument `&value`, where the value has a name in a graph: a replay may pass another one.
     Named(&'a dyn NamedValue),
 }
 
-/// Is a value that has a name in a graph.
+/// A value that has a name in a graph.
 pub trait NamedValue {
     /// Returns the name.
     fn name(&self) -> &str;
@@ -193,7 +193,7 @@ pub trait NamedValue {
     /// Returns the value that a replay passes unless it is given another one.
     fn value(&self) -> Value;
 
-    /// Returns the number that the value has among those of all graphs.
+    /// Returns the identifier of the value among the values of all graphs.
     fn token(&self) -> u64;
 }
 
@@ -227,8 +227,8 @@ impl fmt::Debug for DynArg<'_> {
 /// An argument with its name, if it is passed by name: one item of [`args!`](crate::args!).
 pub type NamedArg<'a> = (Option<Cow<'a, str>>, DynArg<'a>);
 
-/// Converts the items that [`args!`](crate::args!) takes: `&array`, `&mut array`, a plain value, or `&value` for a named
-/// value of a graph.
+/// An item that [`args!`](crate::args!) takes: `&array`, `&mut array`, a plain value, or `&value` for a named value of
+/// a graph.
 pub trait IntoArg<'a> {
     /// Wraps the item.
     fn into_arg(self) -> DynArg<'a>;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::interface::Argument;
 use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg, Result, Text, agree};
 
-/// Places each argument of a launch, in the host's order.
+/// Place of each argument of a launch, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     slots: SmallVec<[ArgumentSlot; 8]>,
@@ -26,19 +26,19 @@ impl Plan {
     }
 }
 
-/// Places one argument.
+/// Place of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentSlot {
     /// The argument binds to this position in [`Interface::bindings`].
     Buffer(usize),
     /// The argument is written into the uniform block.
     Value {
-        /// Counts the bytes from the block's start.
+        /// Number of bytes from the block's start.
         offset: u32,
-        /// Counts the bytes of the value.
+        /// Size of the value in bytes.
         size: u32,
     },
-    /// The entry point does not declare the argument, which is one of another entry point of the same launch.
+    /// The entry point does not declare the argument; another entry point of the same launch does.
     Undeclared,
 }
 

@@ -1,7 +1,7 @@
 //! Finds the ends of comments in WGSL.
 
-/// Counts the block comments that are open after a line, starting from `depth` before it: block comments nest. A text in quotes
-/// has no comments.
+/// Returns the number of block comments that are open after a line, starting from `depth` before it: block comments
+/// nest. A text in quotes has no comments.
 pub(crate) fn comments(line: &str, mut depth: usize) -> usize {
     let mut rest = line.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -1,6 +1,6 @@
 //! Keeps the values of a loop's body for its `continuing` block.
 //!
-//! naga 30 writes that block to GLSL, HLSL and MSL in front of the body, where the values of the body are not known, and so
+//! naga 30 writes that block to GLSL, HLSL and MSL before the body, where the values of the body are not known, and so
 //! computes them again: with other numbers, as the body has changed what they come from, or not at all. Here a local
 //! variable holds each value that the block uses. A pointer is computed again, with indices that are held in that way.
 
@@ -12,7 +12,7 @@ use naga::{Block, Expression, Function, Handle, LocalVariable, Module, Span, Sta
 
 use crate::function_copy::{each_function, emit, inner_blocks, operands, parts};
 
-/// Lets no `continuing` block use an expression of its loop's body.
+/// Rewrites a module so that no `continuing` block uses an expression of its loop's body.
 pub(crate) fn keep_values(module: &mut Module) {
     each_function(module, 0, |module, function| {
         if let Some(changed) = changed(module, function) {
@@ -70,7 +70,7 @@ fn handle(module: &mut Module, ty: TypeResolution) -> Handle<Type> {
 }
 
 impl Loops {
-    /// Finds the loops of a block. `around` are those in whose `continuing` blocks it is.
+    /// Finds the loops of a block. `around` lists the loops whose `continuing` blocks contain it.
     fn find(&mut self, function: &Function, block: &Block, around: &[usize]) -> Option<()> {
         for statement in block {
             if let Statement::Emit(range) = statement {
@@ -153,7 +153,7 @@ fn add_operands_of_pointers(
     Some(())
 }
 
-/// Copies a function with a local variable for each value that is kept.
+/// Copy of a function with a local variable for each value that is kept.
 struct Keeper<'f> {
     loops: &'f Loops,
     function: &'f Function,

@@ -1,10 +1,10 @@
 //! Gives integers at their edges the results of WGSL, for GLSL, which leaves them open: divisions by 0, remainders of
 //! negative numbers, and floats that an integer type does not hold.
 //!
-//! naga 30 writes these operators to GLSL as they are. Here each of them becomes a call of a function, which computes the
-//! result with operators that GLSL defines. naga also writes `abs` of an unsigned number as that of a signed one; here the
-//! number takes its place. It writes `pack4xU8` and `pack4xU8Clamp` as an operation without parentheses, which the operators
-//! around it tear apart; here each of them becomes a call too.
+//! naga 30 writes these operators to GLSL as they are. Here each of them becomes a call of a function, which computes
+//! the result with operators that GLSL defines. naga also writes `abs` of an unsigned number as `abs` of a signed one;
+//! here the number itself takes its place. It writes `pack4xU8` and `pack4xU8Clamp` as an operation without
+//! parentheses, which the operators around it tear apart; here each of them becomes a call too.
 
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::function_copy::{each_function, each_statement, emitted, inner_blocks};
 
-/// Is a function that the module gets.
+/// A function that the module gets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Helper {
     Quotient {
@@ -26,17 +26,17 @@ enum Helper {
     Remainder {
         signed: bool,
     },
-    /// Converts an `f32` to an integer.
+    /// Conversion of an `f32` to an integer.
     Whole {
         signed: bool,
     },
-    /// Packs four unsigned numbers in a word.
+    /// Packing of four unsigned numbers in a word.
     Packed {
         clamps: bool,
     },
 }
 
-/// Names a function for scalars, or for vectors with this number of components.
+/// A function for scalars, or for vectors with this number of components.
 type Key = (Helper, Option<u8>);
 
 /// Replaces the operators whose results GLSL leaves open.
@@ -50,8 +50,8 @@ pub(crate) fn define_integers(module: &mut Module) {
     each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
 }
 
-/// Subtracts signed numbers from atomics by the addition of their negatives. naga 30 writes a minus in front of the number,
-/// to GLSL and HLSL, which makes `--` of the one that the number may begin with.
+/// Subtracts signed numbers from atomics by the addition of their negatives. naga 30 writes a minus before the number
+/// in GLSL and HLSL, which gives `--` if the number itself begins with a minus.
 pub(crate) fn add_negatives(module: &mut Module) {
     each_function(module, 0, |module, function| {
         let Some(types) = types(module, function) else { return };
@@ -242,7 +242,7 @@ fn add(module: &mut Module, needed: &[Key]) -> BTreeMap<Key, Handle<Function>> {
     })
 }
 
-/// Adds functions in front of those of the module, because a function calls those before it.
+/// Adds functions before those of the module, because a function calls only functions before it.
 pub(crate) fn prepend<T>(module: &mut Module, add: impl FnOnce(&mut Module) -> T) -> T {
     let old: Vec<_> = module.functions.drain().map(|(_, function, span)| (function, span)).collect();
     let added = add(module);
@@ -303,7 +303,7 @@ fn keep_divisor(function: &mut Function, operator: Handle<Expression>) {
     function.named_expressions.insert(kept, "fencepost_divisor".into());
 }
 
-/// Says what takes the place of an operator: a function and its arguments.
+/// Function and arguments that take the place of each operator.
 pub(crate) type Calls = HashMap<Handle<Expression>, (Handle<Function>, Vec<Handle<Expression>>)>;
 
 /// Cuts the statements that compute replaced operators, and puts the calls between the parts.
@@ -335,7 +335,7 @@ pub(crate) fn call(block: &mut Block, calls: &Calls) {
     }
 }
 
-/// Is a function while it is written.
+/// A function while it is written.
 struct Writer<'a> {
     module: &'a mut Module,
     function: Function,
@@ -497,7 +497,7 @@ mod tests {
     use super::*;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-    /// Returns the module of a text with the replaced operators, and whether the validator accepts it.
+    /// Returns the module of a text with the replaced operators, which the validator accepts.
     fn defined(text: &str) -> Module {
         let mut module = naga::front::wgsl::parse_str(text).unwrap();
         define_integers(&mut module);

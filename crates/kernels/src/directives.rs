@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::tokens::{Token, Tokens};
 
-/// Names the extension of WGSL that naga has without a directive.
+/// Extension of WGSL that naga has without a directive.
 const SUBGROUPS: &str = "subgroups";
 
 /// Removes [`SUBGROUPS`] from the directives of a text. Spaces replace what is removed, so each other byte keeps its place.

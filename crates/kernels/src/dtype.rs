@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-/// Names a type of numbers.
+/// A type of numbers.
 ///
-/// WGSL stores those of 4 and 8 bytes and `f16`; numbers of one or two bytes are packed into words of `u32`.
+/// WGSL stores numbers of 4 and 8 bytes and `f16`; integers of one or two bytes are packed into words of `u32`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs, reason = "the names are the types")]
 pub enum Scalar {
@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// Returns the bytes of one value.
+    /// Returns the size of one value in bytes.
     #[inline]
     pub const fn size(self) -> usize {
         match self {
@@ -79,7 +79,7 @@ impl Scalar {
     }
 }
 
-/// Describes the type of one element of an array, or of one parameter, on the host.
+/// Type of one element of an array, or of one parameter, on the host.
 ///
 /// Vectors and matrices are arrays: `[f32; 2]` is WGSL's `vec2<f32>`, and prints as that.
 ///
@@ -93,38 +93,38 @@ impl Scalar {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum DType {
-    /// The type is a single number.
+    /// A single number.
     Scalar(Scalar),
-    /// The type is an array of this many values of one type, with no gaps.
+    /// An array of this many values of one type, with no gaps.
     Array(&'static DType, usize),
-    /// The type is a struct that derives `Element`.
+    /// A struct that derives `Element`.
     Struct(&'static StructType),
 }
 
-/// Describes a struct of the host.
+/// A struct of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct StructType {
-    /// Names the struct in Rust.
+    /// Name of the struct in Rust.
     pub name: &'static str,
-    /// Counts its bytes, padding included.
+    /// Size in bytes, padding included.
     pub size: usize,
-    /// Lists its fields without the padding; a name that begins with `_` marks padding.
+    /// Fields without the padding; a name that begins with `_` marks padding.
     pub fields: &'static [FieldType],
 }
 
-/// Describes one field of a struct of the host.
+/// One field of a struct of the host.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FieldType {
-    /// Names the field; the member in the shader has the same name.
+    /// Name of the field, which is the member's name in the shader.
     pub name: &'static str,
-    /// Counts the bytes from the struct's start.
+    /// Number of bytes from the struct's start.
     pub offset: usize,
-    /// Describes the field's type.
+    /// Type of the field.
     pub dtype: DType,
 }
 
 impl DType {
-    /// Returns the bytes of one element, which is also the distance between two in an array.
+    /// Returns the size of one element in bytes, which is also the distance between two elements of an array.
     #[inline]
     pub const fn size(self) -> usize {
         match self {

@@ -25,7 +25,7 @@ use crate::{DType, Scalar};
     note = "elements are f32, i32, u32, f64, i64, u64, half::f16, u8, i8, u16, i16, arrays `[T; N]` of elements, and structs with `#[derive(Element)]`"
 )]
 pub trait Element: bytemuck::Pod + Send + Sync + Unpin {
-    /// Describes the type, for comparison with a shader's.
+    /// Type of the element, for comparison with a shader's.
     const DTYPE: DType;
 }
 
@@ -51,7 +51,7 @@ scalars! {
 /// assert_eq!((f32::ONE, u64::ONE), (1.0, 1));
 /// ```
 pub trait Number: Element {
-    /// Is the value one.
+    /// The value one.
     const ONE: Self;
 }
 
@@ -105,7 +105,7 @@ impl<T: SameBits<U>, U, const N: usize> SameBits<[U; N]> for [T; N] {}
     note = "parameters are bool (`u32` in the shader), f32, i32, u32, f64, i64, u64, half::f16, arrays `[T; N]` of them (vectors and matrices), and structs with `#[derive(Element)]`"
 )]
 pub trait Param {
-    /// Describes the type, for comparison with a shader's.
+    /// Type of the parameter, for comparison with a shader's.
     const TYPE: DType;
 
     /// Calls `take` with the bytes that the shader reads.

@@ -5,7 +5,7 @@ use naga::{Binding, Module, ShaderStage, Span, TypeInner};
 use crate::tokens::{Token, Tokens, declarations};
 use crate::wording::Finding;
 
-/// Finds a compute entry point with a `@location`, of which naga knows no harm, and on which drivers crash.
+/// Finds a compute entry point with a `@location`, which naga accepts, and on which drivers crash.
 pub(crate) fn location(module: &Module, text: &str) -> Option<Finding> {
     let compute = module.entry_points.iter().filter(|entry| entry.stage == ShaderStage::Compute);
     compute.into_iter().find_map(|entry| {

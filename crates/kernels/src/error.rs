@@ -2,30 +2,30 @@
 
 use std::fmt;
 
-/// Describes a mistake in a shader, or in the arguments for it.
+/// A mistake in a shader, or in the arguments for it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No built-in shader has that name.
     #[error("there is no built-in shader `{name}`; there are {known}")]
     UnknownBuiltin {
-        /// Holds the requested name.
+        /// Requested name.
         name: String,
-        /// Lists all names.
+        /// Names of all built-in shaders.
         known: Names,
     },
     /// A `//#use` line names a snippet that does not exist.
     #[error("{label}:{line}: there is no snippet `{name}`; there are {known}, and no file `{path}`")]
     UnknownSnippet {
-        /// Names the source with the line.
+        /// Label of the source with the line.
         label: String,
-        /// Holds the line number, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Holds the requested name.
+        /// Requested name.
         name: String,
-        /// Holds the path of a file that would serve instead.
+        /// Path of a file that would serve instead.
         path: String,
-        /// Lists all names.
+        /// Names of all snippets.
         known: Names,
     },
     /// A `//#use` line names a file that the source does not have.
@@ -34,67 +34,67 @@ pub enum Error {
          adds files to a text"
     )]
     UnknownFile {
-        /// Names the source with the line.
+        /// Label of the source with the line.
         label: String,
-        /// Holds the line number, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Holds the requested file.
+        /// Requested file.
         path: String,
-        /// Lists all files.
+        /// Paths of all files.
         known: Names,
     },
     /// A `//#use` line is not valid.
     #[error("{label}:{line}: `{text}`: {remedy}")]
     Use {
-        /// Names the source with the line.
+        /// Label of the source with the line.
         label: String,
-        /// Holds the line number, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Holds the line.
+        /// Text of the line.
         text: String,
-        /// Describes a valid line.
+        /// Description of a valid line.
         remedy: String,
     },
     /// Files use each other in a cycle.
     #[error("{label}:{line}: files use each other: {files}")]
     Cycle {
-        /// Names the source with the line that closes the cycle.
+        /// Label of the source with the line that closes the cycle.
         label: String,
-        /// Holds the line number, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Lists the files of the cycle, with the first one again at the end.
+        /// Files of the cycle, with the first one again at the end.
         files: Names,
     },
     /// A file cannot be read.
     #[error("{from}cannot read `{path}`: {reason}")]
     Unreadable {
-        /// Names the file and the line that use the file, followed by `: `, or is empty.
+        /// File and line that use the file, followed by `: `; otherwise empty.
         from: String,
-        /// Names the file.
+        /// Path of the file.
         path: String,
-        /// Holds the system's message.
+        /// The system's message.
         reason: String,
     },
     /// `with_type` names an alias that the source does not have.
     #[error("{label} has no line `alias {alias} = ...;` to replace")]
     UnknownAlias {
-        /// Names the source.
+        /// Label of the source.
         label: String,
-        /// Holds the requested alias.
+        /// Requested alias.
         alias: String,
     },
     /// The WGSL does not parse or does not validate.
     #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
     Wgsl {
-        /// Names the file, or holds the label that stands for it.
+        /// File, or the label that stands for it.
         label: String,
-        /// Holds the line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// Holds the column in bytes, from 1.
+        /// Column in bytes, from 1.
         column: usize,
-        /// Describes the mistake in WGSL's terms.
+        /// The mistake in WGSL's terms.
         message: String,
-        /// Holds the source line, with the faulty part marked.
+        /// Source line, with the faulty part marked.
         excerpt: Excerpt,
     },
     /// The system starts no thread on which the text could be compiled.
@@ -108,41 +108,41 @@ pub enum Error {
     /// The module has no compute entry point of that name.
     #[error("{module} has no compute entry point `{entry}`; it has {known}")]
     UnknownEntry {
-        /// Names the module.
+        /// Name of the module.
         module: String,
-        /// Holds the requested name.
+        /// Requested name.
         entry: String,
-        /// Lists the module's compute entry points.
+        /// Compute entry points of the module.
         known: Names,
     },
     /// The module has no override of that name.
     #[error("kernel `{kernel}` has no override `{name}`; it has {known}")]
     UnknownOverride {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Holds the requested name.
+        /// Requested name.
         name: String,
-        /// Lists the module's overrides.
+        /// Overrides of the module.
         known: Names,
     },
     /// An override has no default and was given no value, or its value does not fit its type.
     #[error("kernel `{kernel}`, override `{name}`: {reason}")]
     Override {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Names the override.
+        /// Name of the override.
         name: String,
-        /// Describes the mistake.
+        /// Description of the mistake.
         reason: String,
     },
     /// The values of overrides make the WGSL invalid.
     #[error("kernel `{kernel}` with {values}: {mistake}")]
     OverrideValues {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Lists the overrides that the mistake depends on, with their values.
+        /// Overrides that the mistake depends on, with their values.
         values: String,
-        /// Is the mistake, with its place: an [`Error::Wgsl`].
+        /// The mistake, with its place: an [`Error::Wgsl`].
         mistake: Box<Error>,
     },
     /// naga cannot apply the values of overrides, for a reason that has no place in the text.
@@ -168,19 +168,19 @@ pub enum Error {
     /// The workgroup size contains a zero.
     #[error("kernel `{kernel}`: workgroup size {reason}")]
     Workgroup {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Describes the mistake.
+        /// Description of the mistake.
         reason: String,
     },
     /// The shader uses a feature that kernels here do not support.
     #[error("{module}, `{name}`: {what}")]
     Unsupported {
-        /// Names the module.
+        /// Name of the module.
         module: String,
-        /// Names the variable.
+        /// Name of the variable.
         name: String,
-        /// Describes the feature, and the possible alternative.
+        /// The feature, and the possible alternative.
         what: String,
     },
     /// An argument and its declaration differ in type or access.
@@ -189,27 +189,27 @@ pub enum Error {
         place(arg, *position)
     )]
     Signature {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Names the argument.
+        /// Name of the argument.
         arg: String,
-        /// Holds its position in a list without names, from 0.
+        /// Position of the argument in a list without names, from 0.
         position: Option<u32>,
-        /// Describes the host's side.
+        /// The host's side.
         found: String,
-        /// Describes the shader's side.
+        /// The shader's side.
         declared: String,
-        /// Holds `: ` and the difference, if the types' names do not show it.
+        /// `: ` and the difference, if the types' names do not show it.
         why: Box<str>,
     },
     /// The shader declares an argument that the host does not pass.
     #[error("kernel `{kernel}`, argument `{arg}`: host passes nothing, the shader declares {declared}")]
     MissingArgument {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Holds the name in the shader.
+        /// Name of the argument in the shader.
         arg: String,
-        /// Describes the shader's side.
+        /// The shader's side.
         declared: String,
     },
     /// The host passes an argument that the shader does not declare.
@@ -218,23 +218,23 @@ pub enum Error {
         place(arg, *position)
     )]
     ExtraArgument {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Names the argument; empty if it has no name.
+        /// Name of the argument; empty if it has none.
         arg: String,
-        /// Holds its position in a list without names, from 0.
+        /// Position of the argument in a list without names, from 0.
         position: Option<u32>,
-        /// Describes the host's side.
+        /// The host's side.
         found: String,
-        /// Lists the shader's names.
+        /// Names that the shader declares.
         known: Names,
     },
     /// The host passes the same argument twice.
     #[error("kernel `{kernel}`, argument `{arg}` is passed twice")]
     DuplicateArgument {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
-        /// Names the argument.
+        /// Name of the argument.
         arg: String,
     },
     /// An argument for several entry points has no name.
@@ -243,15 +243,15 @@ pub enum Error {
          `args![x = &x]`"
     )]
     UnnamedArgument {
-        /// Lists the entry points.
+        /// Names of the entry points.
         kernels: Names,
-        /// Holds the position of the argument in the list, from 0.
+        /// Position of the argument in the list, from 0.
         position: u32,
     },
     /// Some arguments of a launch have names and others have none.
     #[error("kernel `{kernel}`: arguments are passed either all by name or all by position")]
     MixedArguments {
-        /// Names the entry point.
+        /// Name of the entry point.
         kernel: String,
     },
 }
@@ -290,10 +290,10 @@ fn place(arg: &str, position: Option<u32>) -> String {
     }
 }
 
-/// Is the result of this crate's fallible calls.
+/// Result of this crate's fallible calls.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Lists names for a message: `none`, or `` `a`, `b` ``.
+/// A list of names for a message: `none`, or `` `a`, `b` ``.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
@@ -315,20 +315,20 @@ impl<S: Into<String>> FromIterator<S> for Names {
     }
 }
 
-/// Limits the bytes of a line that an [`Excerpt`] prints.
+/// Most bytes of a line that an [`Excerpt`] prints.
 const LONGEST: usize = 200;
 
-/// Holds a line of a source, and the position of the faulty part.
+/// A line of a source, and the position of the faulty part.
 ///
 /// It prints as two lines, the second with `^` under that part. Of a long line, it prints what is near the part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {
-    /// Holds the line.
+    /// The line.
     pub text: String,
-    /// Holds the start of the part, in bytes, from 1.
+    /// Start of the part in bytes, from 1.
     pub column: usize,
-    /// Holds the part's length in bytes; it may go on in the next lines.
+    /// Length of the part in bytes; it may go on in the next lines.
     pub length: usize,
 }
 

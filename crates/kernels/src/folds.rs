@@ -6,7 +6,7 @@ use naga::{
 };
 use std::sync::OnceLock;
 
-/// Names the function of the snippet `linear`.
+/// Name of the function of the snippet `linear`.
 const LINEAR_ID: &str = "linear_id";
 const SNIPPET: &str = include_str!("../shaders/lib/linear.wgsl");
 
@@ -41,14 +41,14 @@ fn snippet() -> &'static str {
     })
 }
 
-/// Names the builtins that only `linear_id` may take.
+/// Builtins that only `linear_id` may take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     Id,
     Groups,
 }
 
-/// Reports that the entry point uses the position in the grid itself, which a fold changes.
+/// Error for an entry point that uses the position in the grid itself, which a fold changes.
 #[derive(PartialEq, Eq, Debug)]
 struct Misused;
 
@@ -78,7 +78,7 @@ struct Search<'a> {
     width: u32,
 }
 
-/// Holds a function with the roles of its arguments.
+/// A function with the roles of its arguments.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     function: &'a Function,

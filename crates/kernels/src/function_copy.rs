@@ -6,7 +6,8 @@ use naga::{
     AtomicFunction, Block, Expression, Function, GatherMode, Handle, Range, Span, Statement, SwitchCase,
 };
 
-/// Returns the expressions that an expression uses, or `None` if it is one that kernels do not have, as of an image.
+/// Returns the expressions that an expression uses, or `None` if kernels have no such expression, such as one of an
+/// image.
 pub(crate) fn operands(expression: &mut Expression) -> Option<Vec<&mut Handle<Expression>>> {
     Some(match expression {
         Expression::Literal(_)
@@ -41,7 +42,7 @@ pub(crate) fn operands(expression: &mut Expression) -> Option<Vec<&mut Handle<Ex
     })
 }
 
-/// Expressions of a statement, without those of the blocks in it.
+/// Expressions of a statement, without the expressions of the blocks in it.
 #[derive(Default)]
 pub(crate) struct StatementParts<'s> {
     pub(crate) uses: Vec<&'s mut Handle<Expression>>,
@@ -49,7 +50,7 @@ pub(crate) struct StatementParts<'s> {
     pub(crate) result: Option<&'s mut Handle<Expression>>,
 }
 
-/// Returns the expressions of a statement, or `None` if it is one that kernels do not have. An `Emit` has none here.
+/// Returns the expressions of a statement, or `None` if kernels have no such statement. An `Emit` has none here.
 pub(crate) fn parts(statement: &mut Statement) -> Option<StatementParts<'_>> {
     let mut uses = Vec::new();
     let mut made = None;

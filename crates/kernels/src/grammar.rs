@@ -100,7 +100,7 @@ fn end(levels: &mut [Operators<'_>], findings: &mut Vec<Finding>) {
     findings.extend(conflict(&std::mem::take(level)));
 }
 
-/// Returns the first operator that needs parentheses beside another one.
+/// Returns the first operator that needs parentheses next to another one.
 fn conflict(operators: &Operators<'_>) -> Option<Finding> {
     let mut compared = None;
     for (at, &(kind, token)) in operators.iter().enumerate() {
@@ -121,7 +121,7 @@ fn conflict(operators: &Operators<'_>) -> Option<Finding> {
             OperatorKind::Bitwise => None,
         };
         let of_bits = |(kind, _): &&(OperatorKind, Token<'_>)| *kind == OperatorKind::Bitwise;
-        // An operator on bits stands with no operator but the same one.
+        // An operator on bits may only stand next to the same operator.
         let other = other.or_else(|| {
             let first = operators[..at].iter().find(of_bits)?;
             (first.1.text != token.text).then_some(*first)

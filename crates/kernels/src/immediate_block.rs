@@ -4,7 +4,7 @@ use naga::{AddressSpace, Module, ResourceBinding};
 
 use crate::types;
 
-/// Limits the bytes of immediates that naga's validator accepts; it panics for more.
+/// Most bytes of immediates that naga's validator accepts; it panics for more.
 pub(crate) const MOST_BYTES: u32 = 256;
 
 /// Returns the bytes of the largest `var<immediate>` of a module; `None` if it has none.
@@ -14,8 +14,8 @@ pub(crate) fn bytes(module: &Module) -> Option<u32> {
     immediates.map(|(_, variable)| types::size(module, variable.ty)).max()
 }
 
-/// Gives each `var<immediate>` of a module the address space and a binding of a uniform block, so that a launch passes the
-/// values of one as it passes those of the other. The binding is the lowest number in group 0 that no variable has.
+/// Gives each `var<immediate>` of a module the address space and a binding of a uniform block, so that a launch passes
+/// its values like the values of a uniform block. The binding is the lowest number in group 0 that no variable has.
 ///
 /// All of them get the same number: an entry point uses one of them.
 pub(crate) fn adopt(module: &mut Module) {

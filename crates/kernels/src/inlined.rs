@@ -13,7 +13,8 @@ const MOST_COPIES: u64 = 1 << 16;
 pub(crate) fn too_many_calls(module: &Module) -> Option<Finding> {
     let entries = module.entry_points.iter().map(|entry| &entry.function);
     let reached: Vec<Vec<bool>> = entries.clone().map(|entry| reached(module, entry)).collect();
-    // Number of expressions of each function, with those of its calls. naga lists a function behind those that it calls.
+    // Number of expressions of each function, with those of its calls. naga lists a function after the functions that
+    // it calls.
     let mut lengths: Vec<u64> = Vec::new();
     for (handle, function) in module.functions.iter() {
         let copied = copied(function, &lengths);

@@ -4,61 +4,61 @@ use std::fmt;
 
 use crate::{Layout, Messages, Warning};
 
-/// Describes everything that the host must know of one entry point to launch it.
+/// Everything that the host must know of one entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
-    /// Names the entry point; errors use this name for the kernel.
+    /// Name of the entry point; errors use this name for the kernel.
     pub entry: String,
-    /// Counts the invocations of one workgroup along each axis, with the overrides applied.
+    /// Invocations of one workgroup along each axis, with the overrides applied.
     pub workgroup: [u32; 3],
-    /// Counts the bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with
-    /// the overrides applied.
+    /// Number of bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with the
+    /// overrides applied.
     pub workgroup_memory: u64,
-    /// Lists the storage buffers, by rising binding index. If there are [`messages`](Self::messages), the last one is their
-    /// buffer, which is no argument.
+    /// Storage buffers, by rising binding index. If there are [`messages`](Self::messages), the last one is their
+    /// buffer, which is not an argument.
     pub bindings: Vec<Binding>,
-    /// Describes the uniform block that carries the values, if there is one.
+    /// Uniform block that carries the values, if there is one.
     pub params: Option<Params>,
-    /// Lists the module's pipeline constants.
+    /// Pipeline constants of the module.
     pub overrides: Vec<Override>,
-    /// Lists the optional features that a device must have for the module.
+    /// Optional features that a device must have for the module.
     pub needs: Needs,
-    /// Is `true` if the entry point numbers its invocations as the snippet `linear` does. A grid of one dimension can
-    /// then be launched as a grid of two.
+    /// `true` if the entry point numbers its invocations as the snippet `linear` does. A grid of one dimension can then
+    /// be launched as a grid of two.
     pub folds: bool,
-    /// Describes the statements `print` and `assert`, if the entry point reaches one.
+    /// Statements `print` and `assert`, if the entry point reaches one.
     pub messages: Option<Messages>,
     /// Parts of the text that run here and that a browser refuses, in the entry point and what it calls.
     pub warnings: Vec<Warning>,
 }
 
-/// Describes one storage buffer.
+/// A storage buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// Names the variable.
+    /// Name of the variable.
     pub name: String,
-    /// Holds `@binding(index)`; the group is always 0.
+    /// The index of `@binding(index)`; the group is always 0.
     pub index: u32,
-    /// Holds the access of `var<storage, ...>`.
+    /// Access of `var<storage, ...>`.
     pub declared: Access,
-    /// Holds the access that the entry point makes, through all functions that it calls; `None` if it accesses no
-    /// element (`arrayLength` accesses none).
+    /// Access that the entry point makes, through all functions that it calls; `None` if it accesses no element
+    /// (`arrayLength` accesses none).
     pub used: Option<Access>,
-    /// Holds the whole type as WGSL text.
+    /// The whole type as WGSL text.
     pub text: String,
-    /// Holds the element type as WGSL text.
+    /// Element type as WGSL text.
     pub element: String,
-    /// Describes the memory layout of an element; `None` if the host has no such type. `atomic<u32>` counts as `u32`.
+    /// Memory layout of an element; `None` if the host has no such type. `atomic<u32>` counts as `u32`.
     pub layout: Option<Layout<'static>>,
-    /// Counts the bytes from one element to the next.
+    /// Number of bytes from one element to the next.
     pub stride: u32,
-    /// Counts the bytes that must be bound at least.
+    /// Least number of bytes to bind.
     pub min_size: u64,
-    /// Is `true` if the bound buffer sets the length, and not the type.
+    /// `true` if the bound buffer sets the length, and not the type.
     pub runtime_sized: bool,
 }
 
-/// Names the use of a buffer.
+/// Use of a buffer by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// The kernel only reads the buffer.
@@ -91,57 +91,57 @@ impl fmt::Display for Access {
     }
 }
 
-/// Describes the uniform block `params`.
+/// The uniform block `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Params {
-    /// Names the variable.
+    /// Name of the variable.
     pub name: String,
-    /// Holds `@binding(index)`.
+    /// The index of `@binding(index)`.
     pub index: u32,
-    /// Counts the bytes of the block, padding included.
+    /// Size of the block in bytes, padding included.
     pub size: u32,
-    /// Lists the struct's members in order. A block that is no struct is its one field.
+    /// Members of the struct in order. A block that is not a struct is its one field.
     pub fields: Vec<ParamField>,
 }
 
-/// Describes one member of the block.
+/// One member of the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamField {
-    /// Names the member.
+    /// Name of the member.
     pub name: String,
-    /// Describes its memory layout; `None` if the host has no such type.
+    /// Memory layout; `None` if the host has no such type.
     pub layout: Option<Layout<'static>>,
-    /// Holds its type as WGSL text.
+    /// Type as WGSL text.
     pub text: String,
-    /// Counts the bytes from the start of the block.
+    /// Number of bytes from the start of the block.
     pub offset: u32,
-    /// Counts the bytes of the member.
+    /// Size of the member in bytes.
     pub size: u32,
 }
 
-/// Describes a pipeline constant: `override NAME: type = default;`.
+/// A pipeline constant: `override NAME: type = default;`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Override {
-    /// Holds the key by which a pipeline sets the override: the name, or the number of `@id(n)` if it has one.
+    /// Key by which a pipeline sets the override: the name, or the number of `@id(n)` if it has one.
     pub name: String,
-    /// Holds its type as WGSL text.
+    /// Type as WGSL text.
     pub text: String,
-    /// Holds its default if that is a plain number.
+    /// Default, if it is a plain number.
     pub default: Option<f64>,
 }
 
-/// Lists optional features of a device.
+/// Optional features of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Is `true` for 16-bit floats.
+    /// `true` for 16-bit floats.
     pub f16: bool,
-    /// Is `true` for 64-bit floats.
+    /// `true` for 64-bit floats.
     pub f64: bool,
-    /// Is `true` for 64-bit integers.
+    /// `true` for 64-bit integers.
     pub int64: bool,
-    /// Is `true` for subgroup operations.
+    /// `true` for subgroup operations.
     pub subgroups: bool,
-    /// Is `true` for atomic operations on 32-bit floats.
+    /// `true` for atomic operations on 32-bit floats.
     pub float32_atomics: bool,
 }
 
@@ -155,7 +155,7 @@ impl Interface {
         })
     }
 
-    /// Returns the storage buffers that are arguments: all but that of the [`messages`](Self::messages).
+    /// Returns the storage buffers that are arguments: all but the buffer of the [`messages`](Self::messages).
     pub fn array_bindings(&self) -> &[Binding] {
         &self.bindings[..self.bindings.len() - usize::from(self.messages.is_some())]
     }
@@ -186,12 +186,12 @@ impl Interface {
     }
 }
 
-/// Names one argument by the shader's count.
+/// One argument, by its position in the interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
-    /// Holds a position in [`Interface::bindings`].
+    /// Position in [`Interface::bindings`].
     Buffer(usize),
-    /// Holds a position in [`Params::fields`].
+    /// Position in [`Params::fields`].
     Value(usize),
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{ArgumentSlot, Interface};
 
-/// Holds the bytes of one launch's uniform block.
+/// Bytes of one launch's uniform block.
 ///
 /// # Example
 /// ```
@@ -26,7 +26,7 @@ use crate::{ArgumentSlot, Interface};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParamsBlock {
-    /// Holds the bytes, in memory that is aligned for whole words.
+    /// The bytes, in memory that is aligned for whole words.
     words: Vec<u32>,
     size: u32,
 }

@@ -98,7 +98,7 @@ pub use source::{ShaderSource, builtins};
 pub use stack::{calling_thread, on_compiler_stack, on_stack_of};
 pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
-/// Holds the items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports it under its own name.
+/// Items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports this module under its own name.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{

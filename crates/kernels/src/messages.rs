@@ -18,25 +18,25 @@ use std::sync::Arc;
 
 use self::value_type::ValueType;
 
-/// Describes the messages of a kernel: its statements `print` and `assert`. A clone is cheap.
+/// Messages of a kernel: its statements `print` and `assert`. A clone is cheap.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Messages {
     pub(crate) sites: Arc<[MessageSite]>,
-    /// Is `true` if one of the statements is `print`.
+    /// `true` if one of the statements is `print`.
     prints: bool,
-    /// Counts the words of the longest record of an `assert`. It is 0 without one.
+    /// Number of words of the longest record of an `assert`; 0 without one.
     assert_words: u32,
 }
 
-/// Describes a statement `print` or `assert`.
+/// A statement `print` or `assert`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct MessageSite {
-    /// Is the condition as the text has it, for `assert`.
+    /// Condition of an `assert`, as the text has it.
     pub(crate) condition: Option<String>,
-    /// Holds the texts before, between and behind the values.
+    /// Texts before, between and after the values.
     pub(crate) pieces: Vec<String>,
     pub(crate) types: Vec<ValueType>,
-    /// Is the place of the statement: the file or its label, with the line and the column.
+    /// Place of the statement: the file or its label, with the line and the column.
     pub(crate) place: String,
 }
 
@@ -58,15 +58,15 @@ impl Messages {
         self.assert_words > 0
     }
 
-    /// Counts the words for the records of failed assertions.
+    /// Returns the number of words for the records of failed assertions.
     pub(crate) fn failure_words(&self) -> u32 {
         records::FAILURE_RECORDS * self.assert_words
     }
 
-    /// Counts the bytes of the header of a message buffer.
+    /// Size in bytes of the header of a message buffer.
     const HEADER: u32 = 4 * records::HEADER_WORDS;
 
-    /// Counts the bytes at the start of a message buffer that a launch must find as zeros.
+    /// Returns the number of bytes at the start of a message buffer that a launch must find as zeros.
     pub fn zeros(&self) -> u32 {
         Self::HEADER + 4 * self.failure_words()
     }
@@ -76,16 +76,16 @@ impl Messages {
         size.saturating_sub(self.zeros())
     }
 
-    /// Returns the bytes of a message buffer with space for `capacity` bytes of printed records.
+    /// Returns the size in bytes of a message buffer with space for `capacity` bytes of printed records.
     pub fn buffer_size(&self, capacity: u32) -> u32 {
         let prints = if self.prints { capacity / 4 } else { 0 };
-        // A binding has one word behind the header at least.
+        // A binding has at least one word after the header.
         4 * (records::HEADER_WORDS + self.failure_words()).saturating_add(prints.max(1)).min(u32::MAX / 4)
     }
 }
 
 impl MessageSite {
-    /// Counts the words of a record.
+    /// Returns the number of words of a record.
     pub(crate) fn words(&self) -> u32 {
         records::RECORD_HEAD + self.types.iter().map(|of| of.len).sum::<u32>()
     }

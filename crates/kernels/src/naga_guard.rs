@@ -74,7 +74,7 @@ pub(crate) fn said(panic: &NagaPanic) -> String {
     )
 }
 
-/// Part of a text that the search for a panic leaves out: a statement, or a block with the words in front of it.
+/// Part of a text that the search for a panic leaves out: a statement, or a block with the words before it.
 struct TextPart<'t, 'a> {
     whole: &'t [Token<'a>],
     /// Tokens that an error marks: all of them, or those before the block.
@@ -83,8 +83,8 @@ struct TextPart<'t, 'a> {
 
 /// Finds the part of a text on which the parser panics.
 ///
-/// The statements after that part have no effect on the panic, so the fewest first statements that are enough for it end
-/// with the one that is wanted.
+/// The statements after that part have no effect on the panic, so the shortest list of first statements that still
+/// panics ends with the wanted one.
 fn place(text: &str, panic: &NagaPanic) -> Finding {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
     let panics = |without: &[TextPart<'_, '_>]| {

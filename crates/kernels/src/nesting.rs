@@ -21,21 +21,21 @@ const MOST_OF_CONSTANT: u64 = 1 << 16;
 /// anew in many of these places.
 const MOST_OF_CONSTANTS: u64 = 1 << 22;
 
-/// Limits the operators, indices and members of an expression, together with those around it.
+/// Most operators, indices and members of an expression, together with those around it.
 const MOST_OPERATORS: usize = 1000;
 
-/// Limits the `else if` of one chain, together with those of the chains around it.
+/// Most `else if` of one chain, together with those of the chains around it.
 const MOST_BRANCHES: usize = 500;
 
-/// Limits the declarations of a chain in which each needs the next one.
+/// Most declarations of a chain in which each needs the next one.
 const MOST_NEEDED: usize = 2000;
 
-/// Is the remedy for a part of a text that nests too deeply. An expression of a verb, which has no statement, needs another
+/// Remedy for a part of a text that nests too deeply. An expression of a verb, which has no statement, needs another
 /// one.
 #[doc(hidden)]
 pub const NAME_PARTS: &str = "give parts of it a name";
 
-/// Counts what is open inside one pair of brackets.
+/// Operators and branches that are open inside one pair of brackets.
 #[derive(Default)]
 struct Level {
     operators: usize,
@@ -164,7 +164,7 @@ fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
 fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     let (mut depths, mut begun) = (vec![0; needs.len()], vec![false; needs.len()]);
     for first in 0..needs.len() {
-        // Holds the declarations of the path, each with the number of its needs that were visited.
+        // The declarations of the path, each with the number of its needs that were visited.
         let mut path = vec![(first, 0)];
         while let Some((at, visited)) = path.pop() {
             begun[at] = true;
@@ -291,9 +291,9 @@ impl<'t, 'a> Constants<'t, 'a> {
         constants
     }
 
-    /// Counts the numbers of a constant and of those that it is made of.
+    /// Counts the numbers of a constant and of the constants that it is made of.
     fn count(&mut self, name: &'a str, values: &ValuesByName<'t, 'a>, composites: &HashSet<&str>) {
-        // A name that is open again is in its own value, and is of another declaration there.
+        // A name that is open again occurs in its own value, where it is the name of another declaration.
         let (mut open, mut begun) = (vec![name], HashSet::new());
         while let Some(&name) = open.last() {
             if self.numbers.contains_key(name) {

@@ -11,18 +11,18 @@ use crate::wording::{self, Finding};
 use naga::Span;
 use naga::valid::Capabilities;
 
-/// Holds an override, and its value if the program knows the value.
+/// An override, and its value if the program knows the value.
 pub(crate) struct KnownOverride {
     pub(crate) name: String,
-    /// Names the type in WGSL.
+    /// Type in WGSL.
     pub(crate) ty: String,
-    /// Is the value that the host gives.
+    /// Value that the host gives.
     pub(crate) given: Option<f64>,
-    /// Is the value that the host gives, or that of the default.
+    /// Value that the host gives, or the default.
     pub(crate) value: Option<f64>,
 }
 
-/// Is a mistake, and the overrides that it depends on.
+/// A mistake, and the overrides that it depends on.
 pub(crate) struct OverrideMistake<'k> {
     pub(crate) finding: Finding,
     pub(crate) overrides: Vec<&'k KnownOverride>,
@@ -60,12 +60,12 @@ fn finding(text: &str) -> Option<Finding> {
     }
 }
 
-/// Knows which declarations of a module need which others.
+/// Declarations of a module, and the declarations that each of them needs.
 struct NeedGraph<'t, 'a> {
     declarations: Vec<Declaration<'t, 'a>>,
-    /// Maps each name to its declaration.
+    /// Declaration of each name.
     names: HashMap<&'a str, usize>,
-    /// Lists the tokens outside of all declarations.
+    /// Tokens outside of all declarations.
     others: Vec<&'a str>,
 }
 
@@ -103,22 +103,22 @@ impl<'t, 'a> NeedGraph<'t, 'a> {
     }
 }
 
-/// Holds a part of a text that another part replaces.
+/// A part of a text that another part replaces.
 struct Replacement {
-    /// Is the first byte of the new part in the new text.
+    /// First byte of the new part in the new text.
     start: usize,
-    /// Counts the bytes of the new part.
+    /// Length of the new part in bytes.
     length: usize,
-    /// Is the first byte of the old part in the old text.
+    /// First byte of the old part in the old text.
     old_start: usize,
-    /// Is the byte behind the old part.
+    /// Byte after the old part.
     old_end: usize,
 }
 
-/// Holds a text with a constant in place of each override, and without the declarations that an entry point does not need.
+/// A text with a constant in place of each override, and without the declarations that an entry point does not need.
 struct ConstantText {
     text: String,
-    /// Lists the replaced parts in the order of the text.
+    /// Replaced parts in the order of the text.
     replaced: Vec<Replacement>,
 }
 

@@ -270,7 +270,7 @@ mod tests {
         "subgroupAdd",
     ];
 
-    /// Chooses parts of texts, the same ones for a seed.
+    /// Random choice of parts of texts, the same for the same seed.
     struct Chance(u64);
 
     impl Chance {
@@ -379,7 +379,7 @@ mod tests {
                 let module = Module::parse(&ShaderSource::text("k.wgsl", text.clone()))?;
                 module.interface("k", &[("o", 0.0)])
             }));
-            // A panic of naga is a matter of its own.
+            // A panic of naga is not the subject of this test.
             let Ok(Err(error)) = parsed else { continue };
             refused += 1;
             let message = error.to_string();

@@ -1,16 +1,16 @@
-//! The text of a kernel of the first elements of arrays, whose number is on the device.
+//! The text of a kernel for the first elements of arrays, whose number is on the device.
 
 use std::sync::Arc;
 
 use crate::messages::rewrite::Edit;
 use crate::splice::Spliced;
 
-/// Names the array with the number of elements, which a kernel of a part has behind its other arguments.
+/// Name of the array with the number of elements, which a kernel of a part takes after its other arguments.
 #[doc(hidden)]
 pub const PART_COUNT: &str = "part_count";
-/// Is the expression by which the kernels read the number of elements.
+/// Expression by which the kernels read the number of elements.
 const ELEMENTS: &str = "params.n";
-/// Is the expression that replaces it.
+/// Expression that replaces [`ELEMENTS`].
 const PART_ELEMENTS: &str = "part_size()";
 
 /// Returns the text of a kernel that reads the smaller one of `params.n` and `part_count[0]` as its number of elements.

@@ -31,18 +31,18 @@ pub struct Module {
     warnings: Vec<Warning>,
 }
 
-/// Describes the messages of a module.
+/// Messages of a module.
 #[derive(Debug)]
 struct ModuleMessages {
     messages: Messages,
     buffer: Handle<GlobalVariable>,
-    /// Is the module without the code that writes messages.
+    /// The module without the code that writes messages.
     typed: naga::Module,
     /// Text of `typed`.
     typed_source: Arc<Spliced>,
 }
 
-/// Says where a byte of a module's text is in its files. A clone is cheap.
+/// Places of the bytes of a module's text in its files. A clone is cheap.
 #[derive(Clone, Debug)]
 pub struct Places(Arc<Spliced>);
 
@@ -119,7 +119,7 @@ impl Module {
     fn with_messages(text: &MessageText) -> Result<Self> {
         let source = text.typed();
         let typed = translated(&source)?;
-        // A type that no variable can have is a mistake in a value, and not one of the variable that stands for the value.
+        // A type that no variable can have is a mistake in a value, not in the variable that stands for the value.
         let sites = text.sites(&typed).map_err(|finding| located(text.written(), finding))?;
         let info = validated(&source, &typed)?;
         let needs = needs(&typed);
@@ -189,8 +189,8 @@ impl Module {
     /// entry point of the module does.
     ///
     /// # Errors
-    /// [`Error::UnknownEntry`] with the known names; [`Error::Unsupported`] for groups other than 0, textures, samplers,
-    /// and a second uniform block or a `var<immediate>` beside one.
+    /// [`Error::UnknownEntry`] with the known names; [`Error::Unsupported`] for groups other than 0, textures,
+    /// samplers, and a second uniform block or a `var<immediate>` next to one.
     pub fn arguments(&self, entry: &str) -> Result<Interface> {
         let at = self.entry_index(entry)?;
         let mut interface = Interface {
@@ -389,7 +389,7 @@ impl Module {
         }
     }
 
-    /// Describes a uniform block. A block that is no struct has one field, with the name of the variable.
+    /// Describes a uniform block. A block that is not a struct has one field, with the name of the variable.
     fn uniform(&self, variable: &GlobalVariable, index: u32) -> Params {
         let field = |name: &Option<String>, ty: Handle<naga::Type>, offset: u32| ParamField {
             name: name.clone().unwrap_or_default(),
@@ -482,7 +482,8 @@ impl Entry {
     }
 }
 
-/// Returns the bytes of the workgroup variables that an entry point uses, each rounded up to 16 as WebGPU counts them.
+/// Returns the size in bytes of the workgroup variables that an entry point uses, each rounded up to 16 as WebGPU
+/// counts them.
 fn workgroup_memory(module: &naga::Module, info: &ModuleInfo, at: usize) -> u64 {
     let uses = info.get_entry_point(at);
     let variables = module.global_variables.iter();
@@ -615,7 +616,7 @@ fn at_origin(&Origin { label, line, column, text }: &Origin<'_>, message: String
     Error::Wgsl { label: label.into(), line, column, message, excerpt }
 }
 
-/// Returns the error for a mistake in a snippet for a variable: it is one of the line that names the variable.
+/// Returns the error for a mistake in a snippet for a variable: it belongs to the line that names the variable.
 fn of_variable(used: UsedVariable<'_>, message: &str) -> Error {
     let UsedVariable { snippet, name, origin } = used;
     let message = if message.ends_with(&format!("identifier: `{name}`")) {

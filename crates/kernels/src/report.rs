@@ -35,7 +35,7 @@ struct Waiting {
     messages: VecDeque<Message>,
     /// Number of messages above the limit.
     left_out: usize,
-    /// True while a thread passes messages on, or a microtask is scheduled to.
+    /// `true` while a thread passes messages on, or a microtask is scheduled to.
     running: bool,
     /// The process in which `running` was set. A child of fork(2) has no thread of its parent.
     process: u32,
@@ -47,11 +47,11 @@ static WAITING: Mutex<Waiting> =
 /// Notified when the list is empty and the logger has returned.
 static LOGGED: Condvar = Condvar::new();
 
-/// Schedules a call of [`pass_on`], in the browser.
+/// Function that schedules a call of [`pass_on`], in the browser.
 static SCHEDULE: OnceLock<fn()> = OnceLock::new();
 
 thread_local! {
-    /// True on the thread that passes messages on.
+    /// `true` on the thread that passes messages on.
     static PASSES_ON: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 

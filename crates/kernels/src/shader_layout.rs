@@ -3,12 +3,12 @@
 use crate::Scalar;
 use std::borrow::Cow;
 
-/// Describes how a shader lays out one element of a buffer, or one parameter.
+/// Layout of one element of a buffer, or of one parameter, in a shader.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Layout<'a> {
-    /// Counts the bytes from one element to the next; for a parameter, its bytes.
+    /// Number of bytes from one element to the next; for a parameter, its size.
     pub size: u32,
-    /// Lists every number of the element; a vector, a matrix or an array of numbers is one entry.
+    /// Every number of the element; a vector, a matrix or an array of numbers is one entry.
     pub leaves: Cow<'a, [Leaf<'a>]>,
 }
 
@@ -24,16 +24,16 @@ impl Layout<'_> {
     }
 }
 
-/// Describes a number, or a block of equal numbers, in a [`Layout`].
+/// A number, or a block of numbers of one type, in a [`Layout`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Leaf<'a> {
-    /// Names the members that lead to the number, with dots between them; empty outside of structs.
+    /// Names of the members that lead to the number, with dots between them; empty outside of structs.
     pub path: Cow<'a, str>,
-    /// Counts the bytes from the start of the element to the first number.
+    /// Number of bytes from the start of the element to the first number.
     pub offset: u32,
-    /// Names the type of each number.
+    /// Type of each number.
     pub scalar: Scalar,
-    /// Gives the length and the stride of each dimension, outermost first; empty for one number.
+    /// Length and stride of each dimension, outermost first; empty for one number.
     pub dims: Cow<'a, [Dim]>,
 }
 
@@ -43,11 +43,11 @@ impl Default for Leaf<'_> {
     }
 }
 
-/// Describes one dimension of a block of numbers.
+/// One dimension of a block of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
-    /// Counts the numbers or the blocks in this dimension.
+    /// Number of items in this dimension: numbers, or blocks of them.
     pub len: u32,
-    /// Counts the bytes from one to the next.
+    /// Number of bytes from one item to the next.
     pub stride: u32,
 }

@@ -1,6 +1,6 @@
 //! The built-in snippets, by the names that `//#use` lines give them.
 
-/// Lists the snippets of `shaders/lib`, by the name that `//#use` gives them.
+/// Snippets of `shaders/lib`, by the name that `//#use` gives them.
 pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("bins", include_str!("../shaders/lib/bins.wgsl")),
     ("blake3", include_str!("../shaders/lib/blake3.wgsl")),
@@ -27,11 +27,11 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 
-/// Lists the snippets for a variable, which a line names in parentheses: `//#use atomic_f32(totals)`.
+/// Snippets for a variable, which a line names in parentheses: `//#use atomic_f32(totals)`.
 pub(crate) const SNIPPETS_FOR_A_VARIABLE: &[(&str, &str)] =
     &[("atomic_f32", include_str!("../shaders/lib/atomic_f32.wgsl"))];
 
-/// Stands for the variable in the text of such a snippet.
+/// Placeholder for the variable in the text of such a snippet.
 const VARIABLE: &str = "VARIABLE";
 
 /// Returns the text of a snippet for a variable, with the name of the variable.

@@ -18,8 +18,8 @@ macro_rules! shaders {
     };
 }
 
-/// Lists every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader of the algorithms has
-/// no reference: the CPU executes its text.
+/// Every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader of the algorithms has no
+/// reference: the CPU executes its text.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
     "arg_columns.wgsl",
@@ -72,10 +72,10 @@ const BUILTINS: &[(&str, &str)] = shaders![
     "transpose.wgsl",
 ];
 
-/// Begins a line that names a file or a snippet.
+/// Start of a line that names a file or a snippet.
 const USE: &str = "//#use";
-/// Replaces [`USE`] in a text to which the file or the snippet is already appended. It has the same length, so that
-/// errors have the columns of the file.
+/// Replacement for [`USE`] in a text to which the file or the snippet is already appended. It has the same length, so
+/// that errors have the columns of the file.
 const USED: &str = "//-use";
 
 /// Returns the name and text of every built-in shader.
@@ -83,14 +83,14 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
     BUILTINS
 }
 
-/// Holds the text of a shader, with the files that it uses.
+/// Text of a shader, with the files that it uses.
 ///
-/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` beside the shader, else a
+/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` next to the shader, else a
 /// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
 /// `packed`, `philox`, `place_keys`, `reduce_groups`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`,
 /// `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in snippet for a variable of the shader. A line
-/// `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line. Errors name the lines of the files. A cycle of files that use each
-/// other is an error.
+/// `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line. Errors name the
+/// lines of the files. A cycle of files that use each other is an error.
 ///
 /// # Example
 /// ```
@@ -107,10 +107,10 @@ pub struct ShaderSource {
     text: Cow<'static, str>,
     builtin: bool,
     element: Option<DType>,
-    /// Holds a directive that comes before the text.
+    /// Directive that comes before the text.
     head: &'static str,
     files: Vec<File>,
-    /// Is `true` if the number of elements is on the device. The text is written when the kernel is compiled.
+    /// `true` if the number of elements is on the device. The text is written when the kernel is compiled.
     is_of_part: bool,
 }
 
@@ -138,7 +138,7 @@ impl ShaderSource {
 
     /// Replaces the line `alias NAME = ...;` by one that names `dtype`.
     ///
-    /// For `f16` the directive `enable f16;` is put in front of the text.
+    /// For `f16` the directive `enable f16;` is put before the text.
     ///
     /// # Errors
     /// [`Error::UnknownAlias`] if there is no such line.
@@ -205,7 +205,7 @@ impl ShaderSource {
     }
 
     /// Reads as [`read`](Self::read) does, with paths relative to `root`. All files must be in that folder or below it,
-    /// also those that links lead to.
+    /// even the files that links lead to.
     ///
     /// # Errors
     /// Fails as [`read`](Self::read) does.
@@ -301,7 +301,7 @@ impl ShaderSource {
     }
 
     /// Returns the source of a text of [`whole_text`](Self::whole_text). The source of a built-in shader has the
-    /// shader's CPU reference, unless the text differs from that of this library.
+    /// shader's CPU reference, unless the text differs from this library's.
     pub fn from_whole_text(label: &str, whole: &str) -> Self {
         let same = |source: &Self| source.whole_text().is_ok_and(|text| text == whole);
         let builtin = Self::builtin(label).ok().into_iter().flat_map(|source| source.with_types_of(whole));

@@ -11,38 +11,37 @@ use crate::messages::rewrite::{Edit, Rewritten, rewrite};
 use crate::use_lines::{SpliceUse, plain, uses};
 use crate::{Error, Names, Result};
 
-/// Holds the path and the text of a file of the program. The path is relative to the folder where the main file's path
-/// begins.
+/// Path and text of a file of the program. The path is relative to the folder where the main file's path begins.
 pub(crate) type File = (String, Cow<'static, str>);
 
-/// Holds a text made of several files, with the origin of each line.
+/// A text made of several files, with the origin of each line.
 #[derive(Clone, Debug)]
 pub(crate) struct Spliced {
     pub(crate) text: String,
     parts: Vec<Part>,
-    /// Knows the places of the text in another one, if the text was made of it.
+    /// Places of the text in another one, if the text was made of it.
     places: Option<Rewritten>,
 }
 
 #[derive(Clone, Debug)]
 struct Part {
     label: String,
-    /// Holds the offset of its first byte in the whole text.
+    /// Offset of the part's first byte in the whole text.
     start: usize,
-    /// Is the variable of the line that uses the part, if the part is a snippet for a variable.
+    /// Variable of the line that uses the part, if the part is a snippet for a variable.
     variable: Option<VariableOfUse>,
 }
 
-/// Is the variable that a `//#use` line names for a snippet.
+/// Variable that a `//#use` line names for a snippet.
 #[derive(Clone, Debug)]
 struct VariableOfUse {
     snippet: String,
     name: String,
-    /// Holds the offset of the name in the whole text.
+    /// Offset of the name in the whole text.
     at: usize,
 }
 
-/// Describes the variable of a `//#use` line, and its place.
+/// Variable of a `//#use` line, and its place.
 pub(crate) struct UsedVariable<'a> {
     pub(crate) snippet: &'a str,
     pub(crate) name: &'a str,
@@ -57,7 +56,7 @@ impl Spliced {
     pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
         let mut spliced = Self { text: head.into(), parts: Vec::new(), places: None };
         let files = Files::new(label, text, files);
-        // Maps each file's path to `true` while the file is in the chain of the line that is read.
+        // `true` for the path of a file that is in the chain of the line that is read.
         let mut open = HashMap::from([(plain(label), true)]);
         let mut chain = vec![SpliceStep::new(label.into(), text)];
         spliced.push(label, text, None);
@@ -103,8 +102,8 @@ impl Spliced {
         Origin { label: &part.label, line, column: byte.saturating_sub(line_start) + 1, text }
     }
 
-    /// Returns the variable of the `//#use` line to which a byte of the whole text belongs, if it is one of a snippet for
-    /// a variable.
+    /// Returns the variable of the `//#use` line to which a byte of the whole text belongs, if the line names a snippet
+    /// for a variable.
     pub(crate) fn used_variable(&self, byte: usize) -> Option<UsedVariable<'_>> {
         if let Some(places) = &self.places {
             return places.written.used_variable(places.written_byte(byte));
@@ -150,7 +149,7 @@ impl Spliced {
     }
 }
 
-/// Holds a file of the chain that leads to the current line, and its lines that are not read yet.
+/// A file of the chain that leads to the current line, and its lines that are not read yet.
 struct SpliceStep<'a> {
     label: String,
     uses: std::vec::IntoIter<Result<(usize, SpliceUse<'a>)>>,
@@ -181,19 +180,19 @@ fn shortened(mut names: Vec<String>) -> Vec<String> {
     names
 }
 
-/// Describes a place in a file.
+/// A place in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Origin<'a> {
     pub(crate) label: &'a str,
-    /// Holds the line, from 1.
+    /// Line, from 1.
     pub(crate) line: usize,
-    /// Holds the column in bytes, from 1.
+    /// Column in bytes, from 1.
     pub(crate) column: usize,
-    /// Holds the line's text.
+    /// Text of the line.
     pub(crate) text: &'a str,
 }
 
-/// Maps the paths of a text's files, the main one too, to their texts.
+/// Texts of the files of a shader, the main one included, by their paths.
 struct Files<'a> {
     main: &'a str,
     texts: HashMap<String, &'a str>,

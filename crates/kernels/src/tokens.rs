@@ -1,37 +1,37 @@
 //! Splits a text of WGSL into tokens and declarations.
 
-/// Lists the operators of two characters.
+/// Operators of two characters.
 const PAIRS: &[&str] =
     &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
 
-/// Is a part of a text of WGSL: a name, a number, a bracket, a separator or an operator. A text in quotes, which only
+/// A part of a text of WGSL: a name, a number, a bracket, a separator or an operator. A text in quotes, which only
 /// messages have, is one part; without a closing quote, it ends with its line.
 #[derive(Clone, Copy)]
 pub(crate) struct Token<'a> {
-    /// Is the byte at which the token begins.
+    /// Byte at which the token begins.
     pub(crate) at: usize,
     pub(crate) text: &'a str,
 }
 
 impl Token<'_> {
-    /// Returns the byte behind the token.
+    /// Returns the byte after the token.
     pub(crate) fn end(self) -> usize {
         self.at + self.text.len()
     }
 }
 
-/// Is a declaration of a module.
+/// A declaration of a module.
 #[derive(Clone, Copy)]
 pub(crate) struct Declaration<'t, 'a> {
-    /// Is the byte at which the attributes begin, or the keyword.
+    /// Byte at which the attributes begin, or the keyword.
     pub(crate) start: usize,
-    /// Holds the tokens of the attributes.
+    /// Tokens of the attributes.
     pub(crate) attributes: &'t [Token<'a>],
     pub(crate) keyword: Token<'a>,
     pub(crate) name: Token<'a>,
-    /// Holds the tokens between the keyword and the last one.
+    /// Tokens between the keyword and the last one.
     pub(crate) rest: &'t [Token<'a>],
-    /// Is the byte behind the declaration.
+    /// Byte after the declaration.
     pub(crate) end: usize,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn name<'a>(rest: &[Token<'a>]) -> Option<Token<'a>> {
     rest.get(before).copied()
 }
 
-/// Splits a text into names, numbers, brackets, separators and operators, without comments.
+/// The names, numbers, brackets, separators and operators of a text, without comments.
 pub(crate) struct Tokens<'a> {
     text: &'a str,
     at: usize,

@@ -1,7 +1,7 @@
 //! The built-in kernels that a device may compile with fewer runtime checks, each with the reason.
 //!
 //! A kernel is in the list if the following holds for each launch that a verb of the algorithms makes, whatever the
-//! elements of the arrays are, and also if another queue changes them meanwhile:
+//! elements of the arrays are, and even if another queue changes them meanwhile:
 //!
 //! - Each index is in range. The host computes the parameters from the lengths of the arrays, and an index is below a
 //!   parameter; or the kernel itself compares an index that depends on elements.
@@ -10,7 +10,7 @@
 //! The verbs compile all other kernels with all checks: those with an expression of the program (`map`, `zip`, and the verbs
 //! that take a `Monoid`).
 
-/// Says what is proven of a kernel. A device leaves out the runtime checks for what is proven.
+/// Proven properties of a kernel. A device leaves out the runtime checks for them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trust {
     /// Each index is in range, and each loop ends.
@@ -19,14 +19,14 @@ pub enum Trust {
     IndicesAndMemory,
 }
 
-/// Is a built-in kernel in which the verbs of the algorithms trust.
+/// A built-in kernel that the verbs of the algorithms trust.
 #[derive(Clone, Copy, Debug)]
 pub struct TrustedKernel {
-    /// Names the kernel as its file does.
+    /// Name of the kernel, which is the name of its file.
     pub name: &'static str,
-    /// Says what is proven of it.
+    /// Proven properties of the kernel.
     pub trust: Trust,
-    /// Says why the indices that are not obvious are in range, and why memory of the workgroup is written or is not.
+    /// Reason why the indices that are not obvious are in range, and why memory of the workgroup is written or is not.
     pub reason: &'static str,
 }
 
@@ -154,12 +154,12 @@ const TRUSTED: &[TrustedKernel] = &[
     ),
 ];
 
-/// Returns the built-in kernels in which the verbs of the algorithms trust.
+/// Returns the built-in kernels that the verbs of the algorithms trust.
 pub fn trusted_kernels() -> &'static [TrustedKernel] {
     TRUSTED
 }
 
-/// Returns what is proven of the built-in kernel with this name.
+/// Returns the proven properties of the built-in kernel with this name.
 pub fn trust_of(name: &str) -> Option<Trust> {
     TRUSTED.iter().find(|kernel| kernel.name == name).map(|kernel| kernel.trust)
 }

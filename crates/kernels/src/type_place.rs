@@ -20,7 +20,7 @@ pub(crate) fn first_use(module: &Module, text: &str, ty: Handle<Type>) -> Option
     spans.min_by_key(|span| span.to_range().map(|range| range.start)).or_else(|| alias(module, text, ty))
 }
 
-/// Returns `true` for each type that is `ty`, or has elements or members of it. A type comes behind its parts.
+/// Returns `true` for each type that is `ty`, or has elements or members of it. A type comes after its parts.
 fn containing(module: &Module, ty: Handle<Type>) -> Vec<bool> {
     let mut containing = Vec::with_capacity(module.types.len());
     for (handle, outer) in module.types.iter() {

@@ -4,14 +4,14 @@ use naga::{ArraySize, Handle, ScalarKind, Type, TypeInner};
 
 use crate::{Dim, Layout, Leaf, Scalar};
 
-/// Describes the element of a buffer.
+/// Element of a buffer.
 pub(crate) struct ElementOf {
     pub(crate) ty: Handle<Type>,
     pub(crate) stride: u32,
     pub(crate) runtime_sized: bool,
 }
 
-/// Returns the element of a buffer of type `ty`; a buffer that is no array is one element.
+/// Returns the element of a buffer of type `ty`; a buffer that is not an array is one element.
 pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> ElementOf {
     match &module.types[ty].inner {
         TypeInner::Array { base, size, stride } => {
@@ -25,13 +25,13 @@ pub(crate) fn element(module: &naga::Module, ty: Handle<Type>) -> ElementOf {
     }
 }
 
-/// Returns the bytes of a value; a runtime-sized array counts as one element.
+/// Returns the size of a value in bytes; a runtime-sized array counts as one element.
 pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
     module.types[ty].inner.size(module.to_ctx())
 }
 
-/// Returns the bytes of a variable whose length is a constant, or was an override. Such an array may be longer than naga
-/// can say.
+/// Returns the size in bytes of a variable whose length is a constant, or was an override. Such an array may be longer
+/// than naga can say.
 pub(crate) fn bytes(module: &naga::Module, ty: Handle<Type>) -> u64 {
     match module.types[ty].inner {
         TypeInner::Array { size, stride, .. } => match size.resolve(module.to_ctx()) {

@@ -6,10 +6,10 @@ use crate::comments::{comments, is_comment};
 use crate::snippets::{SNIPPETS, SNIPPETS_FOR_A_VARIABLE, with_variable};
 use crate::{Error, Names, Result};
 
-/// Names the target of a `//#use` line.
+/// Target of a `//#use` line.
 #[derive(Debug)]
 pub(crate) enum SpliceUse<'a> {
-    /// The line names `lib/NAME.wgsl` beside the main file, or a built-in snippet.
+    /// The line names `lib/NAME.wgsl` next to the main file, or a built-in snippet.
     Snippet(&'a str),
     /// The line names a built-in snippet and a variable of the shader for it. Each variable has a text of its own.
     ForVariable { snippet: &'a str, variable: &'a str },

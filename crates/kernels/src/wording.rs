@@ -16,22 +16,22 @@ use naga::{
 use crate::parser_words::{of_constant, plain, reserved, words};
 use crate::type_place;
 
-/// Limits the characters of a quoted expression.
+/// Most characters of a quoted expression.
 const QUOTED: usize = 40;
 
-/// Describes a number without a type that does not convert to the required type.
+/// Message for a number without a type that does not convert to the required type.
 const NO_TYPE: &str = "this number does not fit the type that is required here: give it a type, as in `2.0f` or `2u`, or \
                        convert the value beside it";
 
-/// Describes an expression, a type or a statement in which the parser stops.
+/// Message for an expression, a type or a statement in which the parser stops.
 pub(crate) const NESTED: &str =
     "this is nested too deeply, and the limit is 199 levels of brackets, signs and statements";
 
-/// Describes an `enable` or `requires` that follows a declaration; used files follow the main one.
+/// Message for an `enable` or `requires` that follows a declaration; used files follow the main one.
 pub(crate) const DIRECTIVE: &str =
     "a directive must come before all declarations, so only the main file can have it";
 
-/// Holds a mistake, and the part of the text that has it.
+/// A mistake, and the part of the text that has it.
 pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) span: Span,
@@ -102,7 +102,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
 }
 
-/// Holds a message, and a part of the text that fits it better than naga's.
+/// A message, and a part of the text that fits it better than naga's.
 type Words = (String, Option<Span>);
 
 /// Returns the innermost cause: the causes around it name only the place.
@@ -131,11 +131,11 @@ fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a
     }
 }
 
-/// Holds the module, the text and the function of an error.
+/// Module, text and function of an error.
 struct ErrorPlace<'a> {
     module: &'a naga::Module,
     text: &'a str,
-    /// Holds the function with the expressions that the error names.
+    /// Function with the expressions that the error names.
     function: Option<&'a Function>,
 }
 

@@ -127,7 +127,7 @@ fn mistakes_have_the_place_of_the_program_s_text() {
     assert!(invalid.starts_with("k.wgsl:5:34: "), "{invalid}");
 }
 
-/// Lists the names of WGSL in the text that messages add.
+/// Names of WGSL in the text that messages add.
 const USED: [&str; 15] = [
     "array",
     "arrayLength",
@@ -292,7 +292,7 @@ fn part() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Describes messages with values of several sizes.
+/// Messages with values of several sizes.
 static RANDOM: LazyLock<Messages> = LazyLock::new(|| {
     let module = module(&kernel("print(\"{}\", id); print(\"a\"); assert(id.x > 1u, \"{}\", x[0]);"));
     module.interface("k", &[]).unwrap().messages.unwrap()

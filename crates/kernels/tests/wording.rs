@@ -2,7 +2,7 @@
 
 use fencepost_kernels::{Module, ShaderSource};
 
-/// Lists statements of an entry point, or declarations before one, each with one mistake.
+/// Statements of an entry point, or declarations before one, each with one mistake.
 const WRONG: &[(&str, &str)] = &[
     ("types of an operator", "x[0] = n * 2.0 * f32(n);"),
     ("types of a comparison", "if x[0] < n { return; }"),

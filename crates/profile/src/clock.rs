@@ -8,25 +8,25 @@
 /// A sighting of both clocks: their times around one batch.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockBounds {
-    /// Is the host's time in seconds, before the submission.
+    /// Host time in seconds, before the submission.
     pub before: f64,
-    /// Is the host's time in seconds, after the completion.
+    /// Host time in seconds, after the completion.
     pub after: f64,
-    /// Is the tick of the device's clock at the start of the first command.
+    /// Tick of the device's clock at the start of the first command.
     pub first: u64,
-    /// Is the tick of the device's clock at the end of the last command.
+    /// Tick of the device's clock at the end of the last command.
     pub last: u64,
 }
 
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockFit {
-    /// Is the first tick of all sightings.
+    /// First tick of all sightings.
     origin: u64,
-    /// Is the host's time in seconds at the tick `origin`.
+    /// Host time in seconds at the tick `origin`.
     offset: f64,
     seconds_a_tick: f64,
-    /// Is the largest possible error in seconds.
+    /// Largest possible error in seconds.
     pub error: f64,
 }
 
@@ -39,15 +39,15 @@ struct Offset {
     error: f64,
 }
 
-/// The largest drift between two clocks, in seconds per second: the crystal of each clock is accurate to one part in
-/// ten thousand.
+/// Largest drift between two clocks, in seconds per second: the crystal of each clock is accurate to one part in ten
+/// thousand.
 const DRIFT: f64 = 2e-4;
 
 impl ClockFit {
-    /// Fits the function to the sighting with the smallest error, or to two sightings, the best one of each half of the
-    /// time: the fit with the smaller error is the result. Returns `None` if there is no sighting.
+    /// Fits the function to the sighting with the smallest error, or to the best sightings of the first and of the
+    /// second half of the time, whichever fit has the smaller error. Returns `None` if there are no sightings.
     ///
-    /// A tick has the length that the driver reports, unless the two sightings contradict it.
+    /// The driver reports the length of a tick. It is used unless the two sightings contradict it.
     pub fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
@@ -70,7 +70,7 @@ impl ClockFit {
         Some(if both.error < alone.error { both } else { alone })
     }
 
-    /// Returns the host's time of a tick.
+    /// Returns the host time of a tick.
     pub fn seconds(&self, tick: u64) -> f64 {
         self.offset + tick.wrapping_sub(self.origin) as i64 as f64 * self.seconds_a_tick
     }

@@ -5,9 +5,9 @@
 #[error("file `{path}` was not written: {reason}")]
 #[non_exhaustive]
 pub struct FileError {
-    /// Names the file.
+    /// Path of the file.
     pub path: String,
-    /// Says why the file was not written.
+    /// Reason why the file was not written.
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
 //! Profiles of GPU command queues: which command ran when, on which queue, and what it waited for.
 //!
 //! This crate knows neither devices nor queues. `fencepost` records a [`Profile`] and re-exports this crate. This crate
-//! has the rows of a profile, and computes and writes the reports on them:
+//! has the rows of a profile, and computes and writes the reports about them:
 //!
 //! * [`Row`]: a command, a wait or a callback, with its [`Interval`] or the reason why it has none;
 //! * [`ClockFit`]: the conversion of a device's ticks to the host's time;

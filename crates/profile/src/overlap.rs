@@ -7,25 +7,25 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The overlap of a profile's commands, and the idle times of its lanes: [`Profile::overlap`] returns it. Times are in
-/// seconds, and count rows with a time only.
+/// seconds, and only rows with a time count.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Overlap {
-    /// Counts the time in which at least one launch ran.
+    /// Time in which at least one launch ran.
     pub compute: f64,
-    /// Counts the time in which at least one copy, fill, upload or read ran.
+    /// Time in which at least one copy, fill, upload or read ran.
     pub copy: f64,
-    /// Counts the time in which a launch and a copy, fill, upload or read ran at once.
+    /// Time in which a launch ran while a copy, fill, upload or read ran too.
     pub both: f64,
-    /// Is `both` divided by the shorter of `compute` and `copy`, 0 to 1; `None` if one of them is 0.
+    /// `both` divided by the shorter of `compute` and `copy`, from 0 to 1. `None` if one of them is 0.
     pub share: Option<f64>,
-    /// Lists the busy time of each hardware queue.
+    /// Busy time of each hardware queue.
     pub lanes: Vec<Busy>,
-    /// Lists the busy time of each queue.
+    /// Busy time of each queue.
     pub queues: Vec<Busy>,
-    /// Lists the idle times of the hardware queues between two commands, the longest first.
+    /// Idle times of the hardware queues between two commands, the longest first.
     pub gaps: Vec<Gap>,
-    /// Counts the commands of the device that have no time. The other fields do not include them.
+    /// Number of commands of the device without a time. The other fields do not include them.
     pub unmeasured: usize,
 }
 
@@ -33,13 +33,13 @@ pub struct Overlap {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Busy {
-    /// Names the queue; the name of hardware queue 0 is `lane 0`.
+    /// Label of the queue. Hardware queue 0 has the label `lane 0`.
     pub label: Arc<str>,
-    /// Numbers the queue.
+    /// Number of the queue.
     pub number: usize,
-    /// Counts the seconds in which at least one command of the queue ran.
+    /// Seconds in which at least one command of the queue ran.
     pub seconds: f64,
-    /// Is `seconds` divided by the time from the first start of all commands to the last end, 0 to 1.
+    /// `seconds` divided by the time from the first start of all commands to the last end, from 0 to 1.
     pub share: f64,
 }
 
@@ -47,9 +47,9 @@ pub struct Busy {
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Gap {
-    /// Numbers the hardware queue.
+    /// Number of the hardware queue.
     pub lane: usize,
-    /// Is the interval from the end of a command to the start of the next command.
+    /// Interval from the end of a command to the start of the next command.
     pub time: Interval,
 }
 

@@ -5,22 +5,22 @@ use crate::row::Row;
 use std::collections::HashMap;
 
 /// The longest chain of rows in which each row is ordered after the previous one: [`Profile::critical_path`] returns
-/// the chain.
+/// it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CriticalPath {
-    /// Lists the commands and callbacks of the chain in order, as indices into [`Profile::rows`].
+    /// Commands and callbacks of the chain in order, as indices into [`Profile::rows`].
     pub rows: Vec<usize>,
-    /// Is the sum of the times of these rows in seconds.
+    /// Total time of these rows in seconds.
     pub seconds: f64,
-    /// Counts the seconds from the first enqueueing in the profile to the last end.
+    /// Seconds from the first enqueueing in the profile to the last end.
     pub wall: f64,
-    /// Counts the rows of the chain that have no time. `seconds` does not include them.
+    /// Number of rows of the chain without a time. `seconds` does not include them.
     pub unmeasured: usize,
 }
 
 impl Profile {
-    /// *Returns* the longest chain of commands that the order of each queue and the waits connect.
+    /// *Returns* the longest chain of commands, connected by the order of each queue and by waits.
     ///
     /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
     /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time.

@@ -6,10 +6,10 @@ use crate::row::{Interval, Row};
 /// `Profiler::finish`.
 ///
 /// The device's clock is read between commands. The device's times are converted to the host's clock with readings of
-/// both clocks around the batches. Commands of several queues that nothing orders are on one *level*: the device may
-/// run them at the same time, and the clock does not show which of them starts first. All commands of a level therefore
-/// have one start. Each has its own end, which is not before its real end. If one queue runs, the time of a command is
-/// the time of that command alone; if several queues run, the time may be too long, but not too short.
+/// both clocks around the batches. Commands of several queues without an order between them are on one *level*: the
+/// device may run them at the same time, and the clock does not show which of them starts first. So all commands of a
+/// level have the same start. Each has its own end, which is not before its real end. If one queue runs, the time of a
+/// command is the time of that command alone; if several queues run, the time may be too long, but not too short.
 ///
 /// # Example
 /// ```
@@ -27,16 +27,16 @@ use crate::row::{Interval, Row};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Names the adapter and its recorder.
+    /// Name of the adapter and of its recorder.
     pub adapter: String,
-    /// Lists a row for each enqueued command, wait and callback, in the order of the calls.
+    /// One row for each enqueued command, wait and callback, in the order of the calls.
     pub rows: Vec<Row>,
-    /// Lists the submissions in their order.
+    /// Submissions in their order.
     pub batches: Vec<ProfileBatch>,
-    /// Counts the seconds from the start to the finish of the profiler, by the host's clock.
+    /// Seconds from the start to the finish of the profiler, by the host's clock.
     pub seconds: f64,
-    /// Is the largest possible error of a device's time on the host's clock, in seconds, for the lane with the largest
-    /// error; `None` if the device has no clock. The error does not affect the difference of two times of one lane.
+    /// Largest possible error of a device time on the host's clock, in seconds, for the lane with the largest error.
+    /// `None` if the device has no clock. The error does not affect the difference between two times of one lane.
     pub clock_error: Option<f64>,
 }
 
@@ -44,18 +44,18 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProfileBatch {
-    /// Numbers the hardware queue.
+    /// Number of the hardware queue.
     pub lane: usize,
-    /// Is the time directly before the batch was recorded and submitted.
+    /// Time directly before the batch was recorded and submitted.
     pub submitted: f64,
-    /// Is the time at which the host observed the completion; `None` if the host has observed none.
+    /// Time at which the host observed the completion. `None` if the host has not observed it.
     pub completed: Option<f64>,
-    /// Counts the rows of the batch.
+    /// Number of rows of the batch.
     pub rows: usize,
 }
 
 impl Profile {
-    /// Makes a profile of `rows`, which are in the order of the calls, and of `batches`, in the order of submission.
+    /// Makes a profile of `rows`, in the order of the calls, and of `batches`, in the order of submission.
     #[doc(hidden)]
     pub fn new(
         adapter: String,

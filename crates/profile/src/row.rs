@@ -9,45 +9,46 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
-    /// Names the queue.
+    /// Label of the queue.
     pub queue: Arc<str>,
-    /// Is true if the context itself enqueued the command: then the command comes before all commands that any queue
+    /// `true` if the context itself enqueued the command. The command then comes before all commands that any queue
     /// enqueues later.
     pub by_context: bool,
-    /// Numbers the queue in the profile, because several queues may have one label.
+    /// Number of the queue in the profile. Several queues may have the same label.
     pub queue_number: usize,
-    /// Numbers the hardware queue.
+    /// Number of the hardware queue.
     pub lane: usize,
-    /// Is the kind of the row.
+    /// Kind of the row.
     pub activity: Activity,
-    /// Is the entry point of a launch, the number of bytes of a transfer, the label of the awaited queue or
-    /// event, or the label of a node of a graph.
+    /// Entry point of a launch, number of bytes of a transfer, label of the awaited queue or event, or label of a
+    /// graph's node.
     pub name: Arc<str>,
-    /// Counts the bytes that the command moved.
+    /// Number of bytes that the command moved.
     pub bytes: Option<u64>,
-    /// Names the line that enqueued the row.
+    /// Line that enqueued the row.
     pub location: &'static Location<'static>,
-    /// Is the time at which the row was enqueued.
+    /// Time at which the row was enqueued.
     pub enqueued: f64,
-    /// Is the time directly before the batch of the row was recorded and submitted; `None` if the row was never
-    /// submitted, or if the host executes the row.
+    /// Time directly before the row's batch was recorded and submitted. `None` if the row was never submitted, or if
+    /// the host executes it.
     pub submitted: Option<f64>,
-    /// Is the batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
+    /// Batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
     pub batch: Option<usize>,
-    /// Counts the other commands on the level of this command, which started at the same time. If there are any, the
+    /// Number of other commands on the level of this command, which started at the same time. If there are any, the
     /// command may have taken less time than `time`.
     pub level_peers: usize,
-    /// Is the interval in which a command or callback ran, or in which a wait held its queue.
+    /// Interval in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
-    /// Is the row of the replay, as an index into [`Profile::rows`](crate::Profile::rows), if the row is a node of a
-    /// graph. The queue of the row is the captured queue, behind the queue of the replay.
+    /// Row of the replay, as an index into [`Profile::rows`](crate::Profile::rows), if the row is a node of a graph.
+    /// `queue` then names the queue of the replay, followed by the captured queue.
     pub replay: Option<usize>,
-    /// Describes the awaited work or event, if the row is a wait.
+    /// Awaited work or event, if the row is a wait.
     pub awaited: Option<Awaited>,
 }
 
 impl Row {
-    /// Makes a row without a time. All other fields are those of a command that the host executes alone on lane 0.
+    /// Makes a row without a time. The other fields have the values of a command that the host executes alone on lane
+    /// 0.
     #[doc(hidden)]
     pub fn new(
         queue: Arc<str>,
@@ -90,17 +91,17 @@ impl Row {
     }
 }
 
-/// An interval of time, in seconds. `start <= end`.
+/// An interval of time, in seconds: `start <= end`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Is the start.
+    /// Start of the interval.
     pub start: f64,
-    /// Is the end, which is not before the start.
+    /// End of the interval, not before the start.
     pub end: f64,
 }
 
 impl Interval {
-    /// Returns the length.
+    /// Returns the length in seconds.
     pub fn seconds(&self) -> f64 {
         self.end - self.start
     }
@@ -110,23 +111,23 @@ impl Interval {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Activity {
-    /// The row is a launch of a kernel.
+    /// A launch of a kernel.
     Launch,
-    /// The row is a copy from an array to an array.
+    /// A copy from an array to an array.
     Copy,
-    /// The row is a fill.
+    /// A fill.
     Fill,
-    /// The row is a copy from the host to an array.
+    /// A copy from the host to an array.
     Upload,
-    /// The row is a copy from an array to the host.
+    /// A copy from an array to the host.
     Read,
-    /// The row stands for commands that the program has recorded itself.
+    /// Commands that the program has recorded itself.
     Encode,
-    /// The row is a replay of a graph.
+    /// A replay of a graph.
     Replay,
-    /// The row is a wait for another queue or for the host.
+    /// A wait for another queue or for the host.
     Wait,
-    /// The row is a host function that runs in the order of its queue.
+    /// A host callback.
     Callback,
 }
 
@@ -171,12 +172,11 @@ impl fmt::Display for Activity {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Awaited {
-    /// Names the queue or the event; `None` if the queue had been dropped.
+    /// Label of the queue or event. `None` if the queue had been dropped.
     pub label: Option<Arc<str>>,
-    /// Is the index of the last row before the awaited point, if that row is in the profile; `None` for an event of
-    /// the host.
+    /// Index of the last row before the awaited point, if that row is in the profile. `None` for a user event.
     pub row: Option<usize>,
-    /// Says why the queue waits.
+    /// Reason why the queue waits.
     pub cause: WaitCause,
 }
 
@@ -194,7 +194,7 @@ impl Awaited {
 pub enum WaitCause {
     /// The program enqueued a wait for another queue.
     Queue,
-    /// The program enqueued a wait for an event of the host.
+    /// The program enqueued a wait for a user event.
     Host,
     /// The policy `Ordered` added the wait, because both queues use the same bytes.
     Policy,
@@ -202,7 +202,7 @@ pub enum WaitCause {
     QueueCreation,
 }
 
-/// The reason why a row has no time. A time of 0 would look like that of a very short command.
+/// The reason why a row has no time. A time of 0 would look like a very short command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Unmeasured {
@@ -214,7 +214,7 @@ pub enum Unmeasured {
     TooShort,
     /// The host accessed the bytes in place, without the device.
     InPlace,
-    /// The program has recorded the commands itself, and such commands are not measured.
+    /// The program has recorded the commands itself. Such commands are not measured.
     Foreign,
     /// The command never ran, because its queue failed.
     NeverRan,

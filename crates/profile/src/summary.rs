@@ -10,33 +10,33 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Lists a row for each kernel and for each other activity, the largest total first.
+    /// One row for each kernel and for each other activity, the largest total first.
     pub rows: Vec<SummaryRow>,
 }
 
-/// All launches of a kernel, or all commands of another activity. Times are in seconds, and `None` if no command has a
-/// time.
+/// All launches of a kernel, or all commands of another activity. Times are in seconds. They are `None` if no command
+/// has a time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SummaryRow {
-    /// Is the kind of the commands.
+    /// Kind of the commands.
     pub activity: Activity,
-    /// Names the entry point of a kernel, or the activity if it is not a launch. For a kernel of a verb of the library, the
-    /// name has the verb too: `sort/radix_count`.
+    /// Entry point of a kernel, or the activity if it is not a launch. For a kernel of a verb of the library, the name
+    /// includes the verb: `sort/radix_count`.
     pub name: Arc<str>,
-    /// Counts the commands.
+    /// Number of commands.
     pub count: usize,
-    /// Counts the commands that have a time.
+    /// Number of commands with a time.
     pub measured: usize,
-    /// Is the shortest time.
+    /// Shortest time.
     pub min: Option<f64>,
-    /// Is the mean of the times.
+    /// Mean of the times.
     pub mean: Option<f64>,
-    /// Is the longest time.
+    /// Longest time.
     pub max: Option<f64>,
-    /// Is the sum of the times.
+    /// Sum of the times.
     pub total: Option<f64>,
-    /// Is `total` divided by the total of all commands of the device, 0 to 1; `None` for waits and callbacks.
+    /// `total` divided by the total of all commands of the device, from 0 to 1. `None` for waits and callbacks.
     pub share: Option<f64>,
 }
 

@@ -12,8 +12,8 @@ const DATA: &str = "{{data}}";
 // This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
-    /// Writes the profile as one self-contained HTML file. Queues are rows, commands are bars, waits are arrows, and
-    /// below are the tables of [`summary`](Self::summary), [`overlap`](Self::overlap) and
+    /// Writes the profile as one self-contained HTML file. Queues are rows, commands are bars, and waits are arrows.
+    /// Below them are the tables of [`summary`](Self::summary), [`overlap`](Self::overlap) and
     /// [`critical_path`](Self::critical_path).
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use crate::row::Row;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
-/// The number of the process for host activity.
+/// Number of the process for host activity.
 const HOST: usize = 0;
 
 // This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// Numbers a command in the order of all enqueueing calls of one context, counted from 1.
+/// Number of a command in the order of all enqueueing calls of one context, counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Stamp(pub u64);
 
@@ -13,18 +13,18 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// Names a command queue by its index in its context. Another queue may get the slot after the queue is dropped and
-/// its work is done.
+/// Index of a command queue in its context. Another queue may get the slot after the queue is dropped and its work is
+/// done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u32);
 
 impl Slot {
-    /// Names the queue of the context's own commands, for example those that fill a new array.
+    /// Queue of the context's own commands, such as fills of new arrays.
     pub const CONTEXT: Slot = Slot(0);
 }
 
-/// Maps each queue to a stamp: the commands of the queue up to that stamp are known to come before the owner of the
-/// clock. The owner is a command queue, a point of one, or the host.
+/// For each queue, the stamp up to which its commands are known to come before the owner of the clock. The owner is a
+/// command queue, a point of a queue, or the host.
 ///
 /// Stamps grow over a whole context, so the entry of a dropped queue stays true for the next queue in the slot. A
 /// queue has an entry only if its stamp is larger than [`all`](Self::all). Clones share the entries until one of them
@@ -41,10 +41,9 @@ impl Slot {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Is the stamp up to which the commands of every queue come first.
+    /// Stamp up to which the commands of every queue come first.
     all: Stamp,
-    /// Lists the queues with a stamp larger than `all`, in the order of the slots. Is `None` in place of an empty
-    /// list.
+    /// Queues with a stamp larger than `all`, in the order of the slots. `None` instead of an empty list.
     seen: Option<Arc<Vec<(Slot, Stamp)>>>,
 }
 
@@ -110,7 +109,7 @@ impl Clock {
         self.seen = (!left.is_empty()).then(|| Arc::new(left));
     }
 
-    /// Counts the queues with an entry.
+    /// Returns the number of queues with an entry.
     pub fn len(&self) -> usize {
         self.seen().len()
     }

@@ -4,15 +4,15 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device was lost: {reason}")]
 pub struct Lost {
-    /// States the reason: that of the driver, or of the code that declared the device lost.
+    /// Reason, from the driver or from the code that declared the device lost.
     pub reason: String,
 }
 
-/// Lists the errors of a pending result.
+/// Errors of a pending result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An earlier wait or poll returned the result.
+    /// The result was already returned by an earlier wait or poll.
     #[error("the pending result was taken already by an earlier wait")]
     Taken,
     /// A blocking wait was called on a target that cannot block.
@@ -21,7 +21,7 @@ pub enum Error {
     /// The native fence could not be made.
     #[error("no native fence on this device: {reason}")]
     Fence {
-        /// Quotes the driver.
+        /// Message of the driver.
         reason: String,
     },
 }

@@ -4,10 +4,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of forks that lie between the first process and this one.
+/// Number of forks between the first process and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// A process among those that fork(2) made of one program.
+/// One of the processes that fork(2) made of a program.
 ///
 /// # Example
 /// ```
@@ -24,8 +24,8 @@ impl Process {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
-    /// Returns `true` in a child that this process has made with fork(2), and in the children of that child. It asks the
-    /// system nothing.
+    /// Returns `true` in a child that this process has made with fork(2), and in the children of that child. It makes
+    /// no system call.
     #[inline]
     pub fn is_left(self) -> bool {
         FORKS.load(Ordering::Relaxed) != self.0
@@ -44,12 +44,12 @@ fn watch() {
     }
     static WATCHED: std::sync::Once = std::sync::Once::new();
     WATCHED.call_once(|| {
-        // SAFETY: the function is there as long as the program, and only changes an atomic number, which is possible after a
-        // fork. Without memory for the hook the call returns an error, and forks go unnoticed.
+        // SAFETY: the function exists as long as the program, and only changes an atomic number, which is allowed after
+        // a fork. If memory for the hook is missing, the call returns an error, and forks go unnoticed.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }
 
-/// There is no fork(2).
+/// Does nothing, because this system has no fork(2).
 #[cfg(not(unix))]
 fn watch() {}

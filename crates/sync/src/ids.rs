@@ -12,21 +12,21 @@ use crate::clock::{Slot, Stamp};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
-    /// Names the queue.
+    /// Slot of the queue.
     pub slot: Slot,
-    /// Names the last command that the point covers.
+    /// Stamp of the last command that the point covers.
     pub stamp: Stamp,
 }
 
 impl Point {
-    /// Lies before every command.
+    /// Point before every command.
     pub const START: Point = Point { slot: Slot(0), stamp: Stamp(0) };
 }
 
-/// Numbers the batches of a context in the order in which they are planned.
+/// Number of a batch, in the order in which a context plans its batches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Seq(pub u64);
 
-/// Names a user event or a host callback that can hold a queue back.
+/// Number of a user event or a host callback that can hold a queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct HoldId(pub u64);

@@ -1,6 +1,6 @@
 //! When GPU work is done: timelines, fences, clocks and pending results.
 //!
-//! This crate knows nothing of buffers or kernels. It holds the parts of `fencepost` that report *when* work is done:
+//! This crate knows nothing of buffers or kernels. It has the parts of `fencepost` that report *when* work is done:
 //!
 //! * [`TimelineValue`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
 //! * [`Fence`](backend::Fence): reads the progress of a device and waits for it; each backend has one file;

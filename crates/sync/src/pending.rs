@@ -9,9 +9,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// Produces the result of a [`Pending`]. The result is late: it exists only after earlier work is complete.
+/// The source of the result of a [`Pending`]. The result is late: it exists only after earlier work is complete.
 pub trait Late<T, E>: MaybeSend {
-    /// Polls as [`Future::poll`] does. The caller does not poll again once the result was ready.
+    /// Polls like [`Future::poll`]. The caller does not poll again after the result was ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>>;
 
     /// Blocks until the result is available. Returns `None` if `limit` has passed first; the caller may call again.
@@ -19,13 +19,13 @@ pub trait Late<T, E>: MaybeSend {
 }
 
 thread_local! {
-    /// Number of the times that user code ran on this thread inside a call of the library.
+    /// Number of times that user code ran on this thread inside a library call.
     static NESTED: Cell<u64> = Cell::default();
 }
 
-/// Records that a call of the library has run user code on this thread. That code may have blocked on
-/// another future, and its executor may have taken a wake that was meant for an outer poll on this thread. A
-/// [`Pending`] that is being polled on this thread therefore wakes its task again.
+/// Records that a library call has run user code on this thread. That code may have blocked on another future, and its
+/// executor may have taken a wake that was meant for an outer poll on this thread. A [`Pending`] that is being polled
+/// on this thread therefore wakes its task again.
 ///
 /// # Example
 /// ```
@@ -39,7 +39,7 @@ pub fn note_nested() {
     NESTED.with(|count| count.set(count.get() + 1));
 }
 
-/// Returns a result that becomes available later: it is a [`Future`] on any executor, and has blocking methods too.
+/// A result that becomes available later: a [`Future`] on any executor, with blocking methods too.
 ///
 /// The work runs whether or not the program waits for it. Dropping a `Pending` cancels nothing and does not block.
 ///
@@ -62,7 +62,7 @@ enum PendingState<T, E> {
 }
 
 impl<T, E: From<Error>> Pending<T, E> {
-    /// Makes a pending result that is available already.
+    /// Makes a pending result that is already available.
     pub fn ready(result: Result<T, E>) -> Self {
         Self { state: PendingState::Ready(result) }
     }
@@ -118,7 +118,7 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
             if polled.is_ready() {
                 self.state = PendingState::Taken;
             } else if NESTED.with(Cell::get) != before {
-                // Code of the program has run inside the poll and may have taken a wake of this task.
+                // User code has run inside the poll and may have taken a wake of this task.
                 cx.waker().wake_by_ref();
             }
             return polled;
@@ -144,7 +144,8 @@ impl<T, E> fmt::Debug for Pending<T, E> {
 mod tests {
     use super::*;
 
-    /// Is ready at the third poll. A wait without a limit returns at once, a wait with a limit at the third call.
+    /// A source that is ready at the third poll. A wait without a limit returns at once, a wait with a limit at the
+    /// third call.
     struct Third(u32);
 
     impl Late<u32, Error> for Third {
@@ -174,20 +175,20 @@ mod tests {
         assert_eq!(pollster::block_on(&mut pending), Err(Error::Taken));
     }
 
-    /// Wakes its task while it is polled, and then runs user code that takes the wake.
+    /// A source that wakes its task while it is polled, and then runs user code that takes the wake.
     struct Outer {
         polls: u32,
         nested: Nested,
     }
 
-    /// Names the user code that runs inside the poll.
+    /// User code that runs inside the poll.
     #[derive(Clone, Copy)]
     enum Nested {
         Callback,
         Waker,
     }
 
-    /// Blocks on another future when it is woken.
+    /// A waker that blocks on another future.
     struct Blocks;
 
     impl std::task::Wake for Blocks {
@@ -213,7 +214,7 @@ mod tests {
                     crate::TaskWaker::default().set(&blocks).wake_by_ref();
                 }
             }
-            // Parks as an inner executor does that has nothing else to wait for.
+            // Parks like an inner executor that has nothing else to wait for.
             std::thread::park_timeout(Duration::ZERO);
             Poll::Pending
         }

@@ -21,8 +21,8 @@ use std::ops::{Deref, DerefMut};
 use std::sync as imp;
 use std::time::{Duration, Instant};
 
-/// A locked mutex. In a build with debug assertions, each thread counts those that it has: user code runs only while it
-/// has none, which [`assert_unlocked`] checks.
+/// A locked mutex. In a build with debug assertions, each thread counts its locked mutexes: user code runs only while
+/// the count is 0, which [`assert_unlocked`] checks.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
     // The mutex is unlocked before the count ends.
@@ -31,8 +31,8 @@ pub struct MutexGuard<'a, T> {
 }
 
 impl<T> MutexGuard<'_, T> {
-    /// Leaves the guard out of the count, for a lock under which wgpu is called: wgpu calls the callbacks that a program has
-    /// given to a device which a context has adopted.
+    /// Leaves the guard out of the count, for a lock under which wgpu is called: if a context has adopted a device of
+    /// the program, wgpu may call callbacks of the program.
     #[must_use]
     pub fn uncounted(mut self) -> Self {
         self.held.end();
@@ -64,7 +64,7 @@ mod held {
         static COUNT: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// A share in the count of this thread's locked mutexes, if it is true.
+    /// A share in the count of this thread's locked mutexes, if `true`.
     #[derive(Debug)]
     pub(super) struct Held(bool);
 
@@ -94,7 +94,7 @@ mod held {
 
 #[cfg(not(all(debug_assertions, not(fencepost_loom))))]
 mod held {
-    /// A share in no count.
+    /// A placeholder: this build does not count locked mutexes.
     #[derive(Debug)]
     pub(super) struct Held(());
 
@@ -114,11 +114,11 @@ mod held {
     }
 }
 
-/// Checks that this thread holds no lock of this project, because user code runs next, or is dropped. A build without
-/// debug assertions checks nothing.
+/// Checks that this thread holds no lock of this project, because user code is about to run or to be dropped. A build
+/// without debug assertions checks nothing.
 ///
 /// # Panics
-/// If the thread holds one, which is a bug of this project. A thread that panics already is not checked.
+/// If the thread holds a lock, which is a bug of this project. A thread that is already panicking is not checked.
 #[inline]
 #[track_caller]
 pub fn assert_unlocked(what: &str) {
@@ -131,8 +131,8 @@ pub fn assert_unlocked(what: &str) {
 /// If a thread panicked while it held the lock, which is a bug of this project.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The compiler inlines this attempt into the caller, because a mutex is usually free. Under loom a lock has only
-    // one way, so that a model has fewer orders to explore.
+    // The compiler inlines this attempt into the caller, because a mutex is usually free. Under loom there is only one
+    // way to take a lock, so that a model has fewer orders to explore.
     if cfg!(not(fencepost_loom))
         && let Some(guard) = try_lock(mutex)
     {
@@ -141,7 +141,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     wait_and_lock(mutex)
 }
 
-/// Locks `mutex` if no thread has it, and if none panicked while it had it.
+/// Locks `mutex` if no thread holds it, and if no thread has panicked while it held it.
 #[inline]
 pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     mutex.try_lock().ok().map(|guard| MutexGuard { guard, held: Held::new() })
@@ -172,7 +172,7 @@ pub fn sleep_for<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>, limit: Dura
     MutexGuard { guard, held }
 }
 
-/// Returns the rest of a `limit` that counts from `start`. Under loom, time never passes.
+/// Returns the rest of a `limit` that began at `start`. Under loom, time never passes.
 pub fn left(start: Instant, limit: Duration) -> Duration {
     if cfg!(fencepost_loom) { limit } else { limit.saturating_sub(start.elapsed()) }
 }

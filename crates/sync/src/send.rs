@@ -1,12 +1,12 @@
-//! The bound `Send` on targets with threads; no bound on the others.
+//! The bound `Send` on targets with threads; no bound on other targets.
 
-/// Requires [`Send`] on native targets; requires nothing in the browser, which has one thread.
+/// The bound [`Send`] on native targets; no bound in the browser, which has one thread.
 #[cfg(not(target_arch = "wasm32"))]
 pub trait MaybeSend: Send {}
 #[cfg(not(target_arch = "wasm32"))]
 impl<T: Send + ?Sized> MaybeSend for T {}
 
-/// Requires [`Send`] on native targets; requires nothing in the browser, which has one thread.
+/// The bound [`Send`] on native targets; no bound in the browser, which has one thread.
 #[cfg(target_arch = "wasm32")]
 pub trait MaybeSend {}
 #[cfg(target_arch = "wasm32")]

@@ -5,10 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// Provides the one waker that a future registers. The waker wakes the task that has polled the future last.
+/// The one waker that a future registers. It wakes the task that polled the future last.
 ///
-/// Each poll may bring another waker. The waker that the future registers stays the same through all polls, so a list
-/// that compares wakers with [`Waker::will_wake`] holds it once, however often the future is polled.
+/// Each poll may bring another waker. The registered waker stays the same through all polls, so a list that compares
+/// wakers with [`Waker::will_wake`] has it once, however often the future is polled.
 ///
 /// # Example
 /// ```
@@ -22,16 +22,13 @@ use std::task::{Wake, Waker};
 pub struct TaskWaker(Option<(Arc<Task>, Waker)>);
 
 thread_local! {
-    /// Counts the wakers and destructors of the program that run on this thread at present, each inside the one
-    /// before.
+    /// Number of the program's wakers and destructors that are running on this thread, nested.
     static IN_TASK: Cell<u32> = Cell::default();
-    /// Collects the tasks that this thread wakes [later](TasksLater). Is `None` while this thread wakes tasks at
-    /// once.
+    /// Tasks that this thread wakes [later](TasksLater). `None` while this thread wakes tasks at once.
     static LATER: RefCell<Option<Vec<Arc<Task>>>> = RefCell::default();
 }
 
-/// Returns `true` while this thread runs the waker of a task, called by a [`TaskWaker`], or [other code of the
-/// program](InTask).
+/// Returns `true` while this thread runs the waker of a task, called by a [`TaskWaker`], or [other user code](InTask).
 ///
 /// # Example
 /// ```
@@ -52,9 +49,9 @@ pub fn in_task() -> bool {
     IN_TASK.with(Cell::get) > 0
 }
 
-/// Defers wakers: while a value of this type lives, this thread collects the tasks that a [`TaskWaker`] would wake,
-/// and [`end`](Self::end) returns them. A waker is user code and may block until this thread has done
-/// something else, which would be a deadlock.
+/// Deferral of wakers: while a value of this type lives, this thread collects the tasks that a [`TaskWaker`] would
+/// wake, and [`end`](Self::end) returns them. A waker is user code and may block until this thread has done something
+/// else, which would be a deadlock.
 ///
 /// # Example
 /// ```
@@ -90,7 +87,7 @@ impl TasksLater {
             later.get_or_insert_default();
             outermost
         });
-        // In a destructor at the end of a thread, the list may be gone already, and the thread wakes tasks at once.
+        // In a destructor at the end of a thread, the list may be gone already; the thread then wakes tasks at once.
         Self { outermost: outermost.unwrap_or(false) }
     }
 
@@ -117,7 +114,7 @@ fn taken() -> Option<Vec<Arc<Task>>> {
     LATER.try_with(RefCell::take).ok().flatten()
 }
 
-/// Collects `task` for later if this thread collects tasks. Returns `false` if it does not.
+/// Collects `task` for later if this thread collects tasks. Otherwise returns `false`.
 fn keep(task: &Arc<Task>) -> bool {
     let kept = LATER.try_with(|later| {
         let mut later = later.borrow_mut();
@@ -126,7 +123,7 @@ fn keep(task: &Arc<Task>) -> bool {
     kept.unwrap_or(false)
 }
 
-/// Marks that a thread runs user code that the library calls and that may block: a waker, or a destructor.
+/// Mark of a thread that runs user code on behalf of the library: a waker or a destructor, which may block.
 ///
 /// # Example
 /// ```
@@ -153,11 +150,11 @@ impl Drop for InTask {
     }
 }
 
-/// Is shared by a [`TaskWaker`] and its registered waker: the task to wake, until it is woken.
+/// State shared by a [`TaskWaker`] and its registered waker: the task to wake, until it is woken.
 struct Task(Mutex<Option<Waker>>);
 
 impl TaskWaker {
-    /// Makes the registered waker wake `task`, once, in place of an earlier task. Returns the waker to register.
+    /// Makes the registered waker wake `task`, once, instead of an earlier task. Returns the waker to register.
     pub fn set(&mut self, task: &Waker) -> &Waker {
         let (at, waker) = self.0.get_or_insert_with(|| {
             let at = Arc::new(Task(Mutex::new(None)));

@@ -12,7 +12,7 @@ impl fmt::Display for TimelineValue {
     }
 }
 
-/// Counts the progress of a hardware queue: `completed <= submitted < pending`, and all three only grow.
+/// Progress of a hardware queue: `completed <= submitted < pending`, and all three only grow.
 ///
 /// A timeline is a plain value. Its owner guards it with a lock.
 ///
@@ -47,12 +47,12 @@ impl Timeline {
         self.completed
     }
 
-    /// Counts the submissions that the device has not passed.
+    /// Returns the number of submissions that the device has not passed.
     pub fn in_flight(&self) -> u64 {
         self.submitted.0 - self.completed.0
     }
 
-    /// Records that the submission that signals `value` was made.
+    /// Records the submission that signals `value`.
     ///
     /// # Panics
     /// If `value` is not the pending one, which is a bug of the caller: values are submitted one by one.

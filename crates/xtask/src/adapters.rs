@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use crate::shell::line;
 
-/// Describes one driver that the Vulkan loader would find.
+/// A driver that the Vulkan loader would find.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Driver {
-    /// Holds the path of the manifest, a JSON file.
+    /// Path of the manifest, a JSON file.
     pub(crate) manifest: PathBuf,
-    /// Names the library as the manifest does.
+    /// Library, as the manifest names it.
     pub(crate) library: String,
 }
 

@@ -6,7 +6,7 @@ use crate::environment;
 use crate::shell;
 use crate::workspace::Workspace;
 
-/// Lists the arguments that choose another program than the first benchmark.
+/// Arguments that choose a program other than the first benchmark.
 const PROGRAMS: [(&str, &str); 2] = [("--cpu", "cpu"), ("--algorithms", "algorithms")];
 
 /// Runs the benchmark that the arguments choose, with the other arguments, on the available adapters.
@@ -15,7 +15,7 @@ pub(crate) fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
     let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--bin", program, "--"]);
     let mut vars = environment::unwatched(workspace)?;
     if program == "cpu" {
-        // A kernel that Mesa or PoCL has on disk is not compiled, and its compilation is measured.
+        // A kernel that Mesa or PoCL has on disk would not be compiled, and compilation is measured.
         vars.push(("MESA_SHADER_CACHE_DISABLE".to_owned(), "true".to_owned()));
         vars.push(("POCL_KERNEL_CACHE".to_owned(), "0".to_owned()));
     }

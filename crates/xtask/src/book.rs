@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const MDBOOK: Tool = Tool { name: "mdbook", version: "0.5.4" };
 
-/// Holds the arguments of the command `book`.
+/// Arguments of the command `book`.
 pub(crate) struct Options {
     pub(crate) serve: bool,
     pub(crate) open: bool,

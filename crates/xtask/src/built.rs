@@ -9,7 +9,7 @@ use crate::shell::{Line, line};
 use crate::suite::{self, tests};
 use crate::workspace::Workspace;
 
-/// Holds copies of test programs, which are removed when this is dropped.
+/// Copies of test programs, removed on drop.
 pub(crate) struct Built {
     folder: PathBuf,
     paths: Vec<PathBuf>,

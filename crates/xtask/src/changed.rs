@@ -10,16 +10,16 @@ use crate::shell::line;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// Names the files that a step depends on.
+/// Files that a step depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Inputs {
-    /// The step depends on the crates.
+    /// The crates.
     Library,
-    /// The step depends on the crates and the benchmarks.
+    /// The crates and the benchmarks.
     Benches,
 }
 
-/// Is the table of the verbs of the algorithms.
+/// Table of the algorithms' verbs.
 const VERB_TABLE: &str = "tests/conformance/algorithms/verb_table.rs";
 
 impl Inputs {
@@ -33,7 +33,7 @@ impl Inputs {
     }
 }
 
-/// Runs a step, unless it has passed in this checkout with the same inputs and the same compiler.
+/// Runs a step, unless it has already passed in this checkout with the same inputs and the same compiler.
 ///
 /// # Errors
 /// Fails as the step does, and if the inputs cannot be read.
@@ -55,7 +55,7 @@ pub(crate) fn when_changed(
     Ok(done)
 }
 
-/// Returns a number that changes with the inputs, the compiler, or its options.
+/// Returns a fingerprint of the inputs, the compiler and its options.
 fn print_of(workspace: &Workspace, inputs: Inputs) -> Result<String> {
     let list = line("git").args(["ls-files", "--cached", "--others", "--exclude-standard", "--"]);
     let files = list.args(inputs.paths()).dir(workspace.root()).read()?;

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{cargo, line};
 use crate::workspace::Workspace;
 
-/// Holds the bytes of input that the demo reads, unless the toolchain has less.
+/// Bytes of input that the demo reads, unless the toolchain has less.
 const ENOUGH: u64 = 400 << 20;
-/// Limits the number of files.
+/// Most files.
 const MOST_FILES: usize = 16;
 
 /// Builds the example and hashes the toolchain's largest files with it. On a machine without a driver, the example runs on

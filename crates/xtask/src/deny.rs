@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
-/// Holds cargo-deny's message when it cannot update its database.
+/// cargo-deny's message when it cannot update its database.
 const NOT_FETCHED: &str = "failed to fetch advisory database";
 
 /// Checks the dependency tree; skipped if cargo-deny is missing and may not be installed.

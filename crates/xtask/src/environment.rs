@@ -10,36 +10,36 @@ use crate::shell::quoted;
 use crate::software::{Extras, ensure_adapter, ensure_gl, extras};
 use crate::workspace::Workspace;
 
-/// Names the variable that makes the tests check the messages of the validation layers.
+/// Variable that makes the tests check the messages of the validation layers.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
-/// Lists variables with their values.
+/// Variables with their values.
 pub(crate) type Vars = Vec<(String, String)>;
 
-/// Names the adapters that a run requests.
+/// Adapters that a run requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The run requests one adapter for each of wgpu's back ends.
+    /// One adapter for each of wgpu's back ends.
     FirstPerBackend,
-    /// The run requests every adapter, SwiftShader too, under the validation layer.
+    /// Every adapter, SwiftShader too, under the validation layer.
     All,
-    /// The run requests every adapter that this system can get; missing ones are reported.
+    /// Every adapter that this system can get; missing ones are reported.
     AllThereAre,
 }
 
-/// Holds the request of a run.
+/// Request of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) wanted: Wanted,
-    /// Is `true` if missing drivers may be installed or fetched.
+    /// `true` if missing drivers may be installed or fetched.
     pub(crate) may_install: bool,
 }
 
-/// Holds the result of the set-up.
+/// Result of the set-up.
 #[derive(Default)]
 pub(crate) struct SetUp {
     pub(crate) vars: Vars,
-    /// Describes the requested drivers that are not available, with the reason.
+    /// Requested drivers that are not available, with the reason.
     pub(crate) missing: Option<String>,
 }
 
@@ -91,9 +91,9 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
     Ok(vars)
 }
 
-/// Does the same as [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter
-/// becomes one of Vulkan, because the CPU comes before software drivers, and all programs get the first driver alone, because
-/// each of them would choose among several in its own way.
+/// Like [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter must be a
+/// Vulkan one, because the CPU comes before software drivers, and all programs get only the first driver, because each
+/// of them would choose among several in its own way.
 pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
     const ADAPTER: &str = "FENCEPOST_ADAPTER";
     let mut vars = unwatched(workspace)?;
@@ -104,7 +104,7 @@ pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
     Ok(vars)
 }
 
-/// Removes the drivers of Vulkan behind the first one.
+/// Keeps only the first Vulkan driver.
 fn keep_first_driver(vars: &mut Vars) {
     let of_drivers =
         vars.iter_mut().filter(|(name, _)| ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].contains(&&**name));

@@ -11,10 +11,10 @@ use crate::lint::floors::{Floors, core_imports, room_of};
 use crate::lint::imports::Import;
 use crate::workspace::Workspace;
 
-/// Names the drawing, which is made from the list of floors and from the imports.
+/// The drawing, made from the list of floors and from the imports.
 pub(crate) const DRAWING: &str = "docs/architecture.svg";
 
-/// Holds the options of the command line.
+/// Options of the command line.
 pub(crate) struct Options {
     pub(crate) files: bool,
     pub(crate) write: bool,
@@ -57,7 +57,7 @@ fn print_rooms(out: &mut impl io::Write, floors: &Floors, counts: &Counts) -> io
     Ok(())
 }
 
-/// A reader such as `head` closes the pipe when it has enough: the output ends there.
+/// Ends the output without an error if a reader such as `head` closes the pipe early.
 fn until_closed(printed: io::Result<()>) -> io::Result<()> {
     match printed {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -65,7 +65,7 @@ fn until_closed(printed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns `true` if the drawing is the one of today's imports.
+/// Returns `true` if the drawing shows today's imports.
 ///
 /// # Errors
 /// The sources, the list or the drawing cannot be read.
@@ -75,7 +75,7 @@ pub(crate) fn is_drawn(workspace: &Workspace) -> Result<bool> {
     Ok(drawn == drawing(&Floors::read(workspace)?, &counts(workspace)?))
 }
 
-/// Counts the imports between two rooms.
+/// Number of imports between two rooms.
 type Counts = BTreeMap<(String, String), usize>;
 
 fn counts(workspace: &Workspace) -> Result<Counts> {
@@ -93,7 +93,7 @@ const WIDTH: usize = 960;
 const ROOM: usize = 44;
 const GAP: usize = 14;
 const LEFT: usize = 24;
-/// Is where the rooms end and the arrows begin.
+/// Right edge of the rooms, where the arrows begin.
 const EDGE: usize = 760;
 
 /// Draws each room as a bar, the top floor first, and each import between rooms as a line at the right that goes down.

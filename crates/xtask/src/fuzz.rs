@@ -10,15 +10,16 @@ use crate::shell::{Line, cargo, line, which};
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// Lets the compiler count covered code for libFuzzer. The flags are stable; the crate libfuzzer-sys has the fuzzer.
+/// Flags that make the compiler count covered code for libFuzzer. They are stable; the crate libfuzzer-sys has the
+/// fuzzer.
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// Limits the bytes of an input, the seconds of one run, and the MiB of the process.
+/// Most bytes of an input, seconds of one run, and MiB of the process.
 const LIMITS: [&str; 3] = ["-max_len=16384", "-timeout=60", "-rss_limit_mb=2048"];
 
-/// Builds the fuzzer, lets it write its seeds, and runs it. An input that fails is stored below target/fuzz/found. Skipped if there
-/// is no C++ compiler and none may be installed.
+/// Builds the fuzzer, lets it write its seeds, and runs it. An input that fails is stored below target/fuzz/found.
+/// Skipped if no C++ compiler is found and none may be installed.
 ///
 /// # Errors
 /// An input fails, or the fuzzer does not build.
@@ -37,7 +38,7 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u64, may_install: bool) -> Re
     };
     let (corpus, seeds, found) = (folder("corpus")?, folder("seeds")?, folder("found")?);
     let fuzzer = line(build(workspace, &made)?.join("graph_file"));
-    // A run of no inputs writes the seeds.
+    // A run without inputs writes the seeds.
     fuzzer.clone().var("FENCEPOST_FUZZ_SEEDS", &seeds).arg("-runs=0").run()?;
     run(&fuzzer.args([&corpus, &seeds]).args(known(workspace)), seconds, &found).map(|()| Done::Yes)
 }

@@ -11,14 +11,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{Workspace, text_of};
 
-/// Begins the links to pages that are not in the guide.
+/// Prefix of links to pages that are not in the guide.
 const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
-/// Begins the links to pictures, which a browser shows.
+/// Prefix of links to pictures, which a browser shows.
 const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/docs/";
 
-/// Names the folder of the copies.
+/// Folder of the copies.
 const COPIES: &str = "crates/fencepost/guide";
-/// Names the file that declares a module for each copy.
+/// File that declares a module for each copy.
 const MODULES: &str = "crates/fencepost/src/guide.rs";
 
 /// Checks the copies, or writes them.
@@ -45,7 +45,7 @@ pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files that differ from the wanted ones, that are missing, or that have no page.
+/// Returns the files that differ from the wanted ones, are missing, or have no page.
 fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let differs =
         |(path, text): &(&String, &String)| fs::read_to_string(root.join(path)).ok().as_ref() != Some(text);
@@ -73,7 +73,7 @@ fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     Ok(wanted)
 }
 
-/// Converts the links of a page to those of rustdoc. Fenced blocks stay as they are.
+/// Converts the links of a page to rustdoc's. Fenced blocks stay as they are.
 fn page(text: &str) -> String {
     let mut fenced = false;
     let lines = text.lines().map(|line| {
@@ -94,7 +94,7 @@ fn with_links(line: &str) -> String {
     linked
 }
 
-/// Converts a link of a page in `docs/guide` to one of rustdoc: to a module of the guide, or to the web.
+/// Converts a link of a page in `docs/guide` to rustdoc's: to a module of the guide, or to the web.
 fn link(target: &str) -> String {
     if target.contains("://") || target.starts_with('#') {
         return target.to_owned();

@@ -9,11 +9,11 @@ use crate::shell::{Line, cargo};
 use crate::suite;
 use crate::workspace::Workspace;
 
-/// Lists the crates that may have models, by folder and package name.
+/// Crates that may have models, by folder and package name.
 const CRATES: [(&str, &str); 2] = [("crates/sync", "fencepost-sync"), ("crates/core", "fencepost-core")];
 
-/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`: those whose names contain a word of
-/// `filter`, or all without a filter.
+/// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`: the tests whose names contain a
+/// word of `filter`, or all without a filter.
 pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
     let (mut found, mut ran) = (false, 0);
     for (folder, package) in CRATES {

@@ -8,10 +8,10 @@ use anyhow::{Context, Result, ensure};
 use crate::shell::{Line, cargo, flag, line};
 use crate::workspace::{Workspace, text_of};
 
-/// Begins the names of the published crates.
+/// Prefix of the names of the published crates.
 const OURS: &str = "fencepost";
 
-/// Lists the crates that are not published.
+/// Crates that are not published.
 const UNPUBLISHED: [&str; 6] = [
     "xtask",
     "fencepost-benches",
@@ -21,11 +21,12 @@ const UNPUBLISHED: [&str; 6] = [
     "fencepost-wgsl-fuzz",
 ];
 
-/// Packages the published crates, and type-checks the packages beside each other.
+/// Packages the published crates, and type-checks the packages together.
 ///
-/// The check is that of `cargo package`, without the generation of code: a package that lacks a file or a dependency
-/// fails, and so does a build script that changes its package. The packages are members of one workspace with the
-/// profiles and the versions of this one, so the check uses the other crates that the earlier steps have checked.
+/// The check does what `cargo package` does, without the generation of code: a package that lacks a file or a
+/// dependency fails, and so does a build script that changes its package. The packages are members of one workspace
+/// with the profiles and the versions of this one, so the check uses the other crates that the earlier steps have
+/// checked.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     let target = workspace.made("packaged")?;
     let packages = pack(workspace, &target)?;
@@ -47,8 +48,8 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks a `.crate` file into its own folder below `folder`, and returns the name of that folder. The files are as
-/// new as the call: cargo compares their times with those of an earlier check.
+/// Unpacks a `.crate` file into its own folder below `folder`, and returns the name of that folder. The files get the
+/// time of the call, because cargo compares their times with an earlier check's.
 fn unpack(package: &Path, folder: &Path) -> Result<String> {
     let name = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
     line("tar").args(["-x", "-z", "-m", "-f"]).arg(package).arg("-C").arg(folder).run()?;
@@ -128,7 +129,7 @@ fn cargo_home() -> Option<PathBuf> {
 }
 
 /// Removes the sources of this project's crates that cargo unpacked in earlier runs, and their builds in the target
-/// folder `target`: cargo would use them in the place of today's sources of the same version.
+/// folder `target`: cargo would use them instead of today's sources of the same version.
 ///
 /// # Errors
 /// A file cannot be removed.
@@ -139,7 +140,7 @@ pub(crate) fn forget(target: &Path) -> Result<()> {
     forget_ours(&target.join("debug/.fingerprint"))
 }
 
-/// Removes unpacked crates from registries without a name: `cargo package` makes such a registry, and so does a folder.
+/// Removes unpacked crates of registries without a name, which `cargo package` and registries in folders have.
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {

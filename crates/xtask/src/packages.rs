@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::shell::{Line, line, which};
 
-/// Names a package manager that this program can use.
+/// A package manager that this program can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Manager {
     Apt,

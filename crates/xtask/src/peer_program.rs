@@ -1,4 +1,4 @@
-//! Programs in packages of their own, below the target folder: they may have other dependencies than the workspace.
+//! Programs in packages of their own, below the target folder: their dependencies may differ from the workspace's.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -9,17 +9,17 @@ use anyhow::Result;
 use crate::shell::Line;
 use crate::workspace::Workspace;
 
-/// Describes a program of one file.
+/// A program of one file.
 pub(crate) struct PeerProgram {
     pub(crate) name: &'static str,
-    /// Holds its dependencies; `{root}` is the workspace.
+    /// Dependencies; `{root}` is the workspace.
     pub(crate) dependencies: &'static str,
-    /// Holds the parts of the program's text.
+    /// Parts of the program's text.
     pub(crate) main: &'static [&'static str],
 }
 
 impl PeerProgram {
-    /// Writes the package into a folder. A target folder that is there stays.
+    /// Writes the package into a folder. An existing target folder stays.
     pub(crate) fn write(&self, workspace: &Workspace, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder.join("src"))?;
         let root = workspace.root().display().to_string();

@@ -48,7 +48,7 @@ fn main() -> Result<()> {
 }
 "#;
 
-/// Takes the size of subgroup that the library's own function finds.
+/// Program on `wgpu_sort`, with the subgroup size that the library's own function finds.
 const WGPU_SORT: &str = r#"use std::num::NonZeroU32;
 use std::time::Instant;
 
@@ -96,7 +96,7 @@ async fn measure() {
 }
 "#;
 
-/// Is the end of both programs: the pairs, the check of the sorted ones, and the median of times.
+/// End of both programs: the pairs, the check of the sorted ones, and the median of times.
 const PAIRS: &str = r#"
 const LENGTH: u32 = 1 << 20;
 const ROUNDS: usize = 15;

@@ -46,7 +46,7 @@ fn main() -> Result<()> {
 }
 "#;
 
-/// Takes the fastest of the strategies that the device supports.
+/// Program on cubek, with the fastest strategy that the device supports.
 const CUBEK: &str = r#"use std::time::Instant;
 
 use cubecl::config::autotune::AutotuneLevel;
@@ -97,7 +97,7 @@ fn main() {
 }
 "#;
 
-/// Is the end of both programs: the matrix, the check of its sums, and the median of times.
+/// End of both programs: the matrix, the check of its sums, and the median of times.
 const MATRIX: &str = r#"
 const ROWS: usize = 256;
 const COLUMNS: usize = 16_384;

@@ -13,12 +13,11 @@ use crate::progress::bar;
 use crate::shell::{cargo, line};
 use crate::workspace::Workspace;
 
-/// Counts the processes of each program. They alternate, so that other load on the machine affects both alike.
+/// Processes of each program. They alternate, so that other load on the machine affects both alike.
 const PROCESSES: usize = 7;
 
-/// Lists programs that launch a chain of 1,000 small kernels, and replay a recording of the same launches. Each prints
-/// the medians of four times in microseconds a launch: of the calls and until the results are read, for launches and
-/// for replays.
+/// Programs that launch a chain of 1,000 small kernels, and replay a recording of the same launches. Each prints four
+/// medians in microseconds a launch: of the calls and until the results are read, for launches and for replays.
 const PROGRAMS: [PeerProgram; 2] = [
     PeerProgram {
         name: "fencepost",
@@ -153,7 +152,7 @@ fn main() {
 }
 "#;
 
-/// Is the end of both programs: the median of times, in microseconds a launch.
+/// End of both programs: the median of times, in microseconds a launch.
 const MEDIAN: &str = r#"
 fn median(times: &mut [Duration]) -> String {
     times.sort();
@@ -161,7 +160,7 @@ fn median(times: &mut [Duration]) -> String {
 }
 "#;
 
-/// Says what the programs do that are measured.
+/// Work of the measured programs.
 #[derive(Clone, Copy)]
 pub(crate) enum PeerWork {
     Launches,
@@ -180,7 +179,7 @@ impl PeerWork {
     }
 }
 
-/// Holds the medians of one program.
+/// Medians of one program.
 #[derive(Serialize)]
 struct Medians {
     program: &'static str,
@@ -190,7 +189,7 @@ struct Medians {
     replay_done_us: f64,
 }
 
-/// Builds the programs, runs them by turns, and prints their medians.
+/// Builds the programs, runs them alternately, and prints their medians.
 ///
 /// # Errors
 /// A program does not build, or its results are wrong.

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 
 const PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// Holds the root of the compiler and its cargo: a directory below `target`, or `/` if Debian's packages are installed.
+/// Root of the compiler and its cargo: a directory below `target`, or `/` if Debian's packages are installed.
 pub(crate) struct RustWeb {
     root: PathBuf,
 }

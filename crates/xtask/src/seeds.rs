@@ -8,7 +8,7 @@ use crate::built::Built;
 use crate::progress;
 use crate::workspace::Workspace;
 
-/// Counts the seeds that one process runs: few, so that the progress bar moves.
+/// Seeds that one process runs: few, so that the progress bar moves.
 const PIECE: u64 = 100;
 
 /// Runs the programs of `count` seeds, beginning with `from`: each under every policy, with faults, and twice. The

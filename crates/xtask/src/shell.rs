@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// Holds one program with its arguments and its variables; it prints in the form that a shell accepts.
+/// A program with its arguments and its variables; it prints in the form that a shell accepts.
 #[derive(Clone)]
 pub(crate) struct Line {
     program: String,

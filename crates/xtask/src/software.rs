@@ -14,8 +14,8 @@ use crate::workspace::Workspace;
 const SWIFTSHADER: &str = "libvk_swiftshader.so";
 const LAYER: &str = "libVkLayer_khronos_validation.so";
 
-/// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`. If nothing may be installed,
-/// returns the reason why there is no driver: the CPU is an adapter that needs none.
+/// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`. If nothing may be
+/// installed, returns the reason why no driver is there: the CPU is an adapter that needs no driver.
 ///
 /// macOS and Windows have their own drivers.
 pub(crate) fn ensure_adapter(may_install: bool) -> Result<Option<String>> {
@@ -55,12 +55,12 @@ fn install(why: &str, may_install: bool) -> Result<()> {
     manager.install(packages)
 }
 
-/// Holds the files that the tests need besides the system's own driver.
+/// Files that the tests need besides the system's own driver.
 #[derive(Debug)]
 pub(crate) struct Extras {
-    /// Holds the path of SwiftShader's driver manifest.
+    /// Path of SwiftShader's driver manifest.
     pub(crate) driver: PathBuf,
-    /// Holds the directory of the validation layer's manifest.
+    /// Directory of the validation layer's manifest.
     pub(crate) layers: PathBuf,
 }
 

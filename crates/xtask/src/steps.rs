@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Names the result of a step.
+/// Result of a step.
 enum Outcome {
     Passed,
     Partly(String),
@@ -12,7 +12,7 @@ enum Outcome {
     Skipped(String),
 }
 
-/// Holds a step that was run.
+/// A step that was run.
 pub(crate) struct Step {
     name: String,
     outcome: Outcome,
@@ -40,7 +40,7 @@ fn ended(name: &str, done: Result<Done>, took: Duration) -> Step {
     Step { name: name.to_owned(), outcome, took }
 }
 
-/// Describes a step that did not fail.
+/// Result of a step that did not fail.
 pub(crate) enum Done {
     /// The step did its work.
     Yes,
@@ -51,7 +51,7 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    /// Returns an error for a step that was skipped. The command that consists of the step alone uses this.
+    /// Returns an error if the step was skipped, for a command that consists of the step alone.
     pub(crate) fn required(self) -> Result<()> {
         match self {
             Self::Skipped(why) => bail!("{why}"),
@@ -60,7 +60,7 @@ impl Done {
     }
 }
 
-/// Holds the steps so far.
+/// The steps so far.
 #[derive(Default)]
 pub(crate) struct Steps {
     steps: Vec<Step>,
@@ -112,7 +112,7 @@ impl Steps {
     }
 }
 
-/// Writes the result in one line; of a longer error, its first line.
+/// Writes the result in one line; a longer error is cut to its first line.
 fn shown(outcome: &Outcome) -> String {
     let first = |why: &str| why.lines().next().unwrap_or_default().to_owned();
     match outcome {

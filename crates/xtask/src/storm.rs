@@ -15,13 +15,12 @@ use crate::shell::Line;
 use crate::suite::{self, MEMORY, Mode, peak, too_much};
 use crate::workspace::Workspace;
 
-/// Counts the seeds that one process runs: few, so that the bar moves, and so that memory which a device keeps is freed
-/// soon.
+/// Seeds that one process runs: few, so that the bar moves and memory that a device keeps is freed soon.
 const PIECE: u64 = 20;
-/// Names the place that needs no driver.
+/// The place that needs no driver.
 const CPU: &str = "cpu";
 
-/// Lists the variables that choose the program's work.
+/// Variables that choose the program's work.
 const CHOICES: [&str; 6] = [
     "FENCEPOST_SEED",
     "FENCEPOST_STORM_THREADS",
@@ -31,29 +30,29 @@ const CHOICES: [&str; 6] = [
     "FENCEPOST_TEST_RESULTS",
 ];
 
-/// Holds the arguments of a storm.
+/// Arguments of a storm.
 pub(crate) struct Options {
     pub(crate) minutes: f64,
-    /// Lists the names of places; an empty list stands for all places.
+    /// Names of places; empty for all places.
     pub(crate) adapters: Vec<String>,
-    /// Lists the names of modes; an empty list stands for all modes that differ at a place.
+    /// Names of modes; empty for all modes that differ at a place.
     pub(crate) modes: Vec<String>,
     pub(crate) threads: Option<u64>,
-    /// Holds the only seed, which is run again and again.
+    /// The only seed, run again and again.
     pub(crate) seed: Option<u64>,
-    /// Holds the first seed.
+    /// First seed.
     pub(crate) from: u64,
     pub(crate) json: bool,
     pub(crate) may_install: bool,
 }
 
-/// Names a place and a mode.
+/// A place and a mode.
 struct At {
     place: String,
     mode: &'static Mode,
 }
 
-/// Holds the result of a process.
+/// Result of a process.
 struct Ended {
     passed: bool,
     said: String,

@@ -8,7 +8,7 @@ use crate::rust_web::RustWeb;
 use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
-/// Lists the libraries that run on the target; the derive runs on the host.
+/// Libraries that run on the target; the derive runs on the host.
 const LIBRARIES: [&str; 14] = [
     "-p",
     "fencepost",
@@ -26,7 +26,7 @@ const LIBRARIES: [&str; 14] = [
     "fencepost-sync",
 ];
 
-/// Sets the options with which the crates of the derive compile fast. Here they run for the derive alone.
+/// Options with which the crates of the derive compile fast. Here only the derive runs them.
 const FAST_DERIVE: [&str; 4] = [
     "--config",
     "profile.dev.package.naga.opt-level=0",
@@ -34,7 +34,7 @@ const FAST_DERIVE: [&str; 4] = [
     "profile.dev.package.fencepost-kernels.opt-level=0",
 ];
 
-/// Names a platform to check for.
+/// A platform to check for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Web,
@@ -62,12 +62,12 @@ impl Target {
     }
 }
 
-/// Names the possible sources of a target's standard library.
+/// Allowed sources of a target's standard library.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
-    /// Is `true` if downloads are allowed.
+    /// `true` if downloads are allowed.
     pub(crate) may_install: bool,
-    /// Is `true` to use Debian's compiler even if rustup has the target.
+    /// `true` to use Debian's compiler even if rustup has the target.
     pub(crate) debian: bool,
 }
 

@@ -26,11 +26,11 @@ use crate::targets::{self, Sources, Target};
 use crate::versions::versions;
 use crate::workspace::Workspace;
 
-/// Holds the arguments of the command `test`.
+/// Arguments of the command `test`.
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// Is `true` to run every case in every mode, the packages, the loom models, the oldest versions of other crates, each
+    /// `true` to run every case in every mode, the packages, the loom models, the oldest versions of other crates, each
     /// feature alone, the oldest Rust, and a program outside.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
@@ -48,14 +48,15 @@ impl Options {
     }
 }
 
-/// Counts the slowest tests that are listed at the end.
+/// Number of the slowest tests that are listed at the end.
 const SLOWEST: usize = 12;
-/// Counts the seconds of the fuzzer in a full run.
+/// Seconds of the fuzzer in a full run.
 const FUZZ_SECONDS: u64 = 60;
 
-/// Runs every step, also after failures; returns `true` if none failed.
+/// Runs every step, even after failures; returns `true` if none failed.
 ///
-/// The compiler runs beside the device tests, which wait most of their time. So does `deny`, which waits for the network.
+/// The compiler runs at the same time as the device tests, which wait most of their time. So does `deny`, which waits
+/// for the network.
 pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     let mut steps = Steps::default();
     steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
@@ -136,8 +137,8 @@ fn clippy() -> Line {
     cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// Builds the documentation of the libraries. With an example, cargo takes the features of the tests, and so the crates
-/// that the earlier steps have compiled.
+/// Builds the documentation of the libraries. Because an example is built too, cargo takes the features of the tests,
+/// and so the crates that the earlier steps have compiled.
 fn doc() -> Line {
     let doc = cargo().args(["doc", "--workspace", "--no-deps", "--lib", "--example", "01_saxpy"]);
     doc.var("RUSTDOCFLAGS", "-D warnings")

@@ -9,15 +9,15 @@ use crate::shell::{line, which};
 use crate::suite;
 use crate::workspace::Workspace;
 
-/// Is the package of npm that has Dawn for Node.js.
+/// npm package of Dawn for Node.js.
 const PACKAGE: &str = "webgpu@0.6.2";
-/// Names the test program whose kernels are compiled.
+/// Test program whose kernels are compiled.
 const PROGRAM: &str = "conformance";
-/// Lists the tests by the first letters of their rules, which are those of the algorithms.
+/// First letters of the rules of the algorithms, which select their tests.
 const TESTS: [&str; 2] = ["a0", "a1"];
 
-/// Compiles each file of a folder on a device of Dawn that executes nothing, and prints the errors. Texts with numbers of 8
-/// bytes are left out.
+/// Program that compiles each file of a folder on a device of Dawn that executes nothing, and prints the errors. Texts
+/// with numbers of 8 bytes are left out.
 const CHECK: &str = r#"import { readdirSync, readFileSync } from 'node:fs';
 import { create, globals } from 'webgpu';
 
@@ -49,7 +49,7 @@ process.exit(files.length > extended && refused === 0 ? 0 : 1);
 /// Collects the texts of the kernels that the tests of the algorithms compile, and compiles them with Tint.
 ///
 /// # Errors
-/// Node.js is not there, a test fails, or Tint refuses a text.
+/// Node.js is missing, a test fails, or Tint refuses a text.
 pub(crate) fn tint(workspace: &Workspace, may_install: bool) -> Result<()> {
     let Some(node) = which("node") else {
         bail!("there is no program `node`: install Node.js 20 or later, which runs Dawn");

@@ -14,7 +14,7 @@ use crate::progress::bar;
 use crate::shell::{Line, cargo, line, which};
 use crate::workspace::Workspace;
 
-/// Lists programs that multiply and add four numbers on a GPU.
+/// Programs that multiply and add four numbers on a GPU.
 const CANDIDATES: [PeerProgram; 5] = [
     PeerProgram {
         name: "fencepost",
@@ -121,7 +121,7 @@ fn main() {
 }
 "#;
 
-/// Holds the program on CubeCL, which has no safe function that makes an argument from a handle.
+/// The program on CubeCL, which has no safe function that makes an argument from a handle.
 const CUBECL: &str = r#"use cubecl::prelude::*;
 
 #[cube(launch)]
@@ -142,21 +142,21 @@ fn main() {
 }
 "#;
 
-/// Holds the output of each program.
+/// Output of each program.
 const RESULT: &str = "[3.0, 5.0, 7.0, 9.0]";
 
-/// Holds the cost of a program.
+/// Cost of a program.
 #[derive(Serialize)]
 struct Weight {
     program: &'static str,
-    /// Counts the packages that are compiled for it, its own among them.
+    /// Number of packages that are compiled for it, including its own.
     crates: usize,
-    /// Counts the seconds of a release build from nothing.
+    /// Seconds of a release build from nothing.
     build: f64,
-    /// Counts the seconds of the processors in user mode, which other work on the machine changes little. `None`
-    /// without a POSIX shell.
+    /// Seconds of processor time in user mode, which other work on the machine changes little. `None` without a POSIX
+    /// shell.
     processor: Option<f64>,
-    /// Counts the bytes of the stripped program.
+    /// Bytes of the stripped program.
     binary: u64,
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn text_of(file: &Path) -> Result<String> {
     fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
-/// Holds the workspace's root directory.
+/// Root directory of the workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Workspace {
     root: PathBuf,

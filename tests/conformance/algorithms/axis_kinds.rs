@@ -148,7 +148,7 @@ fn none(s: &Subject) {
 type Compare<const D: usize> =
     fn(&CommandQueue, &DeviceArray<u32, D>, Axis, &mut DeviceArray<u32, D>) -> fencepost::Result<()>;
 
-/// Lists the verbs, with the bits of the results of a mean.
+/// The verbs. A mean has its bits as results.
 const VERBS: [Compare<2>; 4] = [
     |queue, x, axis, out| queue.count_nonzero_axis(x, axis, out),
     |queue, x, axis, out| queue.any_axis(x, axis, out),

@@ -30,7 +30,7 @@ fn scan<T: Reducible>(operation: Operation) -> Scan<T> {
     }
 }
 
-/// Holds the arrays of results.
+/// Arrays of results.
 struct Outputs<T: Reducible> {
     scanned: [DeviceArray<T>; 2],
     kept: [DeviceArray<u32>; 2],
@@ -39,10 +39,10 @@ struct Outputs<T: Reducible> {
     counts: [DeviceArray<u32>; 2],
 }
 
-/// Holds the results of the verbs as words: all elements of the arrays, and the counts.
+/// Results of the verbs as words: all elements of the arrays, and the counts.
 #[derive(PartialEq, Debug)]
 struct Results {
-    /// Holds the results of a scan, and of the reversed one.
+    /// Results of a scan, and of the reversed scan.
     scanned: [Vec<u32>; 2],
     kept: [Vec<u32>; 2],
     reduced: Vec<u32>,
@@ -100,7 +100,7 @@ fn found<T: Reducible>(queue: &CommandQueue, keys: &[u32], words: &[u32], operat
     outputs.read(queue)
 }
 
-/// Returns the results of the host. The elements behind those of the runs are those from before.
+/// Returns the results of the host. The elements after the results of the runs are unchanged.
 fn expected<T: Reducible>(keys: &[u32], x: &[T], operation: Operation) -> Results {
     let padded = |mut words: Vec<u32>| {
         words.resize(keys.len(), BEFORE);

@@ -15,9 +15,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of the arrays.
+/// Number of elements of the arrays.
 const ELEMENTS: usize = 100;
-/// Stands behind the elements of the results.
+/// Word after the last element of the results.
 const BEHIND: u32 = 77;
 
 /// Calls a launch with a text, which writes outside of its arrays only if it has no guard.
@@ -140,7 +140,7 @@ fn scan(s: &Subject) {
     }
 }
 
-/// Returns the results of a reversed scan, and the element behind them.
+/// Returns the results of a reversed scan, and the element after them.
 fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
     let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();

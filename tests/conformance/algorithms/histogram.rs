@@ -23,7 +23,7 @@ fn lengths() -> Vec<usize> {
     if large() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_385] }
 }
 
-/// Compares the counts of a list with those of the host.
+/// Compares the counts of a list with the host's.
 #[track_caller]
 fn count<T: Reducible + Debug>(queue: &CommandQueue, list: &[T], bins: &Bins<'_, T>, number: usize) {
     let x = queue.array(list).unwrap();

@@ -32,7 +32,7 @@ fn integers(s: &Subject) {
     assert_eq!(queue.dot_of(&none, &none).wait().unwrap(), 0);
 }
 
-/// Is half a unit in the last place of numbers from 1 to 2.
+/// Half a unit in the last place of numbers from 1 to 2.
 const U: f64 = 1.0 / (1 << 24) as f64;
 
 fn floats(s: &Subject) {

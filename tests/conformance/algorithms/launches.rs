@@ -1,5 +1,5 @@
-//! A01: the launches and the scratch memory of each verb are those of a kept file. A change of the file shows a change
-//! of the costs, which the documentation of the verbs promises.
+//! A01: the launches and the scratch memory of each verb match a kept file. A change of the file shows a change of
+//! the costs that the documentation of the verbs promises.
 //!
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 
@@ -18,9 +18,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of an array that one workgroup combines, and of one that several do.
+/// Lengths of an array that one workgroup combines, and of an array that several workgroups combine.
 const SIZES: [usize; 2] = [320, 20_480];
-/// Is the kept file.
+/// The kept file.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/algorithms/launches.txt");
 
 fn costs(s: &Subject) {

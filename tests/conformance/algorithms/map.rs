@@ -1,4 +1,4 @@
-//! A01, A07: elements that are expressions of the program.
+//! A01, A07: elements that are user expressions.
 
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Map, host};

@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of the arrays: a few shares.
+/// Number of elements of the arrays: a few shares.
 const N: usize = 20_000;
 
 struct Arrays {
@@ -73,7 +73,7 @@ const VERBS: &[(&str, Verb)] = &[
 ];
 
 impl Arrays {
-    /// Makes the arrays, or returns the error of the first one that finds no memory.
+    /// Makes the arrays, or returns the error of the first array that finds no memory.
     fn new(queue: &CommandQueue) -> fencepost::Result<Self> {
         let array = |len: usize| queue.full([len], 9_u32);
         let (x, out, other) = (array(N)?, array(N)?, array(N)?);
@@ -131,7 +131,7 @@ fn named(s: &Subject) {
     }
 }
 
-/// Is a verb with an array without elements, three others, and an array of one element.
+/// A verb with an empty array, three other arrays, and an array of one element.
 type EmptyVerb = fn(
     &CommandQueue,
     &DeviceArray<u32>,

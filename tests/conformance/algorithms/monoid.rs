@@ -1,4 +1,4 @@
-//! A01, A19: scans and reductions by an operation of the program, which depends on the order of the elements.
+//! A01, A19: scans and reductions by an operation from user code, which depends on the order of the elements.
 
 use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
@@ -19,10 +19,11 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Composes two functions `x -> m x + c` modulo 2^16, the first one first. A word has m in its low half and c in the high one.
+/// Composition of two functions `x -> m x + c` modulo 2^16, the first one first. A word has m in its low half and c in
+/// the high one.
 const COMPOSE: &str = "((a * b) & 0xffffu) |
     (((b & 0xffffu) * (a >> 16u) + (b >> 16u)) << 16u)";
-/// Is the function `x -> x`.
+/// The function `x -> x`.
 const SAME: u32 = 1;
 
 fn composed(a: u32, b: u32) -> u32 {
@@ -39,7 +40,7 @@ fn functions(rng: &mut fastrand::Rng, len: usize) -> Vec<u32> {
     (0..len).map(|_| rng.u32(..) | 1).collect()
 }
 
-/// Returns the scan of a list by a function of the host, and all elements combined.
+/// Returns the scan of a list by a host function, and all elements combined.
 fn scanned<T: Copy>(
     list: &[T],
     initial: T,
@@ -64,7 +65,7 @@ fn scanned<T: Copy>(
     (results, running)
 }
 
-/// Compares a scan to another array, its total, and a scan in place with those of the host.
+/// Compares a scan to another array, its total, and a scan in place with the host's results.
 fn check_scans<T: Combinable + PartialEq + Debug>(
     queue: &CommandQueue,
     list: &[T],
@@ -280,7 +281,7 @@ fn refused(s: &Subject) {
     let error = queue.fold(&x, compose(), &mut x.slice(64..65).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     assert!(error.to_string().contains("`fold`"), "{error}");
-    // An operation of the library has the result of the verb of its name.
+    // A built-in operation gives the result of the verb of the same name.
     queue.fold(&x, Operation::Sum, &mut one).unwrap();
     assert_eq!(queue.read(&one).wait().unwrap(), [host::sum(&vec![1_u32; 20_000])]);
 }

@@ -1,4 +1,4 @@
-//! A02: a kernel of the library with one mistake is caught by the comparison with the host or by the checks of the CPU.
+//! A02: a built-in kernel with one mistake is caught by the comparison with the host or by the checks of the CPU.
 
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Nan, host};
@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernels_of_reductions_is_caught", caught)]
 }
 
-/// Is a mistake in a built-in shader: the text at the first place of `find` becomes `with`.
+/// A mistake in a built-in shader: the first occurrence of `find` becomes `with`.
 pub(super) struct Mistake {
     pub(super) shader: &'static str,
     pub(super) find: &'static str,
@@ -118,7 +118,7 @@ fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
     })
 }
 
-/// Counts the elements of a share: more than a block, and not a multiple of the workgroup.
+/// Number of elements of a share: more than a block, and not a multiple of the workgroup.
 const SHARE: usize = 1100;
 
 fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {

@@ -91,7 +91,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Is the divisor of results that are divided.
+/// Divisor of results that are divided.
 const DIVISOR: u32 = 3;
 
 const OPERATIONS: [Operation; 6] = [
@@ -102,7 +102,7 @@ const OPERATIONS: [Operation; 6] = [
     Operation::SmallestNumber,
     Operation::LargestNumber,
 ];
-/// Lists the values of the override `OPERATION`.
+/// Value of the override `OPERATION` for each operation.
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -> DynKernel {
@@ -148,7 +148,7 @@ fn multiplies(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[
     shares(ctx, &kernel, rows, shape, 0, list) == expected(rows, shape, list, sum)
 }
 
-/// Returns the results of the shares of 70 or 15 elements, and an element behind them.
+/// Returns the results of the shares of 70 or 15 elements, and the element after them.
 fn shares(
     ctx: &Context,
     kernel: &DynKernel,

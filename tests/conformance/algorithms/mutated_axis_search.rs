@@ -98,7 +98,7 @@ fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Se
     ];
     let kernel = ctx.kernel_from_with(text, stem, &overrides).unwrap();
     let (n, step) = if gather { (along.div_ceil(2), 2) } else { (along, 1) };
-    // The places begin with 0 or 1 in rows and columns side by side.
+    // The places begin with 0 or 1 in neighbouring rows and columns.
     let first = |row: usize, column: usize| if gather { (row + column) % 2 } else { 0 };
     let place = |at: usize| at / inner % n * step + first(at / inner / n, at % inner);
     let places: Vec<u32> = (0..outer * n * inner).map(|at| place(at) as u32).collect();

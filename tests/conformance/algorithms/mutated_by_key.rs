@@ -63,11 +63,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_by_key", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
-/// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
 const WORKGROUP: f64 = 8.0;
-/// Counts the elements of a share: not a multiple of the workgroup.
+/// Number of elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 30;
-/// Counts the elements: more shares than invocations, of which the last one is shorter.
+/// Number of elements: more shares than invocations, and a shorter last share.
 const ELEMENTS: usize = 10 * SHARE + 13;
 /// Stands in the arrays of results before a verb.
 const BEFORE: u32 = 0x5A5A_5A5A;
@@ -102,15 +102,15 @@ fn caught(s: &Subject) {
 enum Verb {
     Inclusive,
     Exclusive,
-    /// Is an inclusive scan.
+    /// An inclusive scan from the last element on.
     Reversed,
-    /// Is an inclusive scan of runs whose first elements have bits, in place of keys.
+    /// An inclusive scan of runs whose first elements are marked by bits instead of keys.
     Heads,
     Reduce,
     Lengths,
 }
 
-/// Holds what the launches of a verb have in common.
+/// Common parts of the launches of a verb.
 struct Launches<'a> {
     ctx: &'a Context,
     text: &'a str,
@@ -120,7 +120,7 @@ struct Launches<'a> {
 }
 
 impl Launches<'_> {
-    /// Compares the sums of integers, or the smallest numbers, with those of the host.
+    /// Compares the sums of integers, or the smallest numbers, with the host's.
     fn are_right(&self, numbers: bool, keys: &[u32], x: &[u32]) -> bool {
         let (found, expected) = if numbers {
             let least = 0xFF80_0000;

@@ -56,7 +56,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("saxpy", "+ y[i];", ";"),
 ];
 
-/// Counts the elements: not a multiple of the workgroup.
+/// Number of elements: not a multiple of the workgroup.
 const LEN: usize = 100;
 
 fn caught(s: &Subject) {
@@ -103,7 +103,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Launches a kernel on more invocations than it has elements, with an element behind them.
+/// Launches a kernel on more invocations than it has elements, with one more element after them.
 fn launched<'a>(
     ctx: &Context,
     text: &str,

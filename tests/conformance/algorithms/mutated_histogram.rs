@@ -48,11 +48,11 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Counts the elements, and those of a share: two shares and a half.
+/// Number of elements in all, and in a share: two shares and a half.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const BINS: usize = 37;
-/// Counts bins whose remainders are the low bits of an element.
+/// Number of bins whose remainders are the low bits of an element.
 const POWER: u32 = 32;
 
 /// Returns `true` if the counts of remainders, or those between edges, are right for a type of elements.

@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a18_each_kernel_of_the_verbs_has_a_barrier_a_bound_and_an_index_among_its_mistakes", listed)]
 }
 
-/// Is a place of a kernel that a mistake changes.
+/// Place of a kernel that a mistake changes.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Barrier,
@@ -67,13 +67,13 @@ fn listed(_: &Subject) {
     assert!(missing.is_empty(), "add mistakes to a list: {missing:#?}");
 }
 
-/// Returns `true` for the kernels of the algorithms: they have no function of the host, or the verbs trust in them.
+/// Returns `true` for the kernels of the algorithms: they have no host function, or the verbs trust them.
 fn is_of_a_verb(kernel: &str) -> bool {
     reference(kernel).is_none() || trust_of(kernel).is_some()
 }
 
 const BARRIER: &str = "Barrier();";
-/// Lists the operators and the functions that compare an index with a bound.
+/// Operators and functions that compare an index with a bound.
 const COMPARISONS: [&str; 5] = [" < ", " <= ", " > ", " >= ", "min("];
 
 impl Place {

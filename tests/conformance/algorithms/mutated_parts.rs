@@ -1,4 +1,4 @@
-//! A17: a mistake in what the kernels do with shares behind the last element is caught.
+//! A17: a mistake in the treatment of shares past the last element is caught.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -25,9 +25,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("extreme", "select(0u, SIGN, LARGEST == 1u); }", "select(SIGN, 0u, LARGEST == 1u); }"),
 ];
 
-/// Counts the elements of a share.
+/// Number of elements of a share.
 const SHARE: usize = 70;
-/// Counts the shares.
+/// Number of shares.
 const SHARES: usize = 4;
 
 fn caught(s: &Subject) {
@@ -70,8 +70,8 @@ fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     queue.read(&out).wait().unwrap() == expected && queue.read(&total).wait().unwrap() == [all]
 }
 
-/// Returns `true` if the smallest or the largest number of each share is right, and that of an empty share changes no
-/// other.
+/// Returns `true` if the smallest or the largest number of each share is right, and the number of an empty share
+/// changes no other.
 fn are_extremes(ctx: &Context, text: &str, n: usize, nan: Nan, largest: bool) -> bool {
     let list: Vec<f32> =
         (0..SHARE * SHARES).map(|i| if i == 75 { f32::NAN } else { i as f32 - 90.0 }).collect();

@@ -60,7 +60,8 @@ fn caught(s: &Subject) {
     })
 }
 
-/// Compares 1,001 numbers from position 3 of a block of which the low word overflows, with an array that ends behind them.
+/// Compares 1,001 numbers from position 3 of a block of which the low word overflows, with an array that ends after
+/// them.
 fn is_right<T: Reducible>(
     ctx: &Context,
     text: &str,

@@ -55,13 +55,13 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(TAKE, "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
-/// Counts the elements, and those of a share: two shares and a half.
+/// Number of elements in all, and in a share: two shares and a half.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const DIGITS: usize = 256;
-/// Is what an element has before a launch.
+/// Value of an element before a launch.
 const BEFORE: u32 = 77;
-/// Holds the bits that the keys of floats invert.
+/// Bits that the keys of floats invert.
 const FLIPS: [u32; 2] = [1 << 31, u32::MAX];
 
 fn caught(s: &Subject) {
@@ -89,7 +89,7 @@ fn counts(ctx: &Context, text: &str, shift: u32) -> bool {
     let (list, decided) = (numbers(), key(0x3F80_0000));
     let mut table: Vec<u32> = (0..DIGITS as u32).chain([decided, 9]).collect();
     let queue = ctx.queue("q");
-    // The kernel reads no element behind the last one.
+    // The kernel reads nothing past the last element.
     let x = queue.array(&[&list[..], &[decided]].concat()).unwrap();
     let mut found = queue.array(&table).unwrap();
     let kernel = ctx.kernel_from_with(text, COUNT, &[("WORKGROUP", 16.0)]).unwrap();

@@ -74,7 +74,7 @@ fn launched(
     queue.read(out).wait().unwrap()
 }
 
-/// Counts the elements of the arrays that a kernel uses. The arrays have a few more.
+/// Number of elements that a kernel uses of each array. The arrays have a few more.
 const LEN: u32 = 100;
 
 fn moves(ctx: &Context, shader: &str, text: &str) -> bool {

@@ -96,7 +96,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "return k + k / ROW;", "return k - k / ROW;"),
 ];
 
-/// Begins the loop that stores the results, without the barrier before it.
+/// Start of the loop that stores the results, without the barrier before it.
 const STORING: &str = "    for (var k = lane; k < count; k += WORKGROUP) {\n";
 
 fn caught(s: &Subject) {
@@ -138,13 +138,13 @@ const OPERATIONS: [Operation; 6] = [
     Operation::SmallestNumber,
     Operation::LargestNumber,
 ];
-/// Lists the values of the override `OPERATION`.
+/// Value of the override `OPERATION` for each operation.
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
-/// Counts the elements: two shares and a half.
+/// Number of elements: two shares and a half.
 const ELEMENTS: usize = 1500;
-/// Counts the elements of a share: two tiles and a part of one.
+/// Number of elements of a share: two tiles and a part of one.
 const SHARE: usize = 600;
-/// Lists the combined elements before each share, or behind it, as numbers and as words.
+/// Combined elements before (or after) each share, used as numbers and as words.
 const CARRIES: [f32; 3] = [3.0e-5, 2.0e-5, 4.0e-5];
 
 fn kernel(
@@ -168,7 +168,7 @@ fn kernel(
     ctx.kernel_from_source(&source, shader, &overrides).unwrap()
 }
 
-/// Returns the results, the element behind them, and the total.
+/// Returns the results, the element after them, and the total.
 fn results(
     ctx: &Context,
     kernel: &DynKernel,
@@ -236,7 +236,7 @@ fn expected<T: Reducible>(
     (all, total)
 }
 
-/// Returns `true` if the results of integers are right, and the element behind them stays.
+/// Returns `true` if the results of integers are right, and the element after them stays.
 fn is_right(
     ctx: &Context,
     kernel: &DynKernel,

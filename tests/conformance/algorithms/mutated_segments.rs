@@ -73,9 +73,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("arg_segments", "segment_stage(group.x, lane)", "segment_stage(0u, lane)"),
 ];
 
-/// Counts the elements of a share: not a multiple of the workgroup.
+/// Number of elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 30;
-/// Counts the elements: more shares than invocations, of which the last one is shorter.
+/// Number of elements: more shares than invocations, and a shorter last share.
 const ELEMENTS: usize = 10 * SHARE + 13;
 /// Differs between an element and its factor.
 const FACTOR: u32 = 0x5555;
@@ -90,7 +90,7 @@ fn caught(s: &Subject) {
             // The last element comes before all others, as a NaN or as the largest integer.
             x[ELEMENTS - 1] = u32::MAX;
         }
-        // Short, long and empty segments, with and without elements before and behind them.
+        // Short, long and empty segments, with and without elements before and after them.
         let lists: [&[u32]; 3] = [
             &[6, 7, 7, 9, 9, 9, 100, 200, 201, 290, 300],
             &[0, 0, 70, 71, 72, 90, ELEMENTS as u32, ELEMENTS as u32],
@@ -110,14 +110,14 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns the results of the host, in which empty segments keep their elements, and an element behind them.
+/// Returns the results of the host, in which empty segments keep their elements, and the element after them.
 fn padded(offsets: &[u32], results: &[u32]) -> Vec<u32> {
     let segments = offsets.windows(2).zip(results);
     let kept = segments.map(|(ends, result)| if ends[0] == ends[1] { BEFORE } else { *result });
     kept.chain([BEFORE]).collect()
 }
 
-/// Names what the results are.
+/// Kind of the results.
 #[derive(Clone, Copy)]
 enum Form {
     Sums,
@@ -133,7 +133,7 @@ enum Form {
 const REDUCTIONS: [Form; 6] =
     [Form::Sums, Form::SmallestNumbers, Form::Counts, Form::MeansOfCounts, Form::Products, Form::Norms];
 const PLACES: [Form; 2] = [Form::Smallest, Form::Largest];
-/// Has the bits of which one is set in a counted element.
+/// Bits of which any is set in a counted element.
 const BITS: u32 = 0xF000_0000;
 
 impl Form {
@@ -190,7 +190,7 @@ impl Form {
     }
 }
 
-/// Returns the results of the segments, and the element behind them.
+/// Returns the results of the segments, and the element after them.
 fn results(
     ctx: &Context,
     shader: &str,

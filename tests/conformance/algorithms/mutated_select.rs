@@ -57,11 +57,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("compact", "staged_total(tile, count, lane)", "staged_total(first, count, lane)"),
 ];
 
-/// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
 const WORKGROUP: u32 = 8;
-/// Counts the elements of a share: more than a block of each invocation, and not a multiple of the workgroup.
+/// Number of elements of a share: more than a block of each invocation, and not a multiple of the workgroup.
 const SHARE: usize = 142;
-/// Counts the elements: more shares than invocations, of which the last one is shorter.
+/// Number of elements: more shares than invocations, and a shorter last share.
 const ELEMENTS: usize = 10 * SHARE + 13;
 
 fn caught(s: &Subject) {
@@ -78,10 +78,10 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns the elements and the count of a list with a mask.
+/// Host function from a list and a mask to the elements and their count.
 type OfHost = fn(&[u32], &[u32]) -> (Vec<u32>, usize);
 
-/// Holds the overrides of a verb, and its function of the host.
+/// Overrides of a verb, and its host function.
 struct Verb {
     overrides: [(&'static str, f64); 4],
     of_host: OfHost,
@@ -112,7 +112,7 @@ fn counted(elements: Vec<u32>) -> (Vec<u32>, usize) {
     (elements, count)
 }
 
-/// Compares the results of a verb with those of the host, for an array of one share or of several.
+/// Compares the results of a verb with the host's, for an array of one share or of several.
 fn is_right(ctx: &Context, text: &str, verb: &Verb, share: usize, list: &[u32], mask: &[u32]) -> bool {
     const BEFORE: u32 = 0x5A5A_5A5A;
     let queue = ctx.queue("q");

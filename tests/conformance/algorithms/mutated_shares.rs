@@ -55,9 +55,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
 ];
 
-/// Counts the invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
 const WORKGROUP: (&str, f64) = ("WORKGROUP", 64.0);
-/// Counts the elements of a share: not a multiple of the workgroup.
+/// Number of elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 275;
 
 fn caught(s: &Subject) {
@@ -84,7 +84,7 @@ fn of_shares<const N: usize>(
     queue.read(&out).wait().unwrap()
 }
 
-/// Counts the elements of a list of two shares.
+/// Number of elements of a list of two shares.
 const LEN: usize = SHARE + 65;
 
 fn finds(ctx: &Context, text: &str) -> bool {

@@ -90,19 +90,19 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(SCATTER, "    counters[at] += 1u << half_of(digit);", ""),
 ];
 
-/// Is the end of the loop that loads a tile, without the barrier behind it.
+/// End of the loop that loads a tile, without the barrier after it.
 const LOADED: &str = "tile_keys[i - first] = keys[i]; }";
 
-/// Counts the elements: a share and a part of one.
+/// Number of elements: a share and a part of one.
 const ELEMENTS: usize = 180;
-/// Counts the elements of a share: a tile and a part of one.
+/// Number of elements of a share: a tile and a part of one.
 const SHARE: usize = 107;
 const GROUPS: usize = ELEMENTS.div_ceil(SHARE);
-/// Counts the elements that one workgroup sorts.
+/// Number of elements that one workgroup sorts.
 const FEW: usize = 93;
-/// Is a digit of the keys.
+/// A digit of the keys.
 const DIGIT: std::ops::Range<u32> = 26..30;
-/// Is a range of bits of two digits and a half.
+/// A range of bits of two digits and a half.
 const SOME: std::ops::Range<u32> = 20..30;
 
 fn caught(s: &Subject) {
@@ -145,8 +145,8 @@ fn value(i: usize) -> u32 {
     i as u32 * 3 + 1
 }
 
-/// Returns the sorted elements and values of the host, with what stays behind them. Values that do not move are those of
-/// `stays`.
+/// Returns the sorted elements and values of the host, each with the unwritten word after them. Values that do not
+/// move come from `stays`.
 fn expected<T: Reducible>(
     list: &[T],
     n: usize,
@@ -165,7 +165,7 @@ fn expected<T: Reducible>(
     (keys, values.chain([STAYS]).collect())
 }
 
-/// Is the word in elements that are not written.
+/// Word in elements that are not written.
 const STAYS: u32 = 77;
 
 /// Returns the number of elements of each digit in each share, digit after digit.

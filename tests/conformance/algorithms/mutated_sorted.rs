@@ -48,7 +48,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Is the word in elements that are not written.
+/// Word in elements that are not written.
 const STAYS: u32 = 77;
 
 fn is_right<T: Reducible>(ctx: &Context, shader: &str, text: &str, list: &[T], element: usize) -> bool {

@@ -37,11 +37,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "atomicAdd(&sums[bin], sum)", "atomicStore(&sums[bin], sum)"),
 ];
 
-/// Counts the elements, and those of a share: two shares and a half.
+/// Number of elements in all, and in a share: two shares and a half.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const BINS: usize = 37;
-/// Counts the bits of a fixed point behind the point.
+/// Number of fraction bits of a fixed-point weight.
 const FRACTION_BITS: u32 = 20;
 
 fn caught(s: &Subject) {

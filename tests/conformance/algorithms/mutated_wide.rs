@@ -51,7 +51,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_vectors", "workgroupBarrier();", ""),
 ];
 
-/// Counts the rows, the groups of a row, and those of a share, which is longer than a block of a workgroup.
+/// Number of rows, of groups in a row, and of groups in a share, which is longer than a block of a workgroup.
 const ROWS: usize = 3;
 const N: usize = 70;
 const SHARE: usize = 66;
@@ -66,7 +66,7 @@ const OPERATIONS: [Operation; 6] = [
     Operation::SmallestNumber,
     Operation::LargestNumber,
 ];
-/// Lists the values of the override `OPERATION`.
+/// Value of the override `OPERATION` for each operation.
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
 
 fn caught(s: &Subject) {
@@ -106,7 +106,7 @@ fn kernel(ctx: &Context, (stem, text): (&str, &str), operation: usize, keys: boo
     ctx.kernel_from_source(&source, stem, &overrides).unwrap()
 }
 
-/// Returns the results of the shares, and an element behind them.
+/// Returns the results of the shares, and the element after them.
 fn shares<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> Vec<u32> {
     let queue = ctx.queue("q");
     let x = queue.array(&bytemuck::pod_collect_to_vec::<u32, G>(list)).unwrap();

@@ -126,7 +126,7 @@ fn places_along_an_axis(s: &Subject) {
     }
 }
 
-/// Lists scans without an initial value, with that of no elements, with a number, and with a NaN.
+/// Lists scans without an initial value, and from the identity, a number, and a NaN.
 fn scans_of(operation: Operation) -> [Scan<f32>; 6] {
     let (inclusive, exclusive) = (Scan::inclusive(operation), Scan::exclusive(operation));
     [
@@ -204,7 +204,7 @@ fn parts(s: &Subject) {
                     assert!(same(&found, &expected), "{scan:?} of {count} of {len}");
                     let last = host::scan(&[&list[..count], &[f32::NAN]].concat(), scan);
                     let at = if scan == Scan::inclusive(operation) { count } else { 0 };
-                    // The result of a NaN behind all elements has no element more.
+                    // NaNs are left out, so the result at a NaN after all elements is the total.
                     if at == count {
                         let total = queue.read(&total).wait().unwrap();
                         assert!(same(&total, &last[at..=at]), "{scan:?}: the total of {count}");

@@ -19,12 +19,12 @@ pub fn cases() -> Vec<Case> {
 /// Stands in the arrays of results before a verb.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Lists numbers of elements: those of one launch, and those of several shares.
+/// Lists lengths: some that take one launch, and some of several shares.
 fn lengths() -> Vec<usize> {
     if large() { vec![1, 16, 257, 4096, 4097, 16_385, 34_567] } else { vec![257, 20_481] }
 }
 
-/// Is a list of elements with few values, on the device and on the host, and a number of the first ones.
+/// A list of few different values, on the device and on the host, and the length of its part.
 struct PartCase {
     queue: CommandQueue,
     list: Vec<u32>,
@@ -54,7 +54,7 @@ impl PartCase {
         self.queue.read(array).wait().unwrap()
     }
 
-    /// Fails if an array differs from the results of the host, or has other elements behind them than before.
+    /// Fails if an array differs from the results of the host, or if the elements after them have changed.
     fn equals(&self, what: &str, array: &DeviceArray<u32>, expected: &[u32]) {
         let behind = std::iter::repeat_n(BEFORE, self.list.len() - expected.len());
         let expected: Vec<u32> = expected.iter().copied().chain(behind).collect();

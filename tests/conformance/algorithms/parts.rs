@@ -25,25 +25,25 @@ pub fn cases() -> Vec<Case> {
 /// Stands in the arrays of results before a verb.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Holds the results of all verbs as words.
+/// Results of all verbs as words.
 #[derive(PartialEq, Debug)]
 struct Results {
-    /// Holds the sum, the product, the smallest and the largest element.
+    /// The sum, the product, the smallest and the largest element.
     reduced: [u32; 4],
-    /// Holds the number of elements that are not zero, and whether any or all are not.
+    /// The number of nonzero elements, and 1 or 0 for "any" and "all" of them.
     nonzero: [u32; 3],
-    /// Holds an inclusive, an exclusive and a reversed scan, the sorted elements and the mapped ones.
+    /// An inclusive, an exclusive and a reversed scan, the sorted elements and the mapped ones.
     lists: [Vec<u32>; 5],
     selected: (Vec<u32>, u32),
     unique: (Vec<u32>, u32),
-    /// Holds the runs with their lengths.
+    /// The runs with their lengths, and their number.
     runs: (Vec<u32>, Vec<u32>, u32),
 }
 
-/// Is an expression that both the device and the host compute exactly.
+/// An expression that both the device and the host compute exactly.
 const EXPRESSION: &str = "select(x, -x, i % 2u == 1u)";
 
-/// Holds the arrays of the results.
+/// Arrays of the results.
 struct Outputs<T: Reducible> {
     reduced: [DeviceArray<T>; 4],
     nonzero: [DeviceArray<u32>; 3],
@@ -113,7 +113,7 @@ impl<T: Reducible> Outputs<T> {
     }
 }
 
-/// Returns the results of the host. The elements behind the results are those from before.
+/// Returns the results of the host. The elements after the results are unchanged.
 fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(T, u32) -> T) -> Results {
     let list = &whole[..count.min(whole.len())];
     let word = |element: T| bytemuck::cast::<T, u32>(element);
@@ -267,7 +267,7 @@ fn without_elements(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let (integers, floats) = (queue.zeros::<i32, 1>([0]).unwrap(), queue.zeros::<f32, 1>([0]).unwrap());
-    // A count behind the end of an array is the length of the array.
+    // A count past the end of an array counts as the length of the array.
     for count in [0, 5] {
         let count = queue.full([1], count).unwrap();
         let (mut integer, mut float) = (queue.full([1], 7_i32).unwrap(), queue.full([1], 7_f32).unwrap());

@@ -61,7 +61,7 @@ fn numbers(rng: &mut fastrand::Rng, len: usize) -> [Vec<f32>; 2] {
     [(); 2].map(|()| (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e3][rng.usize(..2)]).collect())
 }
 
-/// Returns the sum of the products, and that of their magnitudes.
+/// Returns the sum of the products, and the sum of their magnitudes.
 fn sums(pairs: impl Iterator<Item = (f32, f32)>) -> (f64, f64) {
     let products = pairs.map(|(x, y)| f64::from(x) * f64::from(y));
     products.fold((0.0, 0.0), |(sum, sizes), product| (sum + product, sizes + product.abs()))

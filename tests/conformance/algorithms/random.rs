@@ -35,7 +35,7 @@ fn folded() -> Vec<(usize, u64)> {
     if large() { vec![(4 * 64 * 65_535 + 5, 0)] } else { Vec::new() }
 }
 
-/// Returns the numbers of the device beside those of the host.
+/// Returns the numbers of the device and the numbers of the host.
 fn both<T: Reducible>(
     queue: &CommandQueue,
     (len, position): (usize, u64),

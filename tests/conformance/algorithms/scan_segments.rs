@@ -24,7 +24,7 @@ fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32
     list[64..64 + x.len()].to_vec()
 }
 
-/// Returns offsets, some of which are equal. Some elements may be before the first one or behind the last one.
+/// Returns offsets, some of which are equal. Some elements may be before the first offset or after the last.
 fn offsets(rng: &mut fastrand::Rng, len: usize, count: usize) -> Vec<u32> {
     let mut offsets: Vec<u32> = (0..count).map(|_| rng.u32(..=len as u32)).collect();
     for at in 1..count {
@@ -64,7 +64,7 @@ fn wrong_offsets(s: &Subject) {
     let scan = Scan::inclusive(Operation::Sum);
     for len in [300, 16_400] {
         let list: Vec<u32> = (0..len).collect();
-        // An offset behind the last element begins no segment.
+        // An offset past the last element begins no segment.
         let behind = [5, 100, len, len + 1, len + 31, u32::MAX];
         let expected = host::scan_segments(&list, &behind, scan);
         assert_eq!(found(&queue, &list, &behind, scan), expected);

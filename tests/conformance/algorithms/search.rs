@@ -22,7 +22,7 @@ fn lengths() -> Vec<usize> {
     if large() { super::lengths() } else { vec![1, 3, 255, 256, 257, 1025, 4097, 16_384, 16_385] }
 }
 
-/// Compares the places of the smallest and the largest element with those of the host.
+/// Compares the places of the smallest and the largest element with the host's.
 fn find<T: Reducible + Debug>(queue: &CommandQueue, list: &[T]) {
     let x = queue.array(list).unwrap();
     let found = [queue.argmin_of(&x), queue.argmax_of(&x)].map(|place| place.wait().unwrap() as usize);

@@ -24,7 +24,7 @@ type ToWords<T> =
     fn(&CommandQueue, &DeviceArray<T>, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fencepost::Result<()>;
 type ToNumbers =
     fn(&CommandQueue, &DeviceArray<f32>, &DeviceArray<u32>, &mut DeviceArray<f32>) -> fencepost::Result<()>;
-/// Is a verb with exact results, and its function of the host.
+/// A verb with exact results, and its host function.
 type Exact<T> = (ToWords<T>, fn(&[T], &[u32]) -> Vec<u32>);
 
 /// Lists the verbs with exact results.
@@ -64,7 +64,7 @@ fn found<R: Reducible + std::fmt::Debug>(
     results
 }
 
-/// Compares the results of some of the verbs with those of the host.
+/// Compares the results of some of the verbs with the host's.
 fn check<T: Reducible>(queue: &CommandQueue, list: &[T], offsets: &[u32], verbs: &[usize]) {
     let (x, places) = (queue.array(list).unwrap(), queue.array(offsets).unwrap());
     for &at in verbs {
@@ -193,7 +193,7 @@ fn wrong_offsets(s: &Subject) {
     let queue = s.ctx().queue("q");
     for len in [300, 16_400] {
         let words: Vec<u32> = (0..len as u32).map(|i| i * 7 % 1000).collect();
-        // An offset behind the last element counts as the end.
+        // An offset past the last element counts as the end.
         check::<u32>(&queue, &words, &[5, 100, len as u32 + 1, u32::MAX, u32::MAX], &[0, 3]);
         // The results of decreasing offsets are not specified, and `found` checks the elements around them.
         let x = queue.array(&words).unwrap();

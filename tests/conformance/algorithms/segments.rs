@@ -123,7 +123,7 @@ fn wrong_offsets(s: &Subject) {
     for len in [300, 16_400] {
         let words: Vec<u32> = (0..len as u32).collect();
         let x = queue.array(&words).unwrap();
-        // An offset behind the last element counts as the end.
+        // An offset past the last element counts as the end.
         let behind = [5, 100, len as u32 + 1, u32::MAX, u32::MAX];
         let expected = host::reduce_segments(&words, &behind, Operation::Sum);
         assert_eq!(found(&queue, &x, &behind, Operation::Sum), expected);

@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 /// Stands in the arrays of results before a selection.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Holds the results of the verbs as words: all elements of the arrays, and the counts.
+/// Results of the verbs as words: all elements of the arrays, and the counts.
 #[derive(PartialEq, Debug)]
 struct Results {
     selected: (Vec<u32>, usize),
@@ -30,7 +30,7 @@ struct Results {
     heads: (Vec<u32>, usize),
 }
 
-/// Holds the arrays of results.
+/// Arrays of results.
 struct Outputs<T: Reducible> {
     lists: [DeviceArray<T>; 3],
     places: DeviceArray<u32>,
@@ -72,7 +72,7 @@ impl<T: Reducible> Outputs<T> {
     }
 }
 
-/// Returns the results of the host. The elements behind the kept ones are those from before.
+/// Returns the results of the host. The elements after the kept ones are unchanged.
 fn expected<T: Reducible>(list: &[T], mask: &[u32]) -> Results {
     let padded = |mut words: Vec<u32>| {
         let count = words.len();

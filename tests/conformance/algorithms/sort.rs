@@ -30,7 +30,7 @@ fn bits<T: Reducible>(list: &[T]) -> &[u32] {
     bytemuck::cast_slice(list)
 }
 
-/// Compares a sort to another array and a sort in place with that of the host.
+/// Compares a sort to another array and a sort in place with the host's.
 #[track_caller]
 fn sorted<T: Reducible>(queue: &CommandQueue, list: &[T], sort: Sort) {
     let x = queue.array(list).unwrap();
@@ -87,7 +87,7 @@ fn keys(s: &Subject) {
     assert_eq!(bits(&host::sort(&numbers, BOTH[0]).unwrap()), bits(&expected));
 }
 
-/// Compares pairs, sorted to other arrays and in place, with those of the host.
+/// Compares pairs, sorted to other arrays and in place, with the host's.
 #[track_caller]
 fn sorted_pairs<T: Reducible>(queue: &CommandQueue, list: &[T], sort: Sort) {
     let len = list.len();
@@ -111,7 +111,7 @@ fn pairs(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(63);
     for (at, len) in [257, 4097].into_iter().enumerate() {
-        // Few keys, so that the order of the values is that of equal keys.
+        // Few different keys, so that the values show the order of equal keys.
         let few: Vec<u32> =
             (0..len).map(|_| [7, 0x7000_0000, 0x9000_0000, u32::MAX][rng.usize(..4)]).collect();
         match at % 3 {

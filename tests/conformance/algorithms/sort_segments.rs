@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns offsets that cut `len` elements: none, one, many, all between two elements, and some behind the last
+/// Returns offsets that cut `len` elements: none, one, many, all between two elements, and some past the last
 /// element.
 fn cuts(rng: &mut fastrand::Rng, len: usize) -> Vec<Vec<u32>> {
     let len = len as u32;
@@ -61,7 +61,7 @@ fn segments(s: &Subject) {
 
 fn stable(s: &Subject) {
     let queue = s.ctx().queue("q");
-    // The compared bits are those of a few numbers, and the others show the order.
+    // The compared bits have few different values, and the other bits show the order of equal ones.
     let list: Vec<u32> = (0..4200).map(|i| (i << 4) | (i * i % 3)).collect();
     let offsets = [100, 101, 4000];
     let found = sorted(&queue, &list, &offsets, Sort::descending().bits(0..4));

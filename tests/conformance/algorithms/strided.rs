@@ -21,7 +21,7 @@ fn strides<const R: usize>(first: usize, strides: [isize; R]) -> Strides<R> {
     Strides { first, strides }
 }
 
-/// Compares a copy between arrays of some lengths with that of the host, with guards around the result.
+/// Compares a copy between arrays of some lengths with the host's copy, with guards around the result.
 #[track_caller]
 fn compare<const R: usize>(
     s: &Subject,

@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists the verbs that compute with floats: a driver may round them in another way without runtime checks.
+/// Verbs that compute with floats: without runtime checks, a driver may round them in another way.
 const ROUNDED: [&str; 5] = ["norm", "mean", "zip", "fill_random", "histogram_fixed"];
 
 fn same(s: &Subject) {
@@ -53,7 +53,7 @@ fn same(s: &Subject) {
     }
 }
 
-/// Is a context whose driver records the code of shaders.
+/// A context whose driver records the code of shaders.
 struct Recorded {
     ctx: Context,
     device: ash::vk::Device,
@@ -216,14 +216,14 @@ fn named(s: &Subject) {
     }
 }
 
-/// Names the variables of the workgroup that begin with zeros.
+/// Names of the workgroup variables that begin as zeros.
 const COUNTERS: [&str; 2] = ["own", "counters"];
 
 fn silent(s: &Subject) {
     let check = Some(CheckOptions { unwritten_workgroup: true, ..CheckOptions::default() });
     let device = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
     let device = Context::with_options(device).wait().unwrap();
-    // The recorder has the workgroups of a card. An array of several shares has more launches.
+    // The recorder uses a card's workgroup sizes. An array of several shares has more launches.
     let recorder = Context::on_cpu(CpuOptions { check, ..CpuOptions::default() });
     for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);

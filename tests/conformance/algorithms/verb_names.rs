@@ -22,9 +22,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements that one workgroup combines, and those that several do.
+/// Lengths of an array that one workgroup combines, and of an array that several workgroups combine.
 const SIZES: [usize; 2] = [320, 20_480];
-/// Lists the verbs that write one array alone, or an array of their own.
+/// Verbs that write one array alone, or an array of their own.
 const NEVER_OVERLAP: [&str; 14] = [
     "scan_in_place",
     "sort_in_place",
@@ -42,7 +42,7 @@ const NEVER_OVERLAP: [&str; 14] = [
     "mean_of",
 ];
 
-/// Checks that a message has the name of the verb in quotes, and no name of a kernel of the library.
+/// Checks that a message names the verb in quotes, and no built-in kernel.
 fn check_names(verb: &str, error: &Error) {
     let text = error.to_string();
     assert!(text.contains(&format!("`{verb}`")), "{verb}: {text}");
@@ -69,7 +69,7 @@ fn overlaps(s: &Subject) {
     }
 }
 
-/// Lists the verbs that accept arrays of any lengths, and those whose call in the table gives them fitting ones.
+/// Verbs that accept arrays of any lengths, and verbs whose call in the table gives them fitting arrays.
 const ANY_SHAPES: [&str; 17] = [
     "reduce",
     "mean_axis",
@@ -89,7 +89,7 @@ const ANY_SHAPES: [&str; 17] = [
     "fill_random",
     "random_permutation",
 ];
-/// Lists the verbs whose call in the table gives the result another shape before the verb sees it.
+/// Verbs whose call in the table gives the result another shape before the verb sees it.
 const RESHAPED: [&str; 2] = ["transpose", "permute"];
 
 fn shapes(s: &Subject) {
@@ -154,10 +154,10 @@ fn captured(s: &Subject) {
     }
 }
 
-/// Is the remedy of the verbs whose results of parts a program combines.
+/// Remedy of the verbs whose results for parts user code can combine.
 const COMBINE: &str =
     ": call it for parts of the array, which `slice` returns, and combine their results, or use a device";
-/// Is the remedy of scans.
+/// Remedy of scans.
 const SCAN: &str = ": scan parts of the array, which `slice` returns, one after the other, each from the total of the one \
                     before it (`scan_with_total` writes it, `Scan::from` takes it), or use a device";
 

@@ -1,4 +1,4 @@
-//! Lists each verb of the library with a call of it.
+//! Lists each verb with a call of it.
 //!
 //! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
 
@@ -6,27 +6,27 @@ use fencepost::algorithms::Nan;
 use fencepost::algorithms::prelude::*;
 use fencepost::{CommandQueue, Context, DeviceArray, Result};
 
-/// Holds the arrays of a call: those that a verb reads, and those that it writes.
+/// Arrays of a call: those that a verb reads, and those that it writes.
 pub(crate) struct Arrays {
     x: DeviceArray<u32>,
     y: DeviceArray<u32>,
     numbers: DeviceArray<f32>,
-    /// Ascends.
+    /// Elements in ascending order.
     sorted: DeviceArray<u32>,
-    /// Ascends from 0 to the number of elements.
+    /// Offsets in ascending order, from 0 to the number of elements.
     offsets: DeviceArray<u32>,
     out: DeviceArray<u32>,
     other: DeviceArray<u32>,
-    /// Has twice as many elements.
+    /// An array of twice as many elements.
     both: DeviceArray<u32>,
     few: DeviceArray<u32>,
     few_others: DeviceArray<u32>,
     one: DeviceArray<u32>,
-    /// Has the number of elements of a part.
+    /// Number of elements of a part.
     count: DeviceArray<u32>,
 }
 
-/// Counts the segments of an array, and the elements of the arrays with few.
+/// Number of segments of an array, and of elements of the arrays with few.
 const FEW: usize = 16;
 
 impl Arrays {
@@ -98,13 +98,13 @@ impl Arrays {
 
 pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 
-/// Is a verb, or a form of one that returns a value to the host.
+/// A verb, or a form of it that returns a value to the host.
 pub(crate) struct Verb {
     pub(crate) name: &'static str,
     pub(crate) returns: bool,
-    /// Enqueues what the arrays need before the verb.
+    /// Commands that prepare the arrays for the verb.
     prepare: Option<Call>,
-    /// Calls the verb alone.
+    /// Call of the verb alone.
     pub(crate) alone: Call,
 }
 

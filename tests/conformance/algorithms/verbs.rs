@@ -1,4 +1,4 @@
-//! A01: each verb of the library, captured on two forked queues and replayed with changed inputs.
+//! A01: each verb, captured on two forked queues and replayed with changed inputs.
 
 use super::verb_table::{Arrays, table};
 use crate::common::full::large;

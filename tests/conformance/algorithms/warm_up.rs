@@ -70,7 +70,7 @@ fn threads(s: &Subject) {
 /// Number of threads of a context that compile.
 const COMPILERS: usize = 4;
 
-/// Blocks each thread that wakes it, until it is opened.
+/// A waker that blocks each thread that wakes it, until the gate is opened.
 #[derive(Default)]
 struct Gate {
     state: Mutex<(usize, bool)>,
@@ -95,7 +95,7 @@ impl Wake for Gate {
     }
 }
 
-/// Calls `with` while wakers of the program block all threads of the context that compile.
+/// Calls `with` while user wakers block all threads of the context that compile.
 fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
     let gate = Arc::new(Gate::default());
     let waker = gate.clone().into();

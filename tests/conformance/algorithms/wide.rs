@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
     cases.into()
 }
 
-/// Lists shapes of rows of whole groups, around the borders of blocks and shares.
+/// Shapes of rows of whole groups, around the borders of blocks and shares.
 const SHAPES: [[usize; 2]; 8] =
     [[1, 8], [3, 80], [2, 1024], [3, 1032], [3, 1040], [2, 16_384], [1, 16_400], [1, 20_480]];
 const OPERATIONS: [Operation; 4] =
@@ -32,7 +32,7 @@ fn chosen(s: &Subject) {
     let gains = adapter.kind == AdapterKind::Software;
     let name = "reduce_vectors";
     let width = 16;
-    // The file of a graph has the texts of its kernels.
+    // A saved graph contains the texts of its kernels.
     let is_wide = |verb: &dyn Fn(&CommandQueue) -> fencepost::Result<()>| {
         let (graph, ()) = queue.capture(|c| verb(c)).unwrap();
         let file = graph.to_bytes_with(Contents::Included).unwrap();

@@ -56,7 +56,7 @@ fn in_order(_: &Subject) {
     assert!(kinds.is_sorted(), "{kinds:?}");
 }
 
-/// Checks that a request of one more than a limit is an error that states the limit of the adapter.
+/// Checks that a request that exceeds a limit by one is an error that states the adapter's limit.
 fn limits(subject: &Subject) {
     let ctx = subject.ctx();
     let (info, queue) = (ctx.info().clone(), ctx.queue("q"));
@@ -84,7 +84,7 @@ fn limits(subject: &Subject) {
     of_kernels(&ctx, &info);
 }
 
-/// Checks the limits of kernels, each with a kernel of one more than the limit.
+/// Checks the limits of kernels, each with a kernel that exceeds the limit by one.
 fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     let refused = |text: &str| ctx.kernel_from(text, "over").map(drop).unwrap_err();
     let wide = info.max_invocations + 1;
@@ -122,10 +122,10 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     assert!(info.max_binding > 0 && info.max_binding <= info.max_array);
 }
 
-/// Limits the numbers of bindings: every number is below this on every device.
+/// Limit of binding numbers: every number is below this on every device.
 const BINDINGS: u32 = 1000;
 
-/// Pairs an ability with a kernel that uses it to double `out[0]`.
+/// Each feature with a kernel that uses it to double `out[0]`.
 const ABILITIES: [(&str, &str); 5] = [
     ("f16", "enable f16; DECLARED double() { out[0] = f32(f16(out[0]) * 2.0h); }"),
     ("f64", "DECLARED double() { out[0] = f32(f64(out[0]) * 2.0lf); }"),
@@ -134,7 +134,7 @@ const ABILITIES: [(&str, &str); 5] = [
     ("f32 atomics", "ATOMIC double() { let old = atomicAdd(&out[0], 3.0); }"),
 ];
 
-/// Checks that a listed ability works, and that a kernel with an unlisted one is refused.
+/// Checks that a listed feature works, and that a kernel with an unlisted one is refused.
 fn abilities(subject: &Subject) {
     let ctx = subject.ctx();
     let listed = |ability| ctx.info().abilities.contains(&ability);
@@ -239,8 +239,8 @@ fn by_default(subject: &Subject) {
 }
 
 const BY_ENVIRONMENT: &str = "d01_the_environment_variable_names_the_adapter";
-/// Names the variable that [`by_environment`] sets for its child processes. The test needs child processes because a
-/// process cannot change the environment that it was started with.
+/// Variable that [`by_environment`] sets for its child processes. The test needs child processes because a process
+/// cannot change the environment that it was started with.
 const CHILD: &str = "FENCEPOST_TEST_CHILD";
 
 fn by_environment(subject: &Subject) {
@@ -249,7 +249,7 @@ fn by_environment(subject: &Subject) {
         Ok(_) => {
             let error = open(AdapterChoice::Auto).unwrap_err();
             assert!(lists_all(&error, "no such adapter"), "{error}");
-            // The program's own choice overrides the variable.
+            // The caller's own choice overrides the variable.
             let place = subject.place().index().unwrap();
             assert_eq!(open(AdapterChoice::Index(place)).unwrap().info(), own(subject));
         }

@@ -83,8 +83,8 @@ fn endless(subject: &Subject) {
     assert_eq!(queue.read(&out).wait().unwrap(), [1; 8]);
 }
 
-/// Opens two contexts on the CPU, which share the threads of the process. The first one executes a launch that keeps all
-/// threads busy until its limit. The second one must have its results before that. On a slow machine they may be late, so
+/// Opens two contexts on the CPU, which share the threads of the process. The first executes a launch that keeps all
+/// threads busy until its limit. The second must have its results before that. On a slow machine they may be late, so
 /// the test repeats with a longer limit.
 fn beside_a_long_launch(subject: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
@@ -138,7 +138,7 @@ fn checks(subject: &Subject) {
     assert!(text.contains(&launch.to_string()), "{text}");
 }
 
-/// The launch runs 8 invocations, of which the last five leave the array of 8 elements.
+/// The launch runs 8 invocations, and the last five access elements past the end of the array of 8.
 fn others(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions::default()));
     launched(&ctx, "leaves");

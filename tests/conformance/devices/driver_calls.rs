@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// Bounds the fence polls that threads of the context may have begun when another thread notices the loss.
+/// Most fence polls that threads of the context may have begun when another thread notices the loss.
 const LAST_LOOKS: u64 = 2;
 
 fn no_call(s: &Subject) {

@@ -5,20 +5,20 @@ use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{AdoptOptions, CpuOptions, Error, RecorderChoice};
 
-/// Holds a context and the way to lose its device.
+/// A context, and the way to lose its device.
 pub struct Doomed {
     pub name: &'static str,
     pub ctx: Context,
-    /// Is true if the context has threads; without threads only calls that wait or flush make progress.
+    /// `true` if the context has threads; without threads only calls that wait or flush make progress.
     pub threads: bool,
-    /// Is true if wgpu makes the submissions of the context for certain.
+    /// `true` if wgpu certainly makes the submissions of the context.
     pub by_wgpu: bool,
-    /// Is a queue without earlier work, and its array, on the CPU.
+    /// On the CPU, a queue without earlier work, and its array.
     breaker: Option<(CommandQueue, DeviceArray<u32>)>,
 }
 
-/// Returns one context of each kind that the subject supports, on devices of the contexts and on devices of the
-/// program.
+/// Returns one context of each kind that the subject supports, on the context's own device and on a device of the
+/// caller.
 pub fn doomed(s: &Subject) -> Vec<Doomed> {
     let mut all = with_threads(s);
     if s.place().has_wgpu() {

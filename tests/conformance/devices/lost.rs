@@ -36,7 +36,7 @@ pub(super) fn is_loss(error: &Error) -> bool {
     matches!(error.kind(), Kind::DeviceLost { .. })
 }
 
-/// Holds the objects that the waits need: a queue whose work is behind a gate that stays closed.
+/// Objects that the waits need: a queue whose work waits for a gate that stays closed.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-/// Names a kind of wait, tells if it needs a context with threads, and makes the wait.
+/// Name of a kind of wait, `true` if it needs a context with threads, and the wait.
 type Wait = (&'static str, bool, fn(&Context, &Held) -> Result<(), Error>);
 
 const WAITS: &[Wait] = &[
@@ -158,7 +158,7 @@ fn every_wait(s: &Subject) {
     }
 }
 
-/// Awaits a future of the held work.
+/// A future of the held work, awaited.
 type Future = fn(&Held) -> Result<(), Error>;
 
 /// Awaits one future on each context. No call blocks on these contexts, so only their lane threads poll the devices.
@@ -214,7 +214,7 @@ fn not_done(s: &Subject) {
     }
 }
 
-/// Names a call and makes it.
+/// Name of a call, and the call.
 pub(super) type Call =
     (&'static str, fn(&Context, &CommandQueue, &mut DeviceArray<u32>) -> Result<(), Error>);
 
@@ -368,7 +368,7 @@ fn nothing_runs(s: &Subject) {
 
 /// Checks that the same waits end with the loss at whichever step the device is lost.
 fn any_step(s: &Subject) {
-    // There are eight fills. A read in place is no step.
+    // There are eight fills. A read in place is not a step.
     for steps in 0..8 {
         let ctx = lost_after(s, steps);
         let (one, two) = (ctx.queue("one"), ctx.queue("two"));

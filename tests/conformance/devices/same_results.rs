@@ -42,7 +42,7 @@ fn seeds(subject: &Subject) {
 const N: usize = 1003;
 const ARRAYS: usize = 4;
 
-/// Holds the queues, kernels and arrays of a random program, and the values that the host expects.
+/// Queues, kernels and arrays of a random program, and the values that the host expects.
 struct Program {
     queues: Vec<CommandQueue>,
     mix: Kernel<Mix<'static>>,

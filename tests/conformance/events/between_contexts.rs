@@ -32,8 +32,8 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Calls `each` with a context of the subject and one of each partner, in both directions. All pairs share the context
-/// of the subject; in the full suite each pair has its own.
+/// Calls `each` with a context of the subject and a context of each partner, in both directions. All pairs share the
+/// context of the subject; in the full suite each pair has its own.
 fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     if full() {
         return partners::each_pair(s, each);
@@ -241,7 +241,8 @@ fn unrecorded(s: &Subject) {
     }
 }
 
-/// Checks that a queue has failed with the error of an awaited event of another context, and that it works on.
+/// Checks that a queue has failed with the error of an awaited event of another context, and that it works again
+/// afterwards.
 fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&Kind) -> bool) {
     let error = to.finish().wait().unwrap_err();
     let Kind::OtherContext { object, error: cause } = error.kind() else { panic!("{error}") };
@@ -334,7 +335,7 @@ fn would_deadlock(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    // The contexts wait for each other, and the program drops both.
+    // The contexts wait for each other, and the caller drops both.
     partners::each_pair(s, |_, source, waiter| {
         let (from, to) = (source.queue("from"), waiter.queue("to"));
         let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());

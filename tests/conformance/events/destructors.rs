@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Enqueues work inside a destructor and waits for it.
+/// Work that a destructor enqueues and waits for.
 type Waits = fn(&Context, &DeviceArray<u32>);
 
 const WAYS: [Waits; 6] = [
@@ -32,7 +32,7 @@ const WAYS: [Waits; 6] = [
     },
 ];
 
-/// Calls a function when it is dropped.
+/// A value that calls a function when it is dropped.
 struct OnDrop<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Drop for OnDrop<F> {
@@ -41,8 +41,8 @@ impl<F: FnOnce()> Drop for OnDrop<F> {
     }
 }
 
-/// Fails a queue whose pending callback holds a value that waits when it is dropped. `before` receives the marker
-/// behind the callback before the queue fails.
+/// Fails a queue whose pending callback holds a value that waits when it is dropped. `before` receives the marker after
+/// the callback before the queue fails.
 fn fails(ctx: &Context, waits: Waits, before: impl FnOnce(Event)) {
     let (queue, gate, (sender, ended)) = (ctx.queue("fails"), ctx.user_event("gate"), channel());
     queue.wait_for(&gate.event()).unwrap();

@@ -1,5 +1,5 @@
 //! E02, E08: a result is ready when its work is done, while work of the same flush still runs. Other rules have such a
-//! case among their other cases.
+//! case too.
 
 use crate::common::early_results::{
     self, Look, N, REACH, RUNS, Short, VALUE, Way, each_length, is_early, keep_busy,
@@ -161,7 +161,7 @@ fn callback<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || called.recv().unwrap())
 }
 
-/// Lists results of short work that waits for long work of a queue whose end no marker, event or read observes.
+/// Results of short work that waits for long work of a queue whose end no marker, event or read observes.
 const BEHIND: [(&str, Way); 2] = [
     ("a marker behind long work", |at| {
         behind_long_work(at);

@@ -47,7 +47,7 @@ fn awaited(subject: &Subject) {
 
 type Future0 = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Wakes task number `task` of a small executor.
+/// Waker of task number `task` of a small executor.
 struct Number {
     task: usize,
     ready: Mutex<Sender<usize>>,
@@ -123,7 +123,7 @@ fn dropped(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
 }
 
-/// Calls a function at the first wake-up.
+/// A waker that calls a function at the first wake-up.
 struct Does(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
 impl Wake for Does {
@@ -153,7 +153,7 @@ fn in_a_waker(ctx: &Context, does: impl FnOnce() + Send + 'static) {
     end.wait().unwrap();
 }
 
-/// Waits for work that the waker enqueues.
+/// A wait for work that the waker enqueues.
 type Waits = fn(&Context, &CommandQueue, &DeviceArray<u32>);
 
 const BLOCKING: [Waits; 5] = [
@@ -200,7 +200,7 @@ fn across(s: &Subject) {
     }
 }
 
-/// Polls its task inside the wake-up, and once more if another wake-up comes during the poll.
+/// A waker that polls its task inside the wake-up, and once more if another wake-up comes during the poll.
 struct Inline {
     task: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     wakes: AtomicU32,

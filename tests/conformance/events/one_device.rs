@@ -1,5 +1,4 @@
-//! E07 for contexts on one wgpu device. They submit to one hardware queue, so the device keeps the order and not the
-//! host.
+//! E07 for contexts on one wgpu device. They submit to one hardware queue, so the device keeps the order, not the host.
 
 use crate::common::full::full;
 use crate::common::program::Program;
@@ -39,8 +38,8 @@ fn recorders() -> Vec<(RecorderChoice, RecorderChoice)> {
     all.filter(|(one, other)| full() || one != other).collect()
 }
 
-/// Calls `each` with two contexts on one device of the program, for several pairs of recorders. `threads` tells which
-/// of the two contexts has threads.
+/// Calls `each` with two contexts on one device of the caller, for several pairs of recorders. `threads` tells which of
+/// the two contexts has threads.
 fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Context)) {
     for (one, other) in recorders() {
         let (device, queue) = raw::open(subject);
@@ -54,13 +53,13 @@ fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Cont
     }
 }
 
-/// Returns the number of submissions whose end a context has noticed, and the number of submissions that it has made.
+/// Returns the number of submissions whose end a context has noticed, and the number of its submissions.
 fn noticed(ctx: &Context) -> (u64, u64) {
     (dump::completed(ctx), dump::submitted(ctx))
 }
 
 /// Returns an array of `waiter`, a queue of `source` that fills the array's buffer with sevens after a long kernel, and
-/// the marker behind the fill.
+/// the marker after the fill.
 fn filled_late(
     subject: &Subject,
     source: &Context,
@@ -103,7 +102,7 @@ fn submitted_later(subject: &Subject) {
     });
 }
 
-/// Checks that a command behind the wait completes after the awaited work, even a command without work for the device.
+/// Checks that a command after the wait completes after the awaited work, even a command without work for the device.
 fn not_early(subject: &Subject) {
     let third = Context::on_cpu(CpuOptions::default());
     subject.watch(&third);

@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Makes the second queue wait for everything enqueued on the first.
+/// Order of the second queue after everything enqueued on the first.
 type Before = fn(&CommandQueue, &CommandQueue);
 
 fn by_host(earlier: &CommandQueue, _: &CommandQueue) {
@@ -123,7 +123,7 @@ fn double_buffer(subject: &Subject) {
     assert_eq!(compute.read(&sum).wait().unwrap(), expected);
 }
 
-/// Passes one array between five holders. A holder that acquires the array gets the event of the holder before and an
+/// Passes one array between five holders. A holder that acquires the array gets the previous holder's event and an
 /// event to signal. The holders work in the order in which they acquire it, though the last one starts first.
 ///
 /// Follows katsdpsigproc's `test_resource`.

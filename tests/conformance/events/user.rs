@@ -61,7 +61,7 @@ fn others_go_on(subject: &Subject) {
     assert_eq!(held.read(&x).wait().unwrap(), [1; N]);
 }
 
-/// The program orders the read before the upload itself, with the signal.
+/// The caller orders the read before the upload itself, with the signal.
 fn upload(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [held, between, other] = ["held", "between", "other"].map(|name| ctx.queue(name));
@@ -96,7 +96,7 @@ fn abandoned_upload(subject: &Subject) {
     drop(gate);
     assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
     assert_eq!(other.read(&x).wait().unwrap(), [1; N]);
-    // A replay behind an event is cancelled, and the commands behind it with it.
+    // A replay that waits for an event is cancelled, and the commands after it too.
     let held = ctx.queue("next");
     let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();

@@ -99,7 +99,8 @@ fn for_a_queue(subject: &Subject) {
     later.signal();
 }
 
-/// Checks that the wait orders the work and needs no success: the read returns the bytes from before the failed fill.
+/// Checks that the wait orders the work and does not require success: the read returns the bytes from before the failed
+/// fill.
 fn for_a_failed_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
@@ -207,7 +208,7 @@ fn no_cycle(subject: &Subject) {
     }
 }
 
-/// Checks that a wait starts nothing behind its marker and no other queue: a callback that has run shows that its queue
+/// Checks that a wait starts nothing after its marker and no other queue: a callback that has run shows that its queue
 /// started.
 fn starts_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
@@ -230,12 +231,12 @@ fn starts_no_more(subject: &Subject) {
     }
 }
 
-/// Many threads wait at once, each for its own queue. If each completion woke all of them, and each moved its batch before those
-/// of the others, the waits of more threads would take minutes.
+/// Many threads wait at once, each for its own queue. If each completion woke all of them, and each moved its batch
+/// before the others', the waits of more threads would take minutes.
 fn many_threads(subject: &Subject) {
     let ctx = subject.ctx();
     let (mix, zeros) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
-    // Beside other work, a submission of a software driver takes milliseconds.
+    // Next to other work, a submission of a software driver takes milliseconds.
     let (threads, waits) = if subject.place().is_native() { (32, 20) } else { (8, 3) };
     std::thread::scope(|scope| {
         for id in 0..threads {

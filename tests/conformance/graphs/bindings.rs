@@ -314,7 +314,7 @@ fn checked(subject: &Subject) {
     let error = queue.replay(&same).unwrap_err();
     let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
     assert_eq!((&*earlier.queue, &*later.queue), ("first", "second"));
-    // The graph still replays, and the array that one input alone is bound to is no hazard.
+    // The graph still replays, and an array bound to only one input is not a hazard.
     queue.replay(&graph).unwrap();
     queue.replay(&graph.with().input("a", &shared).unwrap()).unwrap();
     assert_eq!(queue.read(&shared).wait().unwrap(), [16; N]);
@@ -374,7 +374,7 @@ fn alignment(subject: &Subject) {
         let error = bound.unwrap_err();
         assert!(matches!(error.kind(), Kind::Alignment { offset: 4, .. }), "{error}");
     }
-    // A copy needs words only.
+    // A copy needs whole words.
     let (copy, out) = queue
         .capture(|c| {
             let x = c.input("x", &default)?;
@@ -520,7 +520,7 @@ fn foreign_value(subject: &Subject) {
     assert!(captured.unwrap_err().to_string().contains("the last captured command is a fill"));
 }
 
-/// Calls `label_node` and `parameter` behind calls that add no node of their own, or nodes of a body.
+/// Calls `label_node` and `parameter` after calls that add no node of their own, or only nodes of a body.
 fn behind_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
     let (ctx, queue) = queue_of(subject);

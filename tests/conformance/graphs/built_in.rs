@@ -11,7 +11,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 128;
-/// Counts the chunks of the message, of 1024 bytes each.
+/// Chunks of the message, of 1024 bytes each.
 const CHUNKS: usize = 4;
 
 #[derive(KernelArgs)]
@@ -56,7 +56,7 @@ struct Blake3Parents<'a> {
     parents: &'a mut DeviceArray<Halves>,
 }
 
-/// Holds 64 bytes of a message in the layout of the shader's `Blake3Block`.
+/// 64 bytes of a message in the layout of the shader's `Blake3Block`.
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Block {
@@ -66,7 +66,7 @@ struct Block {
     s: [u32; 4],
 }
 
-/// Holds a value of the tree in the layout of the shader's `Blake3Value`.
+/// A value of the tree in the layout of the shader's `Blake3Value`.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Halves {
@@ -86,7 +86,7 @@ struct Kernels {
     spin: Kernel<Spin<'static>>,
 }
 
-/// Holds the arrays of both queues.
+/// Arrays of both queues.
 struct Arrays {
     x: DeviceArray<u32>,
     y: DeviceArray<u32>,
@@ -112,7 +112,7 @@ impl Kernels {
     }
 }
 
-/// Holds the elements that the work writes: `x`, `y`, `bins` and `root`.
+/// Elements that the work writes: `x`, `y`, `bins` and `root`.
 type Written = (Vec<u32>, Vec<u32>, Vec<u32>, Vec<Halves>);
 
 impl Arrays {

@@ -25,9 +25,9 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 1024;
 
-/// Is a call that needs the results of a replay.
+/// A call that needs the results of a replay.
 type ResultCall<'a> = dyn Fn(&Replay) -> Result<()> + 'a;
-/// Is a call on a captured queue.
+/// A call on a captured queue.
 type CaptureCall<'a> = dyn Fn(&Capture) -> Result<()> + 'a;
 
 /// Captures a call that is refused, drops its error, and returns the error of the capture.

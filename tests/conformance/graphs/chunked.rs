@@ -103,7 +103,7 @@ fn bounds(subject: &Subject) {
             .unwrap();
         for length in [bound.saturating_sub(1), bound, bound + 1] {
             s.queue.fill(&mut left, length).unwrap();
-            // The second loop has as many iterations as the count says: those of the first loop and `more`.
+            // The second loop has as many iterations as the count says: the first loop's and `more`.
             let more = u32::from(length > bound);
             s.queue.fill(&mut count, more).unwrap();
             let run = s.queue.replay(&graph).unwrap();
@@ -254,7 +254,7 @@ fn unattended(subject: &Subject) {
     s.queue.flush().unwrap();
     dump::until_done(&s.ctx, "main");
     assert_eq!(s.read(&count), [30]);
-    // Also without a flush, the threads plan the commands after a while.
+    // Even without a flush, the threads plan the commands after a while.
     let left = s.word(13);
     countdown(&s.queue, &s, 1000, &left, &count).unwrap();
     dump::until_done(&s.ctx, "main");
@@ -306,7 +306,7 @@ fn callback_waits(subject: &Subject) {
         other.callback(counts).unwrap();
         other.finish().wait().unwrap();
         assert_eq!(seen.try_iter().collect::<Vec<_>>(), [40]);
-        // A callback behind the loop cannot be waited for in itself, but it sees the loop complete.
+        // A callback after the loop cannot wait for itself, but it sees the loop complete.
         let (sent, seen) = channel();
         let loop_run = run.replay().unwrap().clone();
         s.queue.callback(move || sent.send(loop_run.event().is_complete().unwrap()).unwrap()).unwrap();
@@ -330,7 +330,7 @@ fn submissions(subject: &Subject) {
         let run = s.queue.replay(&graph).unwrap();
         assert_eq!(iterations(&run, &steps), length.min(bound));
         let made = counted.submissions() - before;
-        // On a device, long commands cut the chunks shorter, and commands of unknown cost are apart.
+        // On a device, long commands make the chunks shorter, and commands of unknown cost get their own.
         let most = if subject.is_cpu() { expected } else { u64::from(length.div_ceil(4).max(1)) + 3 };
         assert!(made <= most, "{made} submissions for {length} iterations of at most {bound}");
         assert!(made >= expected.min(3), "{made} submissions for {length} iterations of at most {bound}");

@@ -45,7 +45,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 64;
-/// Counts the elements of an array that is copied in several pieces.
+/// Elements of an array that is copied in several pieces.
 const LARGE: usize = 200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
@@ -81,7 +81,7 @@ fn exact(s: &Subject) {
     });
 }
 
-/// Holds the work of one context with memory that an earlier command uses, which waits for the program.
+/// Holds the work of one context with memory that an earlier command uses, which waits for the caller.
 fn overlap(s: &Subject) {
     each_pair(s, |names, one, two| {
         for held_far in [false, true] {
@@ -114,7 +114,7 @@ fn overlap(s: &Subject) {
     });
 }
 
-/// The far work waits for the command before the fork, and not for the command behind it.
+/// The far work waits for the command before the fork, and not for the command after it.
 fn around_a_fork(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
@@ -132,7 +132,7 @@ fn around_a_fork(s: &Subject) {
             })
             .unwrap();
         let (gate, holder) = (two.user_event("gate"), one.queue("holder"));
-        // The command behind the fork is held.
+        // The command after the fork is held.
         holder.wait_for(&gate.event()).unwrap();
         holder.fill(&mut z.handle(), 1).unwrap();
         let run = queue.replay(&graph).unwrap();
@@ -144,7 +144,7 @@ fn around_a_fork(s: &Subject) {
     });
 }
 
-/// Holds one command after the other, and looks at the results of the commands behind it.
+/// Holds one command after the other, and looks at the results of the commands after it.
 fn ordered(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
@@ -322,8 +322,8 @@ fn host_functions(s: &Subject) {
     });
 }
 
-/// Returns a graph that computes `y = 3 * y + 1` in memory of the other context that the graph owns, where `y` is of the
-/// first context.
+/// Returns a graph that computes `y = 3 * y + 1`, where `y` is in the first context, through memory of the other
+/// context that the graph owns.
 fn step(two: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
     let mix = two.kernel::<Mix>().unwrap();
     let ones = two.full([N], 1_u32).unwrap();
@@ -342,7 +342,7 @@ fn stepped(y: u32) -> u32 {
     y.wrapping_mul(3).wrapping_add(1)
 }
 
-/// Under `Unchecked` no policy orders the memory, so only the turns of the graph do.
+/// Under `Unchecked` no policy orders the memory; only the graph's turns do.
 fn two_threads(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked, Policy::Checked] {
         each_pair_with(s, [policy; 2], |names, one, two| {
@@ -400,7 +400,7 @@ fn two_graphs(s: &Subject) {
             })
             .collect();
         for held in 0..2 {
-            // One device runs a kernel, and the graph of the other device completes beside it.
+            // One device runs a kernel, and the graph of the other device completes meanwhile.
             let running = Busy::start(s, contexts[held], &busy[held], 50);
             queues[held].wait_for_queue(&busy[held]).unwrap();
             let runs: Vec<_> = (0..2).map(|at| queues[at].replay(&graphs[at].0).unwrap()).collect();
@@ -803,7 +803,7 @@ fn dropped(s: &Subject) {
             assert_eq!(queue.read(&y).wait().unwrap(), [right; N], "{names}, order {order}");
         }
     });
-    // The program drops every handle at the end of a turn, and nothing hangs.
+    // The caller drops every handle at the end of a turn, and nothing hangs.
     for (_, two) in partners(s, Policy::Ordered) {
         let one = s.ctx();
         let queue = one.queue("main");

@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// Holds a queue, and the arrays with which a body lowers a condition.
+/// A queue, and the arrays with which a body lowers a condition.
 pub(super) struct Setup {
     pub(super) ctx: Context,
     pub(super) queue: CommandQueue,
@@ -432,7 +432,7 @@ fn indirect(subject: &Subject) {
         setup.queue.fill(&mut flag, value).unwrap();
         setup.queue.fill(&mut groups.slice(2..3).unwrap(), wanted).unwrap();
         setup.queue.replay(&graph).unwrap();
-        // More workgroups than the device allows are none.
+        // More workgroups than the device allows count as none.
         let threads = if value == 0 || wanted > 65_535 { 0 } else { wanted as usize * workgroup };
         expected[..threads.min(N)].iter_mut().for_each(|value| *value += 1);
         assert_eq!(setup.read(&count), expected, "{value} {wanted}");
@@ -466,7 +466,7 @@ fn policy(subject: &Subject) {
     let (flag, mut count) = (setup.word(0), setup.word(0));
     let (graph, ()) = setup.queue.capture(|c| c.if_(&flag, |body| setup.raise(body, &count))).unwrap();
     setup.queue.replay(&graph).unwrap();
-    // The body does not execute, and for the policy it writes all the same.
+    // The policy counts the body as a write, even if it does not execute.
     let error = other.fill(&mut count, 5).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     let error = other.fill(&mut flag.handle(), 5).unwrap_err();
@@ -614,7 +614,7 @@ fn outside(subject: &Subject) {
             setup.raise(body, &count)
         })
         .unwrap();
-    // The commands of the queue behind the loop come after it.
+    // The queue's commands after the loop run after it.
     setup.raise(queue, &count).unwrap();
     queue.if_(&condition, |body| setup.add(body, &count, 1000)).unwrap();
     queue
@@ -688,7 +688,7 @@ fn refused(subject: &Subject) {
         ("", Box::new(|body| body.download(&x, &mut download.borrow_mut()))),
     ];
     for (expected, wrong) in &wrong {
-        // The program ignores the results of both calls, and the capture still fails.
+        // The caller ignores the results of both calls, and the capture still fails.
         let captured = queue.capture(|c| {
             drop(c.if_(&condition, |body| {
                 drop(wrong(body));

@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of an array, which two workgroups of `mix` handle.
+/// Elements of an array, which two workgroups of `mix` handle.
 const N: usize = 128;
 const HALF: usize = N / 2;
 

@@ -49,7 +49,7 @@ fn looped_with(ctx: &Context, start: u32, bound: Bound) -> Graph {
     captured.unwrap().0
 }
 
-/// Returns the sum, the iterations, and whether the bound was reached.
+/// Returns the sum, the iterations, and `true` if the bound was reached.
 fn run(ctx: &Context, graph: &Graph) -> (u32, u32, bool) {
     let run = ctx.queue("replays").replay(graph).unwrap();
     let (sum, rounds) = (graph.output::<u32>("sum").unwrap(), graph.loop_("rounds").unwrap());
@@ -79,7 +79,7 @@ fn small_file(subject: &Subject) {
 
 fn chunked_file(subject: &Subject) {
     let ctx = subject.ctx();
-    // Chunks of 4, 8, 16 and 32 iterations end at a bound between two of them, and behind the end of the loop.
+    // Chunks of 4, 8, 16 and 32 iterations end at a bound between two of them, and after the end of the loop.
     let graph = looped_with(&ctx, 41, Bound::Chunked(u32::MAX));
     let bytes = graph.to_bytes().unwrap();
     let bounded = looped_with(&ctx, 41, Bound::Chunked(21)).to_bytes().unwrap();
@@ -133,7 +133,7 @@ fn labels(subject: &Subject) {
             matches!(error.kind(), Kind::GraphName { what: "loop", known, .. } if known == &["nested"]),
             "{error}"
         );
-        // The handle of the captured graph is no loop of the loaded one.
+        // The handle of the captured graph is not a loop of the loaded one.
         assert!(run.iterations(kept.as_ref().unwrap()).is_err(), "{name}");
     }
     let error = queue.capture(|c| c.label_loop("other", kept.as_ref().unwrap())).unwrap_err();
@@ -191,10 +191,10 @@ fn know_add(ctx: &Context) {
             y.copy_from_slice(&sum.to_ne_bytes());
         }
     };
-    let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no function of the host
+    let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no host function
 }
 
-/// Were written by `fuzz/src/seeds.rs` when version 2 was new.
+/// Written by `fuzz/src/seeds.rs` when version 2 was new.
 const CONDITIONS: &[u8] = include_bytes!("../../data/graph_version_2_conditions.fpg");
 const LOOPS: &[u8] = include_bytes!("../../data/graph_version_2_loops.fpg");
 

@@ -13,14 +13,14 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of a data array, and the arrays.
+/// Elements of a data array; `ARRAYS` is the number of arrays.
 const N: usize = 96;
 const ARRAYS: usize = 3;
 const CONDITIONS: usize = 4;
-/// Limits the nesting of bodies.
+/// Deepest nesting of bodies.
 const DEPTH: usize = 3;
 
-/// Is a command of a random program. Numbers name arrays, conditions and loops.
+/// A command of a random program. Numbers refer to arrays, conditions and loops.
 #[derive(Debug)]
 enum Command {
     Mix {
@@ -57,7 +57,7 @@ enum Command {
     Lower {
         condition: usize,
     },
-    /// Copies an element of an array to a condition, reduced to few values by the next `Mask`.
+    /// Copy of an array element to a condition, reduced to few values by the next `Mask`.
     Take {
         condition: usize,
         array: usize,
@@ -160,7 +160,7 @@ impl Generator {
         }
     }
 
-    /// Returns commands for a forked queue, which use one array only.
+    /// Returns commands for a forked queue, which use only one array.
     fn on_arrays(&mut self, array: usize) -> Vec<Command> {
         let fill = |value| Command::Fill { array, start: 3, len: 7, value };
         vec![fill(self.rng.u32(..)), Command::Upload { array, start: 1, values: vec![self.rng.u32(..); 2] }]
@@ -173,7 +173,7 @@ impl Generator {
     }
 }
 
-/// Holds the arrays of a program.
+/// Arrays of a program.
 struct Arrays {
     data: Vec<DeviceArray<u32>>,
     conditions: Vec<DeviceArray<u32>>,
@@ -192,7 +192,7 @@ impl Arrays {
         Self { data, conditions, nothing, mix }
     }
 
-    /// Sets all elements to those of a new program.
+    /// Sets all elements for a new program.
     fn reset(&self, queue: &CommandQueue, values: &[u32; CONDITIONS]) {
         for (at, array) in self.data.iter().enumerate() {
             let elements: Vec<u32> = (0..N as u32).map(|index| index % 3 + at as u32).collect();
@@ -238,7 +238,7 @@ impl Arrays {
                 queue.fill(&mut self.conditions[*condition].handle(), *value)?;
             }
             Command::Lower { condition } => {
-                // A slice is no argument of a launch, so a copy of the condition is lowered.
+                // A slice cannot be an argument of a launch, so a copy of the condition is lowered.
                 let word = self.nothing.slice(0..1)?;
                 let condition = &self.conditions[*condition];
                 let first = &self.conditions[0];

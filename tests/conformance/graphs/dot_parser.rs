@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// Holds the statements of a graph.
+/// Statements of a graph.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Dot {
     pub name: String,
-    /// Maps each node to its attributes and to the label of its cluster.
+    /// Attributes of each node, and the label of its cluster.
     pub nodes: BTreeMap<String, (Attributes, Option<String>)>,
     pub edges: Vec<(String, String, Attributes)>,
-    /// Lists the nodes of each rank.
+    /// Nodes of each rank.
     pub ranks: Vec<Vec<String>>,
 }
 

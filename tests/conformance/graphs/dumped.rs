@@ -6,7 +6,7 @@ use fencepost::prelude::*;
 
 pub const N: usize = 1024;
 
-/// Captures the graph on a queue `main`: two queues, each kind of command, and a function of the host.
+/// Captures the graph on a queue `main`: two queues, each kind of command, and a host callback.
 pub fn fixed(ctx: &Context) -> Graph {
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();

@@ -118,7 +118,7 @@ fn svg(subject: &Subject) {
     assert_eq!(titled.len(), 8, "seven nodes and a function of the host");
     let title = &titled[2].all("title")[0].text;
     assert!(title.contains("launch mix") && title.contains("updates `own`[0..4096]"), "{title}");
-    // Upload, fill, copy, fill, launch, host function, read: the longest path.
+    // Upload, fill, copy, fill, launch, host callback, read: the longest path.
     let on_path = titled.iter().filter(|g| g.attribute("class").ends_with(" path"));
     assert_eq!(on_path.count(), 7);
     let lines =
@@ -158,7 +158,7 @@ fn hostile(subject: &Subject) {
     assert!(text.contains("</title>\"]; \\ & <b>\\u{1}\\n-->"), "{text}");
 }
 
-/// A label that is longer than a line makes its own line longer and no other.
+/// A label that is longer than a line makes only its own line longer.
 fn long_labels(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
@@ -214,7 +214,7 @@ fn barriers(subject: &Subject) {
         launch(c, 3, 5)
     });
     assert_eq!(diamond.statistics().barriers, 2);
-    // A function of the host ends the submission, so nothing before it needs a barrier.
+    // A host callback ends the submission, so nothing before it needs a barrier.
     let cut = launches(subject, |c, launch| {
         launch(c, 0, 1)?;
         c.host(|| ())?;

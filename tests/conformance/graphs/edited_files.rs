@@ -24,7 +24,7 @@ fn run(ctx: &Context, graph: &Graph) -> [u32; 2] {
     [out[0], out[2 * N - 1]]
 }
 
-/// Returns a graph that copies the inputs `a` and `b` behind each other.
+/// Returns a graph that concatenates copies of the inputs `a` and `b`.
 fn joined(queue: &CommandQueue, a: &DeviceArray<u32>, b: &DeviceArray<u32>) -> Graph {
     let captured = queue.capture(|c| {
         let (a, b) = (c.input("a", a)?, c.input("b", b)?);
@@ -86,7 +86,7 @@ fn policy(subject: &Subject) {
         loaded.map(|graph| graph.statistics().levels)
     };
     let (relying, unchecked) = (saved(Policy::Ordered), saved(Policy::Unchecked));
-    // One fill of zeros is first; the two others are in one level, or one behind the other.
+    // One fill of zeros is first; the two others are in one level, or one after the other.
     assert_eq!(load(Policy::Unchecked, &unchecked).unwrap(), 2);
     assert_eq!(load(Policy::Ordered, &unchecked).unwrap(), 3);
     assert_eq!(load(Policy::Unchecked, &relying).unwrap(), 3, "the graph relies on the added order");

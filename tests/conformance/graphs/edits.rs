@@ -158,7 +158,7 @@ fn defaults(subject: &Subject) {
     drop(other);
     let reused: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
     assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
-    // The bindings of a run change what the edit has left.
+    // The bindings of a run change the arguments that the edit has left.
     assert_eq!(read(&|| drop(queue.replay(&graph.with().input("x", &x).unwrap()).unwrap())), 21);
     assert_eq!(read(&|| drop(queue.replay(&graph.with().value("k", 30_u32).unwrap()).unwrap())), 32);
     assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
@@ -322,8 +322,8 @@ fn hazard(subject: &Subject) {
     assert_eq!(queue.read(&arrays[1]).wait().unwrap(), [11; N]);
 }
 
-/// Replays a graph of two nodes that write `y`, after edits that move one of them, both of them, and one of them back. A
-/// hazard shows the arrays that the replay uses.
+/// Replays a graph of two nodes that write `y`, after edits that move one of them, both of them, and one of them back.
+/// A hazard shows the arrays that the replay uses.
 fn edited_uses(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let (queue, other) = (ctx.queue("main"), ctx.queue("other"));

@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 64;
-/// Counts the tries of a call that a refusal may hit and that must succeed in the end.
+/// Tries of a call that a refusal may hit and that must succeed in the end.
 const PATIENCE: usize = 300;
 
 fn is_refused(error: &Error) -> bool {
@@ -61,7 +61,7 @@ fn at_last<T>(ctx: &Context, queue: &CommandQueue, mut attempt: impl FnMut() -> 
     panic!("still refused after {PATIENCE} times")
 }
 
-/// Is a graph with two outputs, one of them before a function of the host.
+/// A graph with two outputs, one of them before a host callback.
 struct Subgraph {
     graph: Graph,
     first: Output<u32>,
@@ -70,7 +70,7 @@ struct Subgraph {
 
 const FIRST: u32 = 7;
 
-/// Captures a graph of two forks with memory of its own.
+/// Captures a graph of two forks with its own memory.
 fn capture(ctx: &Context, queue: &CommandQueue) -> Result<Subgraph> {
     let mix = ctx.kernel::<Mix>()?;
     let (graph, (first, second)) = queue.capture(|c| {

@@ -81,7 +81,7 @@ fn everywhere(subject: &Subject) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// So many elements that a verb needs several launches. They are whole groups for kernels that load several at a time.
+/// Enough elements that a verb needs several launches, in whole groups for kernels that load several at a time.
 const MANY: usize = 100_000;
 
 /// Results of the verbs.
@@ -93,7 +93,7 @@ struct Results {
     sorted: Vec<u32>,
     scanned: Vec<u32>,
     counts: Vec<u32>,
-    /// Bits depend on the order of the operations.
+    /// The bits depend on the order of the operations.
     total: f32,
     mean: f32,
 }
@@ -174,10 +174,11 @@ fn verbs(subject: &Subject) {
     is_right(subject.name(), &called);
     let (graph, ()) =
         queue.capture(|c| call_verbs(c, lists, |name, array| c.read_as(name, &array).map(drop))).unwrap();
-    // The captured kernels are those of the call, so even the order of the operations is the same.
+    // The captured kernels are the call's, so even the order of the operations is the same.
     assert!(replayed(&ctx, &graph) == called, "the replay differs from the call");
     let file = graph.to_bytes().unwrap();
-    // The first partner is the own place, which has replayed the graph. The next places of all places are all of them.
+    // The first partner is at the subject's own place, which has replayed the graph. The next places of all places are
+    // all of them.
     let (first, last) = if full() { (0, usize::MAX) } else { (1, 1) };
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(first).take(last) {
         let loaded = partner.graph_from_bytes(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -221,12 +222,12 @@ fn outside(subject: &Subject) {
     assert!(reason.contains("made outside of the capture"), "{reason}");
     queue.replay(&graph).unwrap();
     let bytes = graph.to_bytes_with(Contents::Included).unwrap();
-    // The file has the bytes after the replay, and the loaded graph has an array of its own.
+    // The file has the bytes after the replay, and the loaded graph has its own array.
     let once = Mix::of(2, 0, 3, 1);
     let twice = Mix::of(2, 0, 3, once);
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N]);
-    // The first partner is the own place, which has replayed the graph.
+    // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
         let loaded = partner.graph_from_bytes(&bytes).unwrap();
         let (queue, output) = (partner.queue("loaded"), loaded.output::<u32>("sum").unwrap());
@@ -259,7 +260,7 @@ fn inputs(subject: &Subject) {
         .unwrap();
     queue.fill(&mut y, 1).unwrap();
     let bytes = graph.to_bytes().unwrap();
-    // The first partner is the own place, which has replayed the graph.
+    // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
         let loaded = partner.graph_from_bytes(&bytes).unwrap();
         assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}");
@@ -303,7 +304,7 @@ fn not_savable(subject: &Subject) {
     queue.finish().wait().unwrap();
 }
 
-/// Was written by a program that shares no code with the library.
+/// Written by a program that shares no code with the library.
 const VERSION_1: &[u8] = include_bytes!("../../data/graph_version_1.fpg");
 
 fn version_1(subject: &Subject) {
@@ -315,7 +316,7 @@ fn version_1(subject: &Subject) {
             word.copy_from_slice(&(2 * number).to_ne_bytes());
         });
     };
-    let _ = ctx.host_kernel("double", Arc::new(double)); // a real device needs no function of the host
+    let _ = ctx.host_kernel("double", Arc::new(double)); // a real device needs no host function
     let graph = ctx.graph_from_bytes(VERSION_1).unwrap();
     assert_eq!((graph.label(), graph.nodes()), ("version 1", 6));
     assert!(graph.clone().edit().unwrap().node("twice").is_ok());

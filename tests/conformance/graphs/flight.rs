@@ -27,7 +27,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Returns a graph that computes `y = 3 * y + 1` through memory of its own.
+/// Returns a graph that computes `y = 3 * y + 1` through its own memory.
 fn step(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
     let mix = ctx.kernel::<Mix>().unwrap();
     let captured = queue.capture(|c| {
@@ -78,7 +78,7 @@ fn eight_threads(subject: &Subject) {
             scope.spawn(move || {
                 for round in 0..10 {
                     queue.replay(&graph).unwrap();
-                    // Captures run beside the replays of other threads.
+                    // Captures run at the same time as the replays of other threads.
                     if round % 5 == at % 5 {
                         let (child, ()) = main.capture(|c| c.fill(&mut y.handle(), 0)).unwrap();
                         drop(child);

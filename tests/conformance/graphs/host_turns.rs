@@ -1,4 +1,4 @@
-//! G04: the functions of the host in several replays of one graph.
+//! G04: host callbacks in several replays of one graph.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -13,10 +13,10 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Holds the queue that a function of the host flushes.
+/// The queue that a host callback flushes.
 type Flushed = Arc<Mutex<Option<CommandQueue>>>;
 
-/// Captures a function of the host that counts its calls, and that flushes a queue and looks at it.
+/// Captures a host callback that counts its calls, flushes a queue and looks at it.
 fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) -> Graph {
     let (calls, flushed) = (calls.clone(), flushed.clone());
     let function = move || {
@@ -30,7 +30,7 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
     queue.capture(|c| c.host(function)).unwrap().0
 }
 
-/// Returns a context in which a flush calls the functions of the host that are due.
+/// Returns a context in which a flush runs the host callbacks that are due.
 fn without_threads(subject: &Subject) -> Context {
     let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
     subject.watch(&ctx);
@@ -64,7 +64,7 @@ fn inside_graphs(subject: &Subject) {
     assert_eq!(*calls.lock().unwrap(), 2);
 }
 
-/// The first replay is held by an event, and the program waits for the second one first.
+/// An event holds the first replay, and the caller waits for the second one first.
 fn in_order(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = [ctx.queue("one"), ctx.queue("two"), ctx.queue("three")];

@@ -1,5 +1,5 @@
-//! G04: replays whose launches were recorded once behave as replays that record them each time. A missing barrier before
-//! such launches changes no result on the software drivers; the validation layer reports it.
+//! G04: replays whose launches were recorded once behave like replays that record them each time. A missing barrier
+//! before such launches changes no result on the software drivers; the validation layer reports it.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -34,7 +34,7 @@ fn open(subject: &Subject, native_from: usize) -> (Context, CommandQueue) {
     (ctx, queue)
 }
 
-/// Holds three arrays, and a graph of launches that depend on each other through them.
+/// Three arrays, and a graph of launches that depend on each other through them.
 struct Chain {
     arrays: [DeviceArray<u32>; 3],
     graph: Graph,
@@ -59,7 +59,7 @@ impl Chain {
         Self { arrays, graph, mix }
     }
 
-    /// Does on values what a replay does on each element.
+    /// Does on values the work of a replay on each element.
     fn replay(values: &mut [u32; 3]) {
         for at in 0..LAUNCHES {
             values[(at + 1) % 3] = Mix::of(3, at as u32, values[at % 3], values[(at + 1) % 3]);
@@ -120,8 +120,8 @@ fn second_is_native(subject: &Subject) {
     assert_eq!(testing::native_bodies(&ctx), 0);
 }
 
-/// Replays with another value each time. Launches that hold the value come before, between and behind long stretches of
-/// launches that do not.
+/// Replays with another value each time. Launches with the value come before, between and after long runs of launches
+/// without it.
 fn values(subject: &Subject) {
     let (ctx, queue) = open(subject, LAUNCHES);
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -165,7 +165,7 @@ fn values(subject: &Subject) {
     }
 }
 
-/// Counts the launches of a graph that are recorded once: those in front of a loop, and none of its body.
+/// Counts the launches of a graph that are recorded once: those before a loop, but none in its body.
 fn form_of_a_loop(subject: &Subject) {
     let (ctx, queue) = open(subject, LAUNCHES);
     let mix = ctx.kernel::<Mix>().unwrap();

@@ -1,4 +1,4 @@
-//! G01, G02: pinned arrays in graphs, also on devices where a pinned array is ordinary memory.
+//! G01, G02: pinned arrays in graphs, even on devices where a pinned array is ordinary memory.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -49,7 +49,7 @@ fn uploads(subject: &Subject) {
         halves.write(|host| (0..6).for_each(|at| host[at] = value(at) as u16)).unwrap();
         padded.write(|host| (0..12).for_each(|at| host[at] = value(at))).unwrap();
         queue.replay(&graph).unwrap();
-        // The program may refill the arrays behind the call, and the replay has its own bytes.
+        // The caller may refill the arrays after the call, as the replay has its own bytes.
         words.write(|host| host.fill(0)).unwrap();
         halves.write(|host| host.fill(0)).unwrap();
         padded.write(|host| host.fill(0)).unwrap();
@@ -115,7 +115,7 @@ fn last_download(subject: &Subject) {
         queue.replay(&graph).unwrap();
     }
     assert_eq!(back.read(|host| host.to_vec()).unwrap(), [right(10); N]);
-    // A later eager download counts, and a later replay counts again.
+    // A later eager download overwrites the array, and so does a later replay.
     queue.fill(&mut x, 0).unwrap();
     queue.replay(&graph).unwrap();
     queue.download(&one, &mut back).unwrap();
@@ -164,7 +164,7 @@ fn refused_in_a_body(subject: &Subject) {
             let Kind::Captured { call, .. } = error.kind() else { panic!("{error}") };
             assert!(call.starts_with("a replay of a graph "), "{error}");
         }
-        // A loop beside the graph is no body around it.
+        // A loop in the same graph is not a body around it.
         let beside = queue.capture(|c| {
             c.repeat(&flag, Bound::AtMost(2), |body| body.fill(&mut x.handle(), 3))?;
             c.replay(graph).map(drop)

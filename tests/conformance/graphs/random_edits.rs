@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("g05_random_edits_equal_the_commands_in_their_order", random_edits)]
 }
 
-/// Draws numbers from a seed.
+/// A generator of numbers from a seed.
 struct Draw(u64);
 
 impl Draw {
@@ -22,39 +22,39 @@ impl Draw {
     }
 }
 
-/// Names a part of one of the blocks, in elements.
+/// A part of one of the blocks, in elements.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Place {
     block: usize,
     start: usize,
 }
 
-/// Names an array of a node: a place, or an input.
+/// An array of a node: a place, or an input.
 #[derive(Clone, Copy, Debug)]
 enum Operand {
     Fixed(Place),
     Input(usize),
 }
 
-/// Describes a node of the random graph: `y = a y + x + b` on the first `threads` elements.
+/// A node of the random graph: `y = a y + x + b` on the first `threads` elements.
 #[derive(Clone, Debug)]
 struct Node {
     a: u32,
-    /// Is `None` if the parameter is the value of the graph.
+    /// `None` if the parameter is the value of the graph.
     b: Option<u32>,
     x: Operand,
     y: Operand,
     threads: usize,
 }
 
-/// Computes what a graph computes: its nodes in the order of their capture.
+/// The result of a graph as the host computes it: its nodes in the order of their capture.
 #[derive(Clone, Debug)]
 struct Model {
     nodes: Vec<Node>,
     inputs: [Place; 2],
     value: u32,
     len: usize,
-    /// Counts the invocations of a group, because a group has all its invocations.
+    /// Invocations of a group, because a group always runs all of its invocations.
     group: usize,
 }
 
@@ -87,7 +87,7 @@ impl Model {
     }
 }
 
-/// Holds a random graph with its model.
+/// A random graph with its model.
 struct Random {
     draw: Draw,
     queue: CommandQueue,

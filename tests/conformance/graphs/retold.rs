@@ -86,7 +86,7 @@ fn counts(subject: &Subject) {
     }
 }
 
-/// Changes variables, branches, slices and shapes of the program after the capture.
+/// Changes variables, branches, slices and shapes of the caller after the capture.
 fn frozen(subject: &Subject) {
     let (_ctx, queue) = queue_of(subject);
     let mut x = queue.full([N], 1_u32).unwrap();
@@ -133,7 +133,7 @@ fn cycle(subject: &Subject) {
     for round in 0..30_u32 {
         let x = queue.full([N], round).unwrap();
         runs.push(queue.replay(&graph.with().input("x", &x).unwrap()).unwrap());
-        drop(x); // the next array may take the memory, behind the replay
+        drop(x); // the next array may take the memory, after the replay
     }
     for (round, run) in (0_u32..).zip(&runs) {
         assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, round, 2); N]);
@@ -180,7 +180,7 @@ fn edits_of_threads(subject: &Subject) {
             });
         }
     });
-    // The handle of the program has the graph as it was captured.
+    // The caller's handle has the graph as it was captured.
     let run = queue.replay(&graph).unwrap();
     assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, 1, 2); N]);
 }
@@ -214,7 +214,7 @@ fn siblings(subject: &Subject) {
     }
 }
 
-/// Counts down one of two counters in each iteration, as a flag of the device says that each iteration turns.
+/// Counts down one of two counters in each iteration, chosen by a flag on the device that each iteration flips.
 fn alternating(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();

@@ -1,4 +1,4 @@
-//! G12: a replay and a loop in it can be cancelled, a loop obeys a limit of time, and the end of a context ends loops.
+//! G12: a replay and a loop in it can be cancelled, a loop obeys a time limit, and the end of a context ends loops.
 
 use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
@@ -230,7 +230,7 @@ fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
     let (go_on, count) = (s.word(1), s.word(0));
     drop(endless(&s, &go_on, &count).unwrap());
-    // A second loop behind the first one ends too, and one on another queue.
+    // A second loop after the first one ends too, and so does a loop on another queue.
     drop(endless(&s, &go_on, &count).unwrap());
     let other = s.ctx.queue("other");
     drop(other.while_(&go_on, Bound::Chunked(u32::MAX), |_| Ok(())).unwrap());

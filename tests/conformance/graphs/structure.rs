@@ -1,4 +1,4 @@
-//! G02: the shapes of graphs: roots, forks, empty graphs, functions of the host, graphs inside graphs.
+//! G02: the shapes of graphs: roots, forks, empty graphs, host callbacks, graphs inside graphs.
 
 use crate::common::kernels::{Mix, tick};
 use crate::common::{Case, Subject, case};
@@ -82,11 +82,11 @@ fn host_functions(subject: &Subject) {
         assert!(log.lock().unwrap().iter().all(|(_, done)| *done));
         assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
     }
-    // A graph of functions alone.
+    // A graph of callbacks only.
     let (alone, ()) = queue.capture(|c| c.host(note("alone", before.clone()))).unwrap();
     queue.replay(&alone).unwrap().wait().unwrap();
     assert_eq!(log.lock().unwrap().last().unwrap().0, "alone");
-    // The functions of a child run in its place, once for each of its copies.
+    // The callbacks of a child run in its place, once for each of its copies.
     log.lock().unwrap().clear();
     let (parent, ()) = queue
         .capture(|c| {
@@ -135,7 +135,7 @@ fn two_parents(subject: &Subject) {
     let one = ctx.full([N], 1_u32).unwrap();
     let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    // The child has memory of its own.
+    // The child has its own memory.
     let (child, own) = queue
         .capture(|c| {
             let mut own = c.zeros::<u32, 1>([N])?;
@@ -232,8 +232,8 @@ fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) 
     [first, second]
 }
 
-/// Replays two graphs with a common child on forks that nothing orders. Without turns, the policy `Unchecked` lets both
-/// use the memory of the child at once.
+/// Replays two graphs with a common child on forks that nothing orders. Without turns, the policy `Unchecked` would let
+/// both use the memory of the child at once.
 fn common_child(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queue = ctx.queue("main");
@@ -266,7 +266,7 @@ fn turns_of_children(subject: &Subject) {
     held.replay(&second).unwrap();
     let behind = queue.replay(&first).unwrap();
     let mut waited = queue.finish();
-    // A replay that does not take its turn completes in this time.
+    // A replay that did not take its turn would complete in this time.
     assert!(waited.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
     assert!(!behind.event().is_complete().unwrap());
     gate.signal();

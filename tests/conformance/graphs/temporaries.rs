@@ -63,7 +63,7 @@ fn in_a_row(subject: &Subject) {
         Ok(())
     };
     assert_eq!(kept(&ctx, &queue, |c| temporaries(c, &mut y)), BYTES);
-    // Arrays that live at the same time have memory of their own.
+    // Arrays that live at the same time have separate memory.
     let together = kept(&ctx, &queue, |c| {
         let all: Vec<_> = (0..3).map(|value| c.full([N], value)).collect::<Result<_>>()?;
         all.iter().try_for_each(|own| c.copy(own, &mut y))
@@ -155,7 +155,7 @@ fn other_users(subject: &Subject) {
 }
 
 fn results(subject: &Subject) {
-    // The order of the capture alone keeps the temporaries apart.
+    // Only the order of the capture keeps the temporaries apart.
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();

@@ -248,7 +248,7 @@ fn no_join(subject: &Subject) {
     let (graph, (start, end)) = captured.unwrap();
     let run = queue.replay(&graph).unwrap();
     assert!(seconds(&run.event_of(&start).unwrap(), &run.event_of(&end).unwrap()) > 0.0);
-    // A command behind the marker still needs a join.
+    // A command after the marker still needs a join.
     let unjoined = queue.capture(|c| {
         let side = c.fork("side");
         side.marker_with(TIMED);
@@ -278,7 +278,7 @@ fn nodes_of(profile: &Profile) -> Vec<&Row> {
     profile.rows.iter().filter(|row| row.replay.is_some()).collect()
 }
 
-/// Captures a graph on two queues, with a function of the host.
+/// Captures a graph on two queues, with a host callback.
 fn two_queues(ctx: &Context, queue: &CommandQueue) -> Graph {
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.zeros::<u32, 1>([N]).unwrap();

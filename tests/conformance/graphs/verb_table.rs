@@ -10,13 +10,13 @@ use fencepost::{
 };
 use std::panic::Location;
 
-/// Counts the elements of the arrays.
+/// Elements of the arrays.
 pub const N: usize = 64;
 
-/// Holds what the verbs use. The elements of `x` are 7, those of `seven` are 7, those of `two` are 2.
+/// Objects that the verbs use. The elements of `x` are 7, those of `two` are 2.
 pub struct Objects {
     pub ctx: Context,
-    /// Is another context.
+    /// Another context.
     pub other: Context,
     pub x: DeviceArray<u32>,
     pub two: DeviceArray<u32>,
@@ -30,7 +30,7 @@ pub struct Objects {
     pub outside: Event,
 }
 
-/// Returns the first element of `x`.
+/// `first` = the first element of `x`.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -43,7 +43,7 @@ pub struct FirstOf<'a> {
     pub x: &'a DeviceArray<u32>,
 }
 
-/// Returns the last element of `x`.
+/// `last` = the last element of `x`.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -58,7 +58,7 @@ pub struct LastOf<'a> {
     pub x: &'a DeviceArray<u32>,
 }
 
-/// Adds 1 to each element, then doubles it.
+/// Phases that add 1 to each element, then double it.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -75,7 +75,7 @@ pub struct Phases<'a> {
     pub y: &'a mut DeviceArray<u32>,
 }
 
-/// Is what a method does on a captured queue.
+/// Effect of a method on a captured queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Behaviour {
     /// The method adds nodes, and a replay changes the elements of `x`.
@@ -88,20 +88,20 @@ pub enum Behaviour {
     Refused,
 }
 
-/// Is a method with its arguments.
+/// A method with its arguments.
 #[derive(Clone, Copy)]
 pub enum Call {
     Queue(fn(&Objects, &CommandQueue) -> Result<()>),
     Capture(fn(&Objects, &Capture) -> Result<()>),
 }
 
-/// Is an entry of the table.
+/// An entry of the table.
 #[derive(Clone, Copy)]
 pub struct Verb {
     pub name: &'static str,
     pub behaviour: Behaviour,
     pub call: Call,
-    /// Is the line of the entry, which has the call of the method.
+    /// Line of the entry, which has the call of the method.
     pub at: &'static Location<'static>,
 }
 
@@ -201,7 +201,7 @@ pub fn table() -> Vec<Verb> {
         writes("while_", |o, q| q.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
         writes("do_while", |o, q| q.do_while(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
         writes("repeat", |o, q| q.repeat(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
-        // Results that are needed now.
+        // Results that are needed at once.
         refused("read", |o, q| wait(q.read(&o.x))),
         refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
         refused("read_into", |o, q| q.read_into(&o.x, &mut [0; N])),
@@ -248,7 +248,7 @@ pub fn table() -> Vec<Verb> {
     queue.into_iter().chain(capture).collect()
 }
 
-/// Returns calls that need an event, with what a capture answers for its own event and for one from outside.
+/// Returns calls that need an event, with the capture's answer for its own event and for an event from outside.
 #[rustfmt::skip]
 pub fn events() -> Vec<Verb> {
     Vec::from([

@@ -1,4 +1,4 @@
-//! G03: what every verb does on a captured queue, and that the queue works afterwards.
+//! G03: the effect of every verb on a captured queue, which works afterwards.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Computes the same as `mix`.
+/// The same computation as `mix`.
 const MIXED: &str = "
 struct Params { a: u32, b: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -61,7 +61,8 @@ fn change(y: &mut fencepost::HostBuffer<'_>, change: fn(u32) -> u32) {
     }
 }
 
-/// Gives the CPU recorder functions for the kernels of the table. A capture refuses the calls, so these compute nothing.
+/// Gives the CPU recorder host functions for the kernels of the table. A capture refuses the calls, so these compute
+/// nothing.
 fn give(ctx: &Context) {
     if ctx.wgpu().is_some() {
         return;
@@ -90,12 +91,12 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     (Objects { ctx, other, x, two, mix, mixed, returns, last, phases, child, up, outside }, queue)
 }
 
-/// Names the captured queue on which a verb is called.
+/// Captured queue on which a verb is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Capture,
     Fork,
-    /// The queue belongs to another context than the queue that captures.
+    /// A queue in another context than the captured queue.
     OtherContext,
 }
 
@@ -116,7 +117,7 @@ fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
                 _ => c.fork("side"),
             };
             let result = call(objects, &side);
-            // The join of a queue with a refused call is no second error.
+            // Joining a queue with a refused call is not a second error.
             c.wait_for_queue(&side)?;
             result
         }
@@ -149,7 +150,7 @@ fn check_queue(objects: &Objects, queue: &CommandQueue, after: &str) {
 fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &CommandQueue) {
     let first = objects.other.queue("first");
     let queue = if on == On::OtherContext { &first } else { queue };
-    // The capture fails with the error if the program returns it, and if the program drops it.
+    // The capture fails with the error, no matter if the closure returns it or drops it.
     let returned = queue.capture(|c| call(on, verb, objects, c)).map(drop).unwrap_err();
     check_refusal(verb, &returned, next);
     let dropped = queue.capture(|c| {
@@ -196,7 +197,7 @@ fn on_a_fork(subject: &Subject) {
     each(On::Fork, &verbs, &objects, &queue);
 }
 
-/// Lists the verbs that a capture takes and a body refuses.
+/// Verbs that a capture takes and a body refuses.
 const REFUSED_IN_A_BODY: [&str; 19] = [
     // A body makes no arrays.
     "zeros",
@@ -209,7 +210,7 @@ const REFUSED_IN_A_BODY: [&str; 19] = [
     "empty",
     "empty_like",
     "empty_padded",
-    // A body reads nothing to the host, and calls no function of the host.
+    // A body reads nothing to the host, and runs no host callback.
     "read_as",
     "host",
     // A body copies from and to no pinned array.
@@ -301,7 +302,7 @@ fn of_the_context(subject: &Subject) {
     let (graph, x) = queue
         .capture(|c| {
             let mut x = ctx.full([N], 6_u32)?;
-            // These calls run now, and are no nodes.
+            // These calls run now, and are not nodes.
             assert_eq!(ctx.to_vec(&x)?, [6; N]);
             assert!(ctx.display(&x)?.to_string().starts_with("[6"));
             assert_eq!(x.map_read().wait()?[..], [6; N]);
@@ -395,7 +396,7 @@ fn at_once(subject: &Subject) {
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    // The inner capture is on another queue, so it is a capture of its own.
+    // The inner capture is on another queue, so it is separate.
     let (outer, inner) = one
         .capture(|c| {
             c.fill(&mut x.handle(), 1)?;
@@ -405,7 +406,7 @@ fn at_once(subject: &Subject) {
         })
         .unwrap();
     assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
-    // An event of one capture is no event of the other.
+    // An event of one capture is not an event of the other.
     let error = one.capture(|c| two.capture(|d| c.wait_for_queue(d)).map(drop)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { call: "wait_for", .. }), "{error}");
     let graphs: Vec<_> = std::thread::scope(|scope| {

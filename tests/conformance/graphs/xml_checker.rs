@@ -1,11 +1,11 @@
 //! A strict check that a document is well-formed XML, for the part of XML that drawings use.
 
-/// Is an element of a document.
+/// An element of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
     pub attributes: Vec<(String, String)>,
-    /// Is the text directly in the element, without references.
+    /// Text directly in the element, with its references replaced.
     pub text: String,
     pub children: Vec<Element>,
 }

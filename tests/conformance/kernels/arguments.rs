@@ -33,7 +33,7 @@ struct Mix<'a> {
     a: u32,
 }
 
-/// Binds the arguments of `Mix` in one of several ways, which `way` selects; the ways below `WRONG` are mistakes.
+/// Arguments of `Mix`, bound in one of several ways, which `way` selects; the ways below `WRONG` are mistakes.
 struct ByHand<'a> {
     mix: Mix<'a>,
     way: usize,
@@ -164,7 +164,7 @@ fn by_name_and_position(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
 }
 
-/// Declares the values of a launch in a text.
+/// Start of a declaration of a launch's values in a text.
 const UNIFORM_BLOCK: &str = "@group(0) @binding(0) var<uniform>";
 
 /// Launches a kernel of the text `SPREADS` and checks that every value reaches it.

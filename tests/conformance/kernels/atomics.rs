@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the invocations, which all operate on the same atomics.
+/// Invocations, which all operate on the same atomics.
 const N: usize = 4096;
 
 /// Returns a context for each recorder of the place.
@@ -52,7 +52,7 @@ fn operate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups
     olds[8u * n + id.x] = old;
 }";
 
-/// Computes the new value from the old one and the operand, as bits of the type.
+/// The new value, computed from the old one and the operand, as bits of the type.
 type Operation = fn(u32, u32) -> u32;
 
 /// Lists the operations with the first value of their cells.
@@ -76,8 +76,8 @@ fn operations(is_signed: bool) -> [(u32, Operation); 9] {
     ]
 }
 
-/// Checks that each operation has taken the value that another one has left: the values that were read, and the last one,
-/// are the values that were written, and the first one.
+/// Checks that each operation has taken the value that another one has left: the values that were read and the last one
+/// are the values that were written and the first one.
 fn check_history(name: &str, (first, last): (u32, u32), read: &[u32], written: impl Iterator<Item = u32>) {
     let mut left: Vec<u32> = read.iter().copied().chain([last]).collect();
     let mut made: Vec<u32> = written.chain([first]).collect();
@@ -182,7 +182,7 @@ fn floats(s: &Subject) {
             check_history(&format!("operation {at} on f32"), (bits(first), bits(cells[at])), &read, written);
             let expected = values.iter().fold(first, |cell, value| operation(cell, *value));
             assert_eq!(cells[at], expected, "operation {at}");
-            // The memory of a workgroup begins with 0, which is among the numbers of each share.
+            // The memory of a workgroup starts at 0, which is among the numbers of each chunk.
             let in_workgroups =
                 values.chunks(64).map(|share| share.iter().fold(0.0, |a, b| operation(a, *b)));
             assert_eq!(cells[3 + at], in_workgroups.fold(first, operation), "operation {at} in workgroups");
@@ -208,7 +208,7 @@ fn operate(@builtin(global_invocation_id) id: vec3<u32>) {
     }
 }";
 
-/// Operates on each pair of special numbers. Subnormal numbers are none of them, because a device may flush them to 0.
+/// Operates on each pair of special numbers. Subnormal numbers are left out, because a device may flush them to 0.
 fn specials(s: &Subject) {
     let numbers = [
         f32::NAN,

@@ -29,7 +29,7 @@ struct Ball {
     id: u32,
 }
 
-/// Has `speed` at byte 12, where WGSL aligns it to byte 16.
+/// A struct with `speed` at byte 12, where WGSL aligns it to byte 16.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
 #[repr(C)]
 struct Tight {
@@ -242,7 +242,7 @@ fn snippet(s: &Subject) {
     assert_eq!(queue.read(&changed_16).wait().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
 }
 
-/// Copies the first word of `x` to `y`.
+/// `y[0]` = the first word of `x`.
 const FIRST_WORD: Text = Text {
     entry: "first_word",
     wgsl: "
@@ -295,7 +295,7 @@ fn filled<T: Element + PartialEq + Debug>(ctx: &Context, value: T) {
             "`full` of {n} elements"
         );
         if n == 1000 {
-            // A fill of a part that begins and ends on words leaves the elements beside the part.
+            // A fill of a part that begins and ends at word boundaries leaves the neighbouring elements.
             queue.fill(&mut x, T::zeroed()).unwrap();
             queue.fill(&mut x.slice(4..996).unwrap(), value).unwrap();
             let found = queue.read(&x).wait().unwrap();

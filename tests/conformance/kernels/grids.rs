@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Holds a queue and the kernel `tally`, compiled for one workgroup size.
+/// A queue and the kernel `tally`, compiled for one workgroup size.
 struct Bench {
     ctx: Context,
     queue: CommandQueue,
@@ -128,7 +128,7 @@ fn numbers(s: &Subject) {
     assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
 }
 
-/// Needs two workgroups of 64 more than the 65,535 that one dimension holds.
+/// Number of elements that needs two workgroups of 64 more than the 65,535 that one dimension holds.
 const LONG: usize = 65535 * 64 + 65;
 
 fn folded(s: &Subject) {
@@ -143,8 +143,7 @@ fn folded(s: &Subject) {
     assert!(queue.read(&y).wait().unwrap().into_iter().eq(each_once));
 }
 
-/// Computes `out[i] += i + 1`, where `i` is the `linear_id` of the invocation; its second entry point uses no
-/// `linear_id`.
+/// `out[i] += i + 1`, where `i` is the `linear_id` of the invocation; the second entry point does not use `linear_id`.
 const NUMBERED: Text = Text {
     entry: "numbered",
     wgsl: "

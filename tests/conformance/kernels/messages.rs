@@ -39,7 +39,7 @@ pub fn cases() -> Vec<Case> {
 
 const NATIVE: Needs = Needs::Native("the CPU as a device checks kernels");
 
-/// Prints two lines in each invocation: its position and the element, and the element doubled.
+/// A kernel that prints two lines in each invocation: its position and the element, and the element doubled.
 const PRINTS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
 fn second(i: u32) { print(\"twice {}\", 2 * x[i]); }
 @compute @workgroup_size(4) fn prints(@builtin(global_invocation_id) id: vec3<u32>) {
@@ -48,7 +48,7 @@ fn second(i: u32) { print(\"twice {}\", 2 * x[i]); }
     second(id.x);
 }";
 
-/// Asserts that each element is below a limit, and adds 1 to it.
+/// A kernel that asserts that each element is below a limit, and adds 1 to it.
 const ASSERTS: &str = "struct Params { limit: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> x: array<u32>;
@@ -58,7 +58,7 @@ const ASSERTS: &str = "struct Params { limit: u32 }
     x[id.x] += 1;
 }";
 
-/// Collects the lines that a context prints.
+/// Lines that a context prints.
 #[derive(Clone, Default)]
 struct Collected(Arc<Mutex<Vec<String>>>);
 
@@ -256,7 +256,7 @@ fn waits(s: &Subject) {
     assert_eq!(lines.take(), ["x = 6"; 3]);
 }
 
-/// Names a queue, and holds the lines of one launch on it.
+/// Name of a queue, and the lines of one launch on it.
 type LinesOfQueue = (String, Vec<String>);
 
 fn two_queues(s: &Subject) {
@@ -551,7 +551,7 @@ fn functions(s: &Subject) {
     ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(wait)), ..PrintOptions::default() });
     let x = print_one(&ctx, &queue, 1);
     assert_eq!(queue.read(&x).wait().unwrap(), [2]);
-    // The function keeps the context alive.
+    // The print function keeps the context alive.
     ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
     let error = found.lock().unwrap().take().expect("the wait returns an error");
     assert!(matches!(error.kind(), Kind::WaitInPrint { awaited } if awaited == "queue `q`"), "{error}");
@@ -640,7 +640,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
         assert!(is_overdue(&error), "{error}");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [2], "a later wait returns the result");
-    // The function keeps the context alive.
+    // The print function keeps the context alive.
     ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
     let found = std::mem::take(&mut *found.lock().unwrap());
     assert_eq!(found.len(), 3);

@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
 
 const HOST: &str = "a function of the host holds the kernel, or fails in it";
 
-/// Adds up the elements of `x`.
+/// Sum of the elements of `x`.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -46,7 +46,7 @@ struct AddUp<'a> {
     x: &'a DeviceArray<u32>,
 }
 
-/// Returns the first four numbers of `x` times `factor`.
+/// The first four numbers of `x` times `factor`.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -113,7 +113,7 @@ fn zeros(s: &Subject) {
     let ctx = s.ctx();
     let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
     let x = ctx.array(&[3_u32; 100]).unwrap();
-    // Dropped arrays give the pool memory with other bytes.
+    // Dropped arrays leave memory with other bytes in the pool.
     let used: Vec<_> = (0..4).map(|_| queue.full([1], u32::MAX).unwrap()).collect();
     drop(used);
     for _ in 0..5 {
@@ -218,7 +218,7 @@ fn value<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || assert_eq!(sum.wait().unwrap(), N as u32 * VALUE))
 }
 
-/// The long kernel runs when the program waits for the value.
+/// The long kernel runs when the caller waits for the value.
 fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
     let look = value(at);
     Box::new(move || {
@@ -227,7 +227,7 @@ fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
     })
 }
 
-/// A kernel of a later launch ends only after the program has the value.
+/// A kernel of a later launch ends only after the caller has the value.
 fn held(s: &Subject) {
     let ctx = s.ctx();
     let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));

@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 1000;
 
-/// Computes the running sums of the squares of `x`, and turns their order around.
+/// Running sums of the squares of `x`, in reverse order.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -92,7 +92,7 @@ fn give(s: &Subject, ctx: &Context) {
     }
 }
 
-/// Holds the kernel and its arrays.
+/// The kernel and its arrays.
 struct Bench {
     ctx: Context,
     queue: CommandQueue,
@@ -186,7 +186,7 @@ fn empty_grids(s: &Subject) {
     assert_eq!(bench.turned(), expected(1));
 }
 
-/// Writes its number behind the numbers of the launches before.
+/// A kernel that appends its number to the numbers of the earlier launches.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "
@@ -368,7 +368,7 @@ fn named(s: &Subject) {
     assert!(error.to_string().contains("queue `q` captures none"), "{error}");
 }
 
-/// Squares `x`, and returns the sum of the squares.
+/// Squares of `x`, and their sum as the returned value.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "

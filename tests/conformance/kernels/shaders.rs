@@ -1,16 +1,16 @@
-//! Holds kernels as WGSL texts, each with the Rust function that replaces it on the CPU recorder.
+//! Kernels as WGSL texts, each with the Rust function that replaces it on the CPU recorder.
 
 use crate::common::Subject;
 use fencepost::{Context, DynKernel, HostBuffer};
 use std::sync::Arc;
 
-/// Computes the whole grid, as a [`fencepost::HostKernel`] does.
+/// Computation of the whole grid, as in a [`fencepost::HostKernel`].
 pub type Host = fn([u32; 3], [u32; 3], &[u8], &mut [HostBuffer<'_>]);
 
-/// Does nothing.
+/// Empty host function.
 pub const NOTHING: Host = |_, _, _, _| ();
 
-/// Holds an entry point of a WGSL text.
+/// An entry point of a WGSL text.
 pub struct Text {
     pub entry: &'static str,
     pub wgsl: &'static str,
@@ -57,8 +57,8 @@ pub fn words(buffer: &HostBuffer<'_>) -> usize {
     buffer.bytes().len() / 4
 }
 
-/// Computes `y = x + 1`. The shader declares both buffers writable, but only reads `x`, in a function that the entry
-/// point calls.
+/// `y = x + 1`. The shader declares both buffers writable, but only reads `x`, in a function that the entry point
+/// calls.
 pub const LOOKS: Text = Text {
     entry: "looks",
     wgsl: "
@@ -79,7 +79,7 @@ fn looks(@builtin(global_invocation_id) id: vec3<u32>) {
     },
 };
 
-/// Computes `y[0] = length of x`. The shader declares `x` writable, but touches no element of it.
+/// `y[0] = length of x`. The shader declares `x` writable, but touches no element of it.
 pub const MEASURES: Text = Text {
     entry: "measures",
     wgsl: "
@@ -93,7 +93,7 @@ fn measures() { y[0] = arrayLength(&x); }",
     },
 };
 
-/// Counts the invocations in `tally[0]`, the extents of their ids in `tally[1..4]`, and the workgroups in `tally[4]`.
+/// Number of invocations in `tally[0]`, extents of their ids in `tally[1..4]`, and number of workgroups in `tally[4]`.
 pub const TALLY: Text = Text {
     entry: "tally",
     wgsl: "
@@ -122,7 +122,7 @@ fn tally(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation
     },
 };
 
-/// Computes `totals[g]`, the sum of `x` over workgroup `g`, by halves in workgroup memory.
+/// `totals[g]` = the sum of `x` over workgroup `g`, by halving in workgroup memory.
 pub const SUMS: Text = Text {
     entry: "sums",
     wgsl: "
@@ -154,7 +154,7 @@ fn sums(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_
     },
 };
 
-/// Reverses each workgroup's part of `x`, through workgroup memory.
+/// Each workgroup's part of `x` reversed, through workgroup memory.
 pub const REVERSES: Text = Text {
     entry: "reverses",
     wgsl: "
@@ -176,7 +176,7 @@ fn reverses(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocat
     },
 };
 
-/// Writes every parameter to an array: scalars and vectors, with the gaps of a uniform block between them.
+/// Every parameter written to an array: scalars and vectors, with the gaps of a uniform block between them.
 pub const SPREADS: Text = Text {
     entry: "spreads",
     wgsl: "

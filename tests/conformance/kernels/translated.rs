@@ -1,4 +1,5 @@
-//! K11: what the back ends of naga translate to other results, or not at all, gives the results of WGSL, or is refused.
+//! K11: texts that the back ends of naga translate to other results, or not at all, give the results of WGSL, or are
+//! refused.
 
 use crate::common::{Case, Subject, case};
 use fencepost::Result;
@@ -24,7 +25,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 320;
 
-/// Launches one invocation of `main`, and returns the numbers that it writes to `out`, which is `first` before.
+/// Launches one invocation of `main`, and returns the numbers that it writes to `out`, which starts as `first`.
 fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
     let queue = ctx.current_queue();
     let head = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
@@ -40,7 +41,7 @@ fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
     queue.read(&out).wait()
 }
 
-/// Loops whose `continuing` blocks use what the bodies name, each with the first numbers that it writes.
+/// Loops whose `continuing` blocks use names from the bodies, each with the first numbers that it writes.
 const LOOPS: &[(&str, &[u32])] = &[
     ("var n = 0u; loop { let old = n; continuing { n += 1u; out[old] = n * 10u + old; break if old >= 2u; } }",
         &[10, 21, 32]),
@@ -208,7 +209,7 @@ fn floats(s: &Subject) {
         .enumerate()
         .map(|(at, (call, _))| format!("put({at}u * {count}u + i, {call});\n"))
         .collect();
-    // A sum of two `f32` holds enough of a result.
+    // The sum of two `f32` holds enough digits of a result.
     let text = format!(
         "fn put(at: u32, y: f64) {{
             let high = f32(y);
@@ -406,7 +407,7 @@ fn panics(s: &Subject) {
         ["u32(f16(70000i))", "u32(f16(1e6f))", "u32(i32(f16(1e6f)))", "u32(vec2<f16>(vec2(9u, 70000u)).y)"]
     {
         let text = format!("enable f16;\n@compute @workgroup_size(1) fn main() {{\n  out[0] = {value}; }}");
-        // 1e6 as an f16 is a number that some of naga's constants hold.
+        // Some of naga's constants hold 1e6 as an f16.
         if let Err(error) = run(&ctx, &text, &[]) {
             let words = error.to_string();
             assert!(words.contains("f16") && words.contains("^^^"), "{value}: {words}");

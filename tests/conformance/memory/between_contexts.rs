@@ -32,7 +32,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of an array that is copied in several pieces, the last of them a part of a piece.
+/// Elements of an array that is copied in several pieces, the last of them not full.
 const LARGE: usize = 200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
@@ -80,7 +80,7 @@ fn parts(s: &Subject) {
     });
 }
 
-/// Uses the arrays on other queues of both contexts, without a wait by the program.
+/// Uses the arrays on other queues of both contexts, without a wait by the caller.
 fn ordered(s: &Subject) {
     each_pair(s, |names, source, target| {
         let (before, after) = (source.queue("before"), source.queue("after"));
@@ -120,7 +120,7 @@ fn in_its_queue(s: &Subject) {
             assert!(!copied.is_complete().unwrap(), "{names}");
             gate.signal();
             copied.wait().unwrap();
-            // A map waits for the uses of its bytes only, and the marker has shown that these are over.
+            // A map waits only for the uses of its bytes, and the marker has shown that these are over.
             let map = y.map_read().wait().unwrap();
             assert!(map.iter().all(|&value| value == 1), "{names}, by the source's queue: {by_source}");
         }
@@ -277,7 +277,7 @@ fn two_ahead(s: &Subject) {
 }
 
 /// Returns the number of commands that the reading queue of a copy has left, or `None` while the queue can still make
-/// progress without a write. The number comes from the state dump, as the program has no event between two pieces.
+/// progress without a write. The number comes from the state dump, as no event exists between two pieces.
 fn held_reads(source: &Context) -> Option<usize> {
     let dump = source.state_dump();
     let line = dump.lines().find(|line| line.contains("`target, copy across`"))?;
@@ -376,7 +376,7 @@ fn dropped(s: &Subject) {
         last.finish().wait().unwrap();
         receiver.recv().unwrap();
     });
-    // The program drops every handle at the end of a turn, and nothing hangs.
+    // The caller drops every handle at the end of a turn, and nothing hangs.
     for (_, source) in partners(s, Policy::Ordered) {
         let target = s.ctx();
         let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());

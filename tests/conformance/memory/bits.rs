@@ -14,11 +14,11 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Has quiet and signalling NaNs, infinities, both zeros and a subnormal number.
+/// Quiet and signalling NaNs, infinities, both zeros and a subnormal number.
 const BITS: [u32; 8] =
     [0x7FC0_0001, 0x7F80_0001, 0xFFFF_FFFF, 0x7F80_0000, 0xFF80_0000, 0, 0x8000_0000, 0x0000_0001];
 
-/// Flips the sign bit of each number of `x`.
+/// Kernel that flips the sign bit of each number of `x`.
 const NEGATE: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
     @compute @workgroup_size(8) fn negate(@builtin(global_invocation_id) id: vec3<u32>) {
         if id.x < arrayLength(&x) { x[id.x] ^= 0x80000000u; }

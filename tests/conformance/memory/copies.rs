@@ -74,7 +74,7 @@ fn in_order(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), expected);
 }
 
-/// Returns `true` for the expected kind of error.
+/// Check for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
 /// Returns the number of commands that each queue has enqueued so far, from the state dump.

@@ -1,4 +1,4 @@
-//! M10: out of memory is an error, and the context works on.
+//! M10: out of memory is an error, and the context works afterwards.
 
 use crate::common::partners::partners;
 use crate::common::refusing::{self, Driver, Rule};
@@ -203,7 +203,7 @@ fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc
     (ctx, driver)
 }
 
-/// Returns the rule by which the driver refuses every call that allocates.
+/// Returns the rule by which the driver refuses every allocating call.
 fn nothing_left() -> Rule {
     Rule::Seeded(fastrand::Rng::with_seed(0), 1000, None)
 }

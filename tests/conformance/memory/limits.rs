@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of an array of one mebibyte, which fills a block exactly.
+/// Elements of an array of one mebibyte, which fills a block exactly.
 const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 
@@ -78,10 +78,10 @@ fn pinned(s: &Subject) {
     assert_eq!((now.pinned, now.free), (0, pinned));
 }
 
-/// Counts the bytes of an array that is too large to share a block of staging memory.
+/// Bytes of an array that is too large to share a block of staging memory.
 const LARGE: u64 = 8 * MIB;
 
-/// Waits until no memory is staged, and returns the statistics. A batch releases its memory shortly after the program
+/// Waits until no memory is staged, and returns the statistics. A batch releases its memory shortly after the caller
 /// learns of its end. Some drivers return memory only when they are polled after that, which a thread of the context
 /// does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
@@ -248,7 +248,7 @@ fn threshold_in_use(s: &Subject) {
     gate.signal();
     assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
     queue.finish().wait().unwrap();
-    // The batch releases the memory shortly after the program learns of its end.
+    // The batch releases the memory shortly after the caller learns of its end.
     while ctx.pool_stats().free > 0 {
         queue.fill(&mut y.handle(), 1).unwrap();
         queue.finish().wait().unwrap();

@@ -41,7 +41,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Asks for more than any device gives: arrays share blocks.
+/// An element whose alignment is larger than any device gives: arrays share blocks.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
 #[repr(C, align(4096))]
 struct Page {
@@ -53,7 +53,7 @@ fn aligned(s: &Subject) {
         let queue = ctx.queue("q");
         let page = |value| Page { words: [[value; 32]; 32] };
         let x = ctx.array(&[1, 2, 3, 4].map(page)).unwrap();
-        // The arrays begin at other places of the memory.
+        // The arrays begin at different places in the memory.
         for _ in 0..3 {
             let _small = ctx.zeros::<u32, 1>([5]).unwrap();
             let y = queue.array(&[5, 6].map(page)).unwrap();
@@ -71,9 +71,9 @@ fn aligned(s: &Subject) {
     }
 }
 
-/// Bounds a wait that must succeed.
+/// Longest wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
-/// Limits a poll of a map that cannot be ready.
+/// Time limit of a poll of a map that cannot be ready.
 const NOW: Duration = Duration::ZERO;
 
 /// Maps memory that the host reaches, for which nothing has to be submitted.
@@ -287,7 +287,7 @@ fn failed_writers(s: &Subject) {
                 fail_to_fill(&ctx, &queue, &mut x);
                 if waits {
                     assert!(is_abandoned(queue.finish().wait()));
-                    // The list of uses is cleaned up meanwhile.
+                    // The list of uses is cleaned up during these fills.
                     for at in 9..90 {
                         other.fill(&mut whole.slice(at..at + 2).unwrap(), 1).unwrap();
                         other.finish().wait().unwrap();
@@ -323,7 +323,7 @@ fn written_again(s: &Subject) {
             queue.upload(&[1; 5], &mut x.slice(4..9).unwrap()).unwrap();
         }),
         ("many small fills", |queue, x| {
-            // The list of uses is cleaned up meanwhile.
+            // The list of uses is cleaned up during these fills.
             (0..9).for_each(|at| queue.fill(&mut x.slice(at..at + 1).unwrap(), 1).unwrap());
             queue.finish().wait().unwrap();
             (0..90).for_each(|at| queue.fill(&mut x.slice(at % 8..at % 8 + 2).unwrap(), 1).unwrap());

@@ -1,18 +1,18 @@
-//! Computes the elements that a region selects, by plain loops, and draws random regions.
+//! Elements that a region selects, by plain loops, and random regions.
 
 use fastrand::Rng;
 use fencepost::{NewAxis, Region, RegionAxis};
 
-/// Holds an item of a region.
+/// An item of a region.
 #[derive(Clone, Copy, Debug)]
 pub enum Item {
     At(isize),
-    /// Holds start, end and step.
+    /// Start, end and step.
     Range(Option<isize>, Option<isize>, usize),
     New,
 }
 
-/// Holds the shape of an array and a region of it.
+/// Shape of an array and a region of it.
 #[derive(Clone, Debug)]
 pub struct Picked {
     pub shape: Vec<usize>,

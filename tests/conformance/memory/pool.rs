@@ -28,7 +28,7 @@ fn free(ctx: &Context) -> u64 {
     ctx.pool_stats().free
 }
 
-/// Holds a queue behind a gate, and a read of an array of ones that is dropped already.
+/// A queue that waits for a gate, and a read of an array of ones that is dropped already.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -161,7 +161,7 @@ fn given_back(s: &Subject) {
     }
 }
 
-/// Counts the words of an array of one MiB.
+/// Words of an array of one MiB.
 const WORDS: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 

@@ -82,7 +82,7 @@ fn parts(s: &Subject) {
     assert_eq!(queue.read(&rows.slice(1..3).unwrap()).wait().unwrap(), [3, 4, 5, 6, 7, 8]);
 }
 
-/// Writes `value` to all of an array.
+/// Write of `value` to all of an array.
 type Writer = fn(&Context, &CommandQueue, &mut DeviceArray<u32>, u32);
 const WRITERS: [(&str, Writer); 4] = [
     ("fill", |_, queue, x, value| queue.fill(x, value).unwrap()),

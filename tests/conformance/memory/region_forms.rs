@@ -129,7 +129,7 @@ fn negative(s: &Subject) {
     pairs(s, [7, 5], [8, 6], regions);
 }
 
-/// Returns `true` for the expected kind of error.
+/// Check for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
 fn errors(s: &Subject) {

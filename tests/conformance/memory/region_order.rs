@@ -25,7 +25,7 @@ fn account(ctx: &Context) -> Vec<String> {
     ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
 }
 
-/// Returns `true` for the expected kind of error.
+/// Check for the expected kind of error.
 type IsRight = fn(&Kind) -> bool;
 
 const AXES: IsRight = |kind| matches!(kind, Kind::RegionAxes { named: 3, rank: 2, .. });
@@ -195,11 +195,11 @@ fn whole(s: &Subject) {
     });
 }
 
-/// Counts the rounds. Both threads start each round together.
+/// Number of rounds. Both threads start each round together.
 const ROUNDS: u32 = 12;
-/// Counts the copies of a round, which are enqueued without a wait.
+/// Copies of a round, which are enqueued without a wait.
 const COPIES: u32 = 25;
-/// Counts the fills of a round, which are enqueued without a wait.
+/// Fills of a round, which are enqueued without a wait.
 const FILLS: u32 = 100;
 
 /// Copies every other column over the first half of the columns, and reads the array.

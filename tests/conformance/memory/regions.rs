@@ -29,10 +29,10 @@ fn half(i: u32) -> half::f16 {
     half::f16::from_bits(i as u16)
 }
 
-/// Counts the random programs, enough to make each form of item common.
+/// Number of random programs, enough to make each form of item common.
 const ROUNDS: u64 = 60;
 
-/// Returns an array of that shape, which a queue has filled with `elements`.
+/// Returns an array of this shape, which a queue has filled with `elements`.
 fn array<T: Element, const D: usize>(
     queue: &CommandQueue,
     shape: &[usize],

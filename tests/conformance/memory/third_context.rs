@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Counts the elements of an array that is larger than one piece.
+/// Elements of an array that is larger than one piece.
 const LARGE: usize = 1_200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {

@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Holds the context and the kernel that the verbs use.
+/// The context and the kernel that the verbs use.
 pub struct Bench {
     ctx: Context,
     looks: DynKernel,
@@ -36,7 +36,7 @@ impl Bench {
     }
 }
 
-/// Names a way to use an array on a queue.
+/// A way to use an array on a queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Verb {
     LaunchReading,
@@ -111,7 +111,7 @@ impl Verb {
     }
 }
 
-/// Orders the later commands of the second queue after the first queue.
+/// Order of the later commands of the second queue after the first queue.
 type Order = fn(&CommandQueue, &CommandQueue);
 
 fn what_orders(s: &Subject) {

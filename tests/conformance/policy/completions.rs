@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 const NOW: Duration = Duration::ZERO;
 
-/// Holds the objects that a callback waits for, with all their work behind the callback.
+/// Objects that a callback waits for, with all their work after the callback.
 struct Bed {
     ctx: Context,
     queue: CommandQueue,

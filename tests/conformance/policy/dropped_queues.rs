@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Names the state of the dropped queue when another queue uses its array.
+/// State of the dropped queue when another queue uses its array.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
     Dropped,

@@ -79,7 +79,7 @@ fn message(s: &Subject) {
     assert_eq!(error.to_string(), expected);
 }
 
-/// Holds two queues, and an array that the first queue has used.
+/// Two queues, and an array that the first queue has used.
 struct Used<'a> {
     bench: &'a checked::Bench,
     one: CommandQueue,
@@ -87,7 +87,7 @@ struct Used<'a> {
     x: DeviceArray<u32>,
 }
 
-/// Gives `check` every verb as the earlier use, which one queue has enqueued, and every verb as the later use.
+/// Calls `check` with every verb as the earlier use, which one queue has enqueued, and every verb as the later use.
 fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -142,7 +142,8 @@ fn however_far(s: &Subject) {
     }
 }
 
-/// Waits until a callback shows that the device has done the work. The callback is no call that tells the host so.
+/// Waits until a callback shows that the device has done the work. The callback does not count as a call that tells the
+/// host so.
 fn long_done(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -172,13 +173,13 @@ fn enqueues_nothing(s: &Subject) {
             verb.run(&bench, &two, &x).unwrap_err();
         }
         assert!(two.is_complete().unwrap() && two.take_error().is_none(), "{verb:?}");
-        // A use that the refused call had left behind would make this fill a hazard.
+        // A use left over from the refused call would make this fill a hazard.
         one.fill(&mut x, 6).unwrap();
         assert_eq!(one.read(&x).wait().unwrap(), [6; 64], "{verb:?}");
     }
 }
 
-/// A replay of a graph with memory of its own waits for the previous one. A refused replay must leave no such wait.
+/// A replay of a graph with its own memory waits for the previous one. A refused replay must leave no such wait.
 fn refused_replay(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let (one, two) = (ctx.queue("one"), ctx.queue("two"));

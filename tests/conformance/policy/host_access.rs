@@ -1,4 +1,4 @@
-//! P05: a read of the host waits for the last writer of its bytes, a write for their last users, and both for nothing
+//! P05: a read by the host waits for the last writer of its bytes, a write for their last users, and both for nothing
 //! else.
 
 use crate::common::clock::Clock;
@@ -22,14 +22,14 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Bounds a wait that must succeed.
+/// Longest wait that must succeed.
 const LONG: Duration = Duration::from_secs(20);
-/// Limits a poll of a result that cannot be ready.
+/// Time limit of a poll of a result that cannot be ready.
 const NOW: Duration = Duration::ZERO;
 const ALL: [Policy; 3] = [Policy::Ordered, Policy::Checked, Policy::Unchecked];
 const N: usize = 128;
 
-/// Enqueues and flushes a fill of the array behind a gate, on a queue of its own; returns the gate.
+/// Enqueues and flushes a fill of the array after a gate, on its own queue; returns the gate.
 fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
     let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
     queue.wait_for(&gate.event()).unwrap();
@@ -171,7 +171,7 @@ fn writer_of_a_map(s: &Subject) {
     }
 }
 
-/// Reads the last element of `x` without a queue.
+/// Read of the last element of `x` without a queue.
 type Read = fn(&Context, &DeviceArray<u32>) -> u32;
 
 fn no_queue(s: &Subject) {
@@ -194,7 +194,7 @@ fn no_queue(s: &Subject) {
     }
 }
 
-/// Holds, under `Unchecked`, an array whose writer is held until the gate opens, and a clock whose queue nothing holds.
+/// Under `Unchecked`, an array whose writer is held until the gate opens, and a clock whose queue nothing holds.
 struct Held {
     ctx: Context,
     clock: Clock,

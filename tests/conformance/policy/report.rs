@@ -48,7 +48,7 @@ fn added(s: &Subject) {
     assert_eq!(two.read(&y).wait().unwrap()[63], 1 + 2 + 3 + 4);
 }
 
-/// Checks that the report lists as many waits as commands were enqueued besides the program's own.
+/// Checks that the report lists as many waits as commands were enqueued besides the caller's own.
 fn every_one(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let arrays: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([64]).unwrap()).collect();

@@ -48,7 +48,7 @@ fn works(subject: &Subject) {
     exercise(&ctx);
 }
 
-/// Holds two buffers of the caller, which copies numbers from one to the other.
+/// Two buffers of the caller, which copies numbers from one to the other.
 struct Caller {
     program: Program,
     from: wgpu::Buffer,

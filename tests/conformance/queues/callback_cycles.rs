@@ -29,7 +29,7 @@ fn is_refused(error: &Error) -> bool {
     matches!(error.kind(), Kind::WouldDeadlock { .. })
 }
 
-/// Names a way to wait for a queue in a callback.
+/// A way to wait for a queue in a callback.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Blocks,
@@ -47,7 +47,7 @@ impl Way {
     }
 }
 
-/// Has a callback on a queue of each context wait for the work behind the callback of the next context; returns the
+/// Has a callback on a queue of each context wait for the work after the callback of the next context; returns the
 /// results of the waits.
 fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     let queues: Vec<CommandQueue> =
@@ -114,7 +114,7 @@ fn polled_once(s: &Subject) {
         let mut behind = second.finish();
         let waker = Waker::from(Arc::new(Forward(Mutex::new(tell))));
         assert!(look(&mut behind, &waker).is_pending());
-        // The other callback waits for this one. That is no cycle, because this callback does not wait.
+        // The other callback waits for this one. That is not a cycle, because this callback does not wait.
         go.send(()).unwrap();
         seen.recv().unwrap();
     };
@@ -134,7 +134,7 @@ fn polled_once(s: &Subject) {
     waits.finish().wait().unwrap();
 }
 
-/// Sends a message when it is woken.
+/// A waker that sends a message.
 struct Forward(Mutex<Sender<()>>);
 
 impl Wake for Forward {
@@ -169,7 +169,7 @@ fn behind_later(s: &Subject) {
     next.finish().wait().unwrap();
 }
 
-/// Runs a callback of a queue on a thread of its own. Returns the thread, and a receiver that gets a message when the
+/// Runs a callback of a queue on its own thread. Returns the thread, and a receiver that gets a message when the
 /// callback begins.
 fn run_on_a_thread(
     queue: &CommandQueue,
@@ -230,7 +230,7 @@ fn two_threads(s: &Subject) {
     }
 }
 
-/// Waits for a queue at the first wake-up.
+/// A waker that waits for a queue at the first wake-up.
 struct Waiting {
     queue: CommandQueue,
     results: Mutex<Option<Sender<Result<()>>>>,

@@ -33,7 +33,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 const LONG: Duration = Duration::from_secs(30);
 
-/// Names a way to wait.
+/// A way to wait.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Blocks,
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// Holds the objects that a callback waits for.
+/// Objects that a callback waits for.
 struct Target {
     ctx: Context,
     queue: CommandQueue,
@@ -77,14 +77,14 @@ impl Target {
     }
 }
 
-/// Names the work for which a kind of wait waits.
+/// Work that a kind of wait waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asks {
-    /// Waits for the work of the target.
+    /// The work of the target.
     Work,
-    /// Waits for that work on some devices only; other devices need no wait, or have no clock.
+    /// The work of the target on some devices only; other devices need no wait, or have no clock.
     WorkOrNothing,
-    /// Waits for everything of the target's context.
+    /// Everything in the target's context.
     Context,
 }
 
@@ -109,7 +109,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     }),
 ];
 
-/// Names the place of a target relative to a callback.
+/// Place of a target relative to a callback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     Behind,
@@ -184,7 +184,7 @@ fn first_poll(contexts: &[Context; 2]) {
     for place in Where::ALL.into_iter().filter(|place| place.is_behind()) {
         let poll = |target: Target| {
             let mut finish = target.queue.finish();
-            let waker = Waker::from(Arc::new(Silent)); // a poll with `Waker::noop` is no wait
+            let waker = Waker::from(Arc::new(Silent)); // a poll with `Waker::noop` is not a wait
             match Pin::new(&mut finish).poll(&mut Task::from_waker(&waker)) {
                 Poll::Ready(result) => result,
                 Poll::Pending => Ok(()),
@@ -201,7 +201,7 @@ impl Wake for Silent {
     fn wake(self: Arc<Self>) {}
 }
 
-/// Runs `wait` in a callback, after all work behind the callback is enqueued.
+/// Runs `wait` in a callback, once all work after the callback is enqueued.
 fn in_callback(
     contexts: &[Context; 2],
     place: Where,
@@ -218,7 +218,7 @@ fn in_callback(
 }
 
 /// Polls a future whose poll runs a callback. The callback lets the work of the future run, and awaits that work too.
-/// Both awaits are on one thread, and both are woken by one wake-up.
+/// Both awaits are on one thread, and one wake-up wakes both.
 fn nested(ctx: &Context) {
     for _ in 0..10 {
         let (work, calls, gate) = (ctx.queue("work"), ctx.queue("calls"), ctx.user_event("gate"));

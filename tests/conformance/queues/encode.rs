@@ -38,7 +38,7 @@ fn record(encoder: &mut CommandEncoder, from: BufferSlice<'_>, to: BufferSlice<'
     encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), to.buffer(), to.offset(), from.size());
 }
 
-/// Enqueues a copy as a command of the program.
+/// Enqueues a copy as a command of the caller.
 pub fn copy(queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) -> fencepost::Result<()> {
     queue.encode(|encoder, access| {
         record(encoder, access.read(x)?, access.write(y)?);
@@ -68,7 +68,7 @@ fn in_order(subject: &Subject) {
     }
 }
 
-/// Makes a pipeline of the program: `y[i] += x[i]`.
+/// Makes a pipeline of the caller: `y[i] += x[i]`.
 fn pipeline(program: &Program) -> wgpu::ComputePipeline {
     const ADD: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
         @group(0) @binding(1) var<storage, read_write> y: array<u32>;
@@ -239,7 +239,7 @@ fn events(subject: &Subject) {
     }
 }
 
-/// Holds the objects of the commands that are encoded behind a busy kernel.
+/// Objects of the commands that are encoded while a kernel is busy.
 struct Encodes {
     queue: CommandQueue,
     program: Program,
@@ -255,7 +255,7 @@ impl Encodes {
         Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
     }
 
-    /// Submits a command buffer that the program has finished.
+    /// Submits a command buffer that the caller has finished.
     fn submit(&mut self) {
         let mut encoder = self.program.device.create_command_encoder(&Default::default());
         encoder.clear_buffer(&self.other, 0, None);
@@ -324,7 +324,7 @@ fn timed(subject: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [1; N]);
 }
 
-/// Holds three arrays on the device, and their expected elements on the host.
+/// Three arrays on the device, and their expected elements on the host.
 struct Machine<'a> {
     ctx: &'a Context,
     queues: [CommandQueue; 2],

@@ -99,7 +99,7 @@ fn nothing(subject: &Subject) {
         access.read(&own).map(drop)
     });
     assert!(matches!(encoded.unwrap_err().kind(), Kind::NotShared { .. }));
-    other.fill(&mut x, 3).unwrap(); // this is no hazard, because nothing was enqueued
+    other.fill(&mut x, 3).unwrap(); // not a hazard, because nothing was enqueued
     assert_eq!(other.read(&x).wait().unwrap(), [3; N]);
 }
 

@@ -149,7 +149,7 @@ fn finish_beside_a_kernel(subject: &Subject) {
     early_results::after_the_start(subject, &FINISH);
 }
 
-/// Enqueues 50 launches, and returns the marker behind them.
+/// Enqueues 50 launches, and returns the marker after them.
 fn enqueue_some(ctx: &Context, queue: &CommandQueue, y: &mut DeviceArray<u32>) -> Event {
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.full([N], 1_u32).unwrap();
@@ -222,17 +222,17 @@ fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
 }
 
-/// Counts the threads of a context that run user code, and delays their ends.
+/// Count of the threads of a context that run user code, which also delays their ends.
 #[derive(Clone)]
 struct Threads {
     watch: ContextWatch,
     entered: Arc<AtomicU32>,
     ended: Arc<AtomicU32>,
-    /// Is true once the drop of the context has returned.
+    /// `true` once the drop of the context has returned.
     returned: Arc<AtomicBool>,
 }
 
-/// Is dropped at the end of its thread.
+/// A guard that is dropped at the end of its thread.
 struct Last(Threads);
 
 thread_local! {
@@ -318,7 +318,7 @@ fn drop_in_callback(subject: &Subject) {
     }
 }
 
-/// Calls a function when it is dropped.
+/// A value that calls a function when it is dropped.
 struct AtDrop(Option<Box<dyn FnOnce()>>);
 
 impl Drop for AtDrop {

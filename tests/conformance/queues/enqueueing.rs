@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Holds the objects that the verbs use.
+/// Objects that the verbs use.
 struct Things {
     ctx: Context,
     queue: CommandQueue,
@@ -30,7 +30,7 @@ struct Things {
     late: Late,
 }
 
-/// Holds the late results of the verbs.
+/// Late results of the verbs.
 #[derive(Default)]
 struct Late {
     end: Option<Event>,
@@ -40,7 +40,7 @@ struct Late {
 
 const N: usize = 1000;
 
-/// Lists each verb once; another order of the verbs would give another result.
+/// Each verb once; another order of the verbs would give another result.
 const VERBS: &[Verb<Things>] = &[
     ("fill", |t| t.queue.fill(&mut t.y, 3).unwrap()),
     ("upload", |t| t.queue.upload(&[7; N], &mut t.x).unwrap()),
@@ -137,7 +137,7 @@ fn beside_a_busy_kernel(subject: &Subject) {
     each_returns(subject, make, VERBS, |mut things| things.check());
 }
 
-/// Holds arrays for which the pool has no block.
+/// Arrays for which the pool has no block.
 #[derive(Default)]
 struct Made {
     arrays: Vec<(u32, DeviceArray<u32>)>,

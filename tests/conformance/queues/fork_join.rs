@@ -79,7 +79,7 @@ fn tree(subject: &Subject) {
     assert_eq!(root.read(&sum).wait().unwrap(), [expected; N]);
 }
 
-/// Runs two loops on each branch, the second on the results of the first; the launch behind the joins sees both
+/// Runs two loops on each branch, the second on the results of the first; the launch after the joins sees both
 /// branches.
 ///
 /// Follows `stream_parallel_multiple_loops_per_stream` of Quadrants.

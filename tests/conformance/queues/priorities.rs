@@ -23,8 +23,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Holds a context whose queues note the tick at which each of their launches runs. The policy is `Unchecked`, because
-/// the shared clock would order the queues under another policy.
+/// A context whose queues note the tick at which each of their launches runs. The policy is `Unchecked`, because the
+/// shared clock would order the queues under another policy.
 struct Race {
     ctx: Context,
     tick: DynKernel,
@@ -195,14 +195,14 @@ fn not_starved(subject: &Subject) {
     let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
         let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
-        // On some drivers no other thread can wait while a thread submits behind running work, so the kernel must end
-        // by itself.
+        // On some drivers no other thread can wait while a thread's submit blocks on running work, so the kernel must
+        // end by itself.
         let busy = Busy::for_a_while(subject, &race.ctx, &busy, milliseconds);
         race.run(&low, 0..1);
         low.flush().unwrap();
         for at in 1..40 {
             race.run(&high, at..at + 1);
-            // The wait puts the launch into a batch of its own.
+            // The wait puts the launch into its own batch.
             high.finish().wait_timeout(Duration::ZERO).unwrap();
         }
         let told = !busy.is_over();

@@ -70,7 +70,7 @@ fn scope_waits(subject: &Subject) {
     assert_eq!(ctx.current_queue().label(), "made");
 }
 
-/// Makes the current queue wait for everything enqueued on another queue.
+/// Order of the current queue after everything enqueued on another queue.
 type After = fn(&Context, &CommandQueue);
 
 fn by_host(_: &Context, earlier: &CommandQueue) {
@@ -116,7 +116,7 @@ fn diamond(subject: &Subject, after: After) {
     }
 }
 
-/// Counts the elements in cases with many launches.
+/// Elements in cases with many launches.
 const SMALL: usize = 1000;
 
 /// Follows CuPy's `test_del`.

@@ -41,7 +41,7 @@ fn arrays(subject: &Subject) {
         queue.copy(&x, &mut y).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [7 + round; N]);
     }
-    // A wait also plans a part of the commands of others, but it waits for none of them.
+    // A wait also plans a part of the commands of other queues, but waits for none of them.
     let left = dump::pending(&ctx, "context");
     assert!(left > 100, "{left} arrays of the others are left");
     ctx.synchronize().wait().unwrap();
@@ -50,7 +50,7 @@ fn arrays(subject: &Subject) {
     }
 }
 
-/// Each round of the thread that waits ends while the other one goes on without a wait.
+/// Each round of the waiting thread ends while the other thread goes on without a wait.
 fn beside(subject: &Subject) {
     let ctx = limited(subject, BacklogLimit { commands: 200, ..BacklogLimit::default() });
     let queue = ctx.queue("waits");
@@ -139,7 +139,7 @@ fn compiles(subject: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [199; N]);
 }
 
-/// The other context comes to the copy by itself.
+/// The other context reaches the copy by itself.
 fn elsewhere(subject: &Subject) {
     let (ctx, other) =
         (limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() }), subject.ctx());
@@ -192,7 +192,7 @@ fn callback(subject: &Subject) {
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();
     let (behind, mut target) = (queue.clone(), x.handle());
-    // The commands wait in the queue behind this callback.
+    // The commands wait in the queue after this callback.
     let mut fills = move || (0..10_000).map(|at| behind.fill(&mut target, at)).find_map(Result::err);
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();
     queue.flush().unwrap();

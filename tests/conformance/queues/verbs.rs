@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-/// Holds the arguments of the verbs.
+/// Arguments of the verbs.
 struct Bench {
     ctx: Context,
     mix: Kernel<Mix<'static>>,
@@ -39,7 +39,7 @@ impl Bench {
     }
 }
 
-/// Calls a verb of the context on `x`, and otherwise only on arrays that the call makes.
+/// A call of a verb of the context on `x`, and otherwise only on arrays that the call makes.
 type Verb = (&'static str, fn(&Bench, &Context, &mut DeviceArray<u32>) -> Result<()>);
 
 const VERBS: &[Verb] = &[

@@ -126,15 +126,15 @@ fn timeout_and_again(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [6; N]);
 }
 
-/// Holds the end of a queue, a read and an event.
+/// End of a queue, a read and an event.
 type Results = (Pending<()>, Pending<Vec<u32>>, Pending<()>);
 
-/// Holds late results behind a busy kernel.
+/// Late results, which wait for a busy kernel.
 struct Waited {
     queue: CommandQueue,
     x: DeviceArray<u32>,
     late: Option<Results>,
-    /// Is true once a wait has returned a result.
+    /// `true` once a wait has returned a result.
     early: bool,
 }
 

@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Writes to `own` and reads from it far behind its end, and at indices that wrap around.
+/// Shader that writes to `own` and reads from it far past its end, and at indices that wrap around.
 const ASTRAY: &str = "
 struct Params { stride: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,9 +26,9 @@ fn astray(@builtin(global_invocation_id) gid: vec3<u32>) {
 }
 ";
 
-/// Fills `own`.
+/// Contents of `own`.
 const OWN: u32 = 3;
-/// Fills everything around `own`.
+/// Contents of everything around `own`.
 const AROUND: u32 = 7;
 
 fn around(ctx: &Context) -> DeviceArray<u32> {
@@ -60,7 +60,7 @@ fn astray(s: &Subject) {
     assert!(whole[1024..2048].contains(&9));
 }
 
-/// Has an array whose element is as large as many arrays.
+/// Shader with an array whose element is as large as many arrays.
 const LARGE: &str = "
 struct Large { words: array<u32, 4096> }
 @group(0) @binding(0) var<storage, read_write> own: array<Large>;

@@ -26,7 +26,7 @@ fn without_context(s: &Subject) {
     assert_eq!(*x.map_read().wait().unwrap(), [3; 64]);
 }
 
-/// Checks a handle that is in use, if the argument is `true`, and drops the handle.
+/// A function that checks a handle in use, if the argument is `true`, and drops the handle.
 type Thing = Box<dyn FnOnce(bool)>;
 
 /// Returns a thing that drops its handle without a check.

@@ -1,4 +1,4 @@
-//! R02: on the CPU recorder, some seed shows each wait that a program forgot.
+//! R02: on the CPU recorder, some seed shows each wait that a caller forgot.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};

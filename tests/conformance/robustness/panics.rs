@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Checks that the context still runs work, with a wait for the work and without.
+/// Checks that the context still runs work, with a wait for the work and without one.
 fn works_on(ctx: &Context, queue: &CommandQueue) {
     let (sender, receiver) = channel();
     let mut x = ctx.zeros([4]).unwrap();

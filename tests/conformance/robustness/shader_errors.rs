@@ -135,7 +135,7 @@ fn many_bindings(s: &Subject) {
     }
 }
 
-/// Lists kernels that need an optional ability, each with the name of the ability in the list of an adapter.
+/// Kernels that need an optional feature, each with the feature's name in the list of an adapter.
 const ABLE: [(&str, &str); 3] = [
     (
         "f64",

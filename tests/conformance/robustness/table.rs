@@ -7,16 +7,16 @@ use fencepost::{
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Holds the objects with which mistakes are made.
+/// Objects with which mistakes are made.
 pub struct Bench {
     pub ctx: Context,
     pub queue: CommandQueue,
-    /// Has 64 elements, as each array of the bench.
+    /// Array of 64 elements, as are all arrays of the bench.
     pub x: DeviceArray<f32>,
     pub y: DeviceArray<f32>,
     pub whole: DeviceArray<u32>,
     pub upload: HostArray<f32, Upload>,
-    /// Takes arrays of `f32`; the kernel `looks` takes arrays of `u32`.
+    /// A kernel on arrays of `f32`; the kernel `looks` takes arrays of `u32`.
     pub saxpy: DynKernel,
     pub looks: DynKernel,
 }
@@ -37,10 +37,10 @@ impl Bench {
     }
 }
 
-/// Names a mistake, makes it, and tells if an error is the right one for it.
+/// Name of a mistake, a function that makes it, and a check for the right error.
 pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&Kind) -> bool);
 
-/// Makes every mistake of a table, and panics with a list of those that do not give their errors.
+/// Makes every mistake of a table, and panics with a list of the mistakes that do not give their errors.
 pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
     let mut bench = Bench::new(s, policy);
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! R09: what a text demands has limits.
+//! R09: the demands of a text have limits.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, Grid, Kind, args};

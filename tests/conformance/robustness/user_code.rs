@@ -29,11 +29,11 @@ const ADDS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>
 #[derive(Default)]
 struct Calls(AtomicU32);
 
-/// User code that calls what a program may call anywhere, and waits for its own work.
+/// User code that makes calls which are allowed anywhere, and waits for its own work.
 #[derive(Clone)]
 struct User {
     context: Weak<Context>,
-    /// Made before everything that the code may be called by: a queue comes after everything enqueued before it.
+    /// Made before everything that may call the code: a queue comes after everything enqueued before it.
     queue: CommandQueue,
     calls: Arc<Calls>,
 }
@@ -49,7 +49,8 @@ impl User {
         self.calls.0.load(Ordering::SeqCst)
     }
 
-    /// Waits until the code has run for the `count`th time. A thread of the library may run it after the call that causes it.
+    /// Waits until the code has run for the `count`th time. A thread of the library may run it after the call that
+    /// causes it.
     fn is_called(&self, count: u32) {
         while self.calls() < count {
             std::thread::yield_now();

@@ -24,9 +24,9 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 1024;
 
-/// Bounds the difference of two clocks, as a part of the time.
+/// Largest difference of two clocks, as a part of the time.
 const PART: f64 = 1e-3;
-/// Bounds the length of a tick, in seconds.
+/// Longest tick, in seconds.
 const TICK: f64 = 2e-6;
 
 /// Panics unless the interval is at least as long as `inside`, and at most as long as `around`.
@@ -118,7 +118,7 @@ fn around(subject: &Subject) {
     }
 }
 
-/// Checks that the clock is read behind the kernel, and not when the kernel starts.
+/// Checks that the clock is read after the kernel, and not when the kernel starts.
 fn inside_a_kernel(subject: &Subject) {
     let ctx = subject.ctx();
     let took = Arc::new(Mutex::new(Duration::ZERO));

@@ -78,7 +78,7 @@ fn counted_once(profile: &Profile) {
     let [queues, lanes]: [f64; 2] =
         [&overlap.queues, &overlap.lanes].map(|all| all.iter().map(|busy| busy.seconds).sum());
     assert!(queues > 0.0 && (queues - twice - lanes).abs() <= queues * 1e-9, "{twice} {overlap:?}");
-    // The fill comes after both. The clocks of two hardware queues may show a part of the fill beside the launch.
+    // The fill comes after both. The clocks of two hardware queues may show a part of the fill during the launch.
     let fill = profile.rows[row(profile, Activity::Fill)].time.unwrap();
     let late = (fill.end.min(other.end) - fill.start.max(other.start)).max(0.0);
     let (least, most, slack) = (at_once.max(late), at_once + late, queues * 1e-9);

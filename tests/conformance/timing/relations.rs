@@ -32,7 +32,7 @@ fn one_clock(subject: &Subject) {
     assert!((one + two - both).abs() <= both * 1e-6, "{one} {two} {both}");
 }
 
-/// Checks that the time of a marker behind a wait is not the end of the command before the wait.
+/// Checks that the time of a marker after a wait is not the end of the command before the wait.
 fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
     let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));

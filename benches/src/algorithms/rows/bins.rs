@@ -7,14 +7,14 @@ use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
 
 const BINS: usize = 256;
-/// Counts the bins between edges.
+/// Number of bins between edges.
 const UNEVEN: usize = 50;
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
-/// Counts the bits of a weight behind its point.
+/// Fraction bits of a weight.
 const FRACTION: u32 = 16;
 
-/// Counts floats in bins of one width.
+/// Counts floats in bins of equal width.
 pub(super) fn even(size: Size) -> Case {
     let words = words_below(size.many(), 1 << 20, 44);
     let x = Values::F32(words.words().iter().map(|&x| x as f32 / 4096.0).collect());
@@ -62,7 +62,7 @@ pub(super) fn edges(size: Size) -> Case {
     )
 }
 
-/// Returns edges with ascending distances.
+/// Returns edges with growing distances.
 fn uneven() -> Vec<u32> {
     (0..=UNEVEN as u32).map(|at| at * at).collect()
 }
@@ -119,7 +119,7 @@ pub(super) fn fixed(size: Size) -> Case {
     )
 }
 
-/// Adds the weights of the elements of a task in their bins.
+/// Adds the weights of a task's elements to their bins.
 fn tally(bins: usize, weighted: impl Iterator<Item = (usize, u32)>) -> Vec<u32> {
     let mut sums = vec![0_u32; bins];
     weighted.for_each(|(bin, weight)| sums[bin] = sums[bin].wrapping_add(weight));

@@ -6,7 +6,7 @@ use super::{Size, bytes, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn scan(size: Size) -> Case {
@@ -27,7 +27,7 @@ pub(super) fn scan(size: Size) -> Case {
     )
 }
 
-/// Scans each task, and then adds the sum before a task to the elements of its first run.
+/// Scans each task, then carries the sum of a run that began earlier into the next task.
 fn scanned(keys: &[u32], x: &[u32], out: &mut [u32]) {
     let tasks = out.par_chunks_mut(TASK).zip(keys.par_chunks(TASK)).zip(x.par_chunks(TASK));
     tasks.for_each(|((out, keys), x)| {
@@ -106,13 +106,13 @@ fn runs(n: usize) -> Values {
     Values::U32(words_below(n, 8, 37).words().iter().map(key).collect())
 }
 
-/// Returns the first place of each run.
+/// Returns the index of the first element of each run.
 fn starts(keys: &[u32]) -> impl ParallelIterator<Item = usize> + '_ {
     let places = (0..keys.len()).into_par_iter().with_min_len(TASK);
     places.filter(|&at| at == 0 || keys[at] != keys[at - 1])
 }
 
-/// Counts the elements of the run that begins at a place.
+/// Counts the elements of the run that begins at an index.
 fn length(keys: &[u32], first: usize) -> usize {
     keys[first..].iter().take_while(|key| **key == keys[first]).count()
 }

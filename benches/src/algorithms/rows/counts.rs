@@ -7,7 +7,7 @@ use crate::cpu::device;
 use crate::cpu::values::Values;
 
 const BINS: usize = 256;
-/// Counts the workgroups of the plain kernel.
+/// Workgroups of the plain kernel.
 const GROUPS: u32 = 256;
 
 pub(super) fn histogram(size: Size) -> Case {

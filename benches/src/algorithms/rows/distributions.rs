@@ -7,7 +7,7 @@ use super::{Size, bytes, elements, exact};
 use crate::cpu::case::Case;
 use crate::cpu::values::{Check, Values};
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 const SEED: u64 = 63;
 const UNIFORM: Uniform = Uniform { low: -1.0, high: 3.0 };
@@ -75,7 +75,7 @@ pub(super) fn choice(size: Size) -> Case {
     )
 }
 
-/// Compares the sum of the numbers alone: the order that the plain contestant makes is another one.
+/// Compares only the sum of the numbers: the plain contestant makes a different order.
 pub(super) fn permutation(size: Size) -> Case {
     let n = size.many() / 4;
     let row = exact(
@@ -105,7 +105,7 @@ fn of_words(size: Size, distribution: impl Distribution<u32>) -> Vec<u32> {
     list
 }
 
-/// Draws the numbers of each task, from its place in the sequence on.
+/// Draws the numbers of each task, starting at its place in the sequence.
 fn filled<T: fencepost::algorithms::Reducible>(out: &mut [T], distribution: impl Distribution<T> + Sync) {
     out.par_chunks_mut(TASK).enumerate().for_each(|(task, out)| {
         let generator = Philox::seed(SEED).position((task * TASK) as u64);

@@ -5,9 +5,9 @@ use crate::cpu::case::{Case, Kernel, Program};
 use crate::cpu::cases::sum;
 use crate::cpu::values::{Check, Values};
 
-/// Counts the elements of a workgroup: 16 for each invocation.
+/// Elements of a workgroup: 16 for each invocation.
 const OF_GROUP: usize = 16 * 256;
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn copy(size: Size) -> Case {
@@ -39,7 +39,7 @@ pub(super) fn read(size: Size) -> Case {
     Case { name: "read kernel", ..sum::strides(size.many(), groups(size)) }
 }
 
-/// Counts the workgroups that keep all parts of a card busy.
+/// Counts the workgroups that keep a whole graphics card busy.
 fn groups(size: Size) -> usize {
     (size.many() / OF_GROUP).clamp(1, 1 << 15)
 }

@@ -31,26 +31,26 @@ use crate::cpu::case::{Case, Program, Work};
 use crate::cpu::device::Enqueue;
 use crate::cpu::values::{Check, Values};
 
-/// Makes a row of a size.
+/// Constructor of a row of a size.
 type Make = fn(size: Size) -> Case;
 
-/// Holds what decides the number of elements of a row.
+/// Options that decide the number of elements of a row.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
-    /// Is `true` in a run that shows that all works.
+    /// `true` in a quick run, which only shows that everything works.
     pub(crate) quick: bool,
-    /// Counts the elements of a row with bytes to move, or `None` for the usual number.
+    /// Number of elements of a row that moves bytes, or `None` for the usual number.
     pub(crate) elements: Option<usize>,
 }
 
 impl Size {
-    /// Counts the elements of a row with bytes to move: 16 MiB, if the user chose no number.
+    /// Counts the elements of a row that moves bytes: 16 MiB, if the user chose no number.
     fn many(self) -> usize {
         self.elements.unwrap_or(if self.quick { 1 << 14 } else { 1 << 22 })
     }
 }
 
-/// Lists the rows in the order of the table.
+/// Rows, in the order of the table.
 pub(crate) const ALL: [(&str, Make); 71] = [
     ("copy kernel", limits::copy),
     ("read kernel", limits::read),
@@ -125,9 +125,9 @@ pub(crate) const ALL: [(&str, Make); 71] = [
     ("random permutation", distributions::permutation),
 ];
 
-/// Prepares the launches of a row in a context.
+/// Preparation of the launches of a row in a context.
 type Prepare = fn(&Context) -> Result<Enqueue>;
-/// Does the work of a row in plain Rust.
+/// Work of a row in plain Rust.
 type Plain = fn(inputs: &[Values], out: &mut Values);
 
 /// Returns a row whose result is exact, with a launch in each sample.

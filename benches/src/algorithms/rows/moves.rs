@@ -6,7 +6,7 @@ use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
 const COLUMNS: usize = 1024;
-/// Counts the rows of a task of plain Rust, which are a line of the cache.
+/// Rows of a task of plain Rust: one cache line of the result.
 const BLOCK: usize = 16;
 
 pub(super) fn transpose(size: Size) -> Case {
@@ -40,7 +40,7 @@ pub(super) fn transpose(size: Size) -> Case {
     )
 }
 
-/// Reads elements at random places.
+/// Reads elements at random indices.
 pub(super) fn gather(size: Size) -> Case {
     let x = words_below(size.many(), u32::MAX, 15);
     let places = words_below(size.many(), size.many() as u32, 16);

@@ -5,7 +5,7 @@ use super::{Size, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn descending(size: Size) -> Case {
@@ -42,7 +42,7 @@ pub(super) fn places(size: Size) -> Case {
             }))
         },
         |inputs, out| {
-            // The place as the second key makes the order of equal elements that of their places.
+            // The index as the second key makes the sort stable.
             let mut keys: Vec<(u32, u32)> = inputs[0].words().iter().copied().zip(0..).collect();
             keys.par_sort_unstable();
             out.words_mut().par_iter_mut().zip(keys).for_each(|(out, (_, place))| *out = place);
@@ -100,7 +100,7 @@ pub(super) fn merge(size: Size) -> Case {
     )
 }
 
-/// Counts the elements of `x` among the first `count` of both lists, by a search between the least and the greatest number.
+/// Counts the elements of `x` among the first `count` of both lists, by binary search.
 fn taken(x: &[u32], y: &[u32], count: usize) -> usize {
     let (mut low, mut high) = (count.saturating_sub(y.len()), count.min(x.len()));
     while low < high {

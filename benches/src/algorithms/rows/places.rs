@@ -6,7 +6,7 @@ use super::{Size, bytes, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn partition(size: Size) -> Case {
@@ -37,7 +37,7 @@ fn left(x: &[u32], mask: &[u32]) -> Vec<u32> {
     x.iter().zip(mask).filter(|(_, mask)| **mask == 0).map(|(x, _)| *x).collect()
 }
 
-/// Finds about half of the places.
+/// Finds the nonzero elements, about half of all.
 pub(super) fn nonzero(size: Size) -> Case {
     let x = words_below(size.many(), 2, 42);
     let mut expected: Vec<u32> = host::nonzero(x.words()).into_iter().map(|place| place as u32).collect();
@@ -63,7 +63,7 @@ pub(super) fn nonzero(size: Size) -> Case {
     )
 }
 
-/// Sums three quarters of an array, whose number is on the device.
+/// Sums three quarters of an array; the number of elements is on the device.
 pub(super) fn part(size: Size) -> Case {
     let (x, n) = (words_below(size.many(), 1000, 43), size.many() / 4 * 3);
     let expected = Values::U32(vec![x.words()[..n].iter().sum()]);

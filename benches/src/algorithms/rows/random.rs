@@ -5,7 +5,7 @@ use super::{Size, bytes, exact};
 use crate::cpu::case::Case;
 use crate::cpu::values::{Check, Values};
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 const SEED: u64 = 17;
 const NORMAL: Normal = Normal { mean: 1.0, deviation: 2.0 };

@@ -6,9 +6,9 @@ use crate::cpu::case::Case;
 use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 pub(super) const TASK: usize = 1 << 16;
-/// Counts the partial sums of a task, so that the additions do not wait for each other.
+/// Partial sums of a task, so that the additions do not wait for each other.
 pub(super) const LANES: usize = 64;
 const COLUMNS: usize = 1024;
 

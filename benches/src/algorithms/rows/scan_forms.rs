@@ -5,7 +5,7 @@ use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 /// Finds the largest of the elements before each one.
@@ -37,7 +37,7 @@ pub(super) fn exclusive(size: Size) -> Case {
     )
 }
 
-/// Adds up the elements after each one, and the one itself.
+/// Sums each element and all elements after it.
 pub(super) fn reversed(size: Size) -> Case {
     let x = words_below(size.many(), 100, 53);
     let expected = host::scan(x.words(), Scan::inclusive(Operation::Sum).reversed());
@@ -66,7 +66,7 @@ pub(super) fn reversed(size: Size) -> Case {
     )
 }
 
-/// Adds up the elements by an expression of the program.
+/// Sums the elements by a user's expression.
 pub(super) fn monoid(size: Size) -> Case {
     let x = words_below(size.many(), 100, 54);
     let expected = host::scan(x.words(), Scan::inclusive(Operation::Sum));
@@ -121,7 +121,7 @@ pub(super) fn in_place(size: Size) -> Case {
     Case { start, ..row }
 }
 
-/// Returns the result of the tasks before each task.
+/// Returns for each task the combined results of the tasks before it.
 fn before(results: impl IndexedParallelIterator<Item = u32>, combined: fn(u32, u32) -> u32) -> Vec<u32> {
     let mut tasks: Vec<u32> = results.collect();
     let mut all = 0;

@@ -9,9 +9,9 @@ use crate::cpu::case::{Case, Program};
 use crate::cpu::device::Enqueue;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a workgroup of the plain kernels.
+/// Elements of a workgroup of the plain kernels.
 const BLOCK: usize = 256;
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn scan(size: Size) -> Case {
@@ -22,7 +22,7 @@ pub(super) fn short_scan(size: Size) -> Case {
     Case { launches: if size.quick { 2 } else { 100 }, ..of("scan, 1000 elements", 1000) }
 }
 
-/// Limits the elements of the plain kernels, whose grid has one dimension.
+/// Most elements of the plain kernels, whose grid has one dimension.
 const MOST: usize = 65_535 * BLOCK;
 
 pub(super) fn plain_kernels(size: Size) -> Case {
@@ -66,7 +66,7 @@ fn plain(inputs: &[Values], out: &mut Values) {
     });
 }
 
-/// Prepares a scan in blocks, of the sums of the blocks in blocks, and so on until one block is left.
+/// Prepares a scan in blocks, then of the blocks' sums in blocks, and so on until one block is left.
 fn blocks(ctx: &Context) -> Result<Enqueue> {
     let scan = ctx.kernel_from(include_str!("../kernels/scan.wgsl"), "scan_blocks")?;
     let add = ctx.kernel_from(include_str!("../kernels/add.wgsl"), "add_blocks")?;

@@ -5,7 +5,7 @@ use super::{Size, bytes, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a segment on average.
+/// Average number of elements of a segment.
 const LENGTH: usize = 1024;
 
 pub(super) fn sums(size: Size) -> Case {

@@ -5,7 +5,7 @@ use super::{Size, elements, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 /// Keeps about half of the elements. The rest of the result stays 0.
@@ -37,7 +37,7 @@ pub(super) fn kept(x: &[u32], mask: &[u32]) -> Vec<u32> {
     x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
 }
 
-/// Copies parts behind one another.
+/// Concatenates parts.
 pub(super) fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
     for part in parts {
         let (first, rest) = out.split_at_mut(part.len());
@@ -46,7 +46,7 @@ pub(super) fn joined(parts: &[Vec<u32>], mut out: &mut [u32]) {
     }
 }
 
-/// Has runs of eight elements on average.
+/// Removes repeats from runs of eight elements on average.
 pub(super) fn unique(size: Size) -> Case {
     let changes = words_below(size.many(), 8, 8);
     let mut run = 0;

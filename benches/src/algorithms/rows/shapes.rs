@@ -6,7 +6,7 @@ use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
 const RANK: usize = 6;
-/// Names the axis of the array that each axis of the result is. No two neighbours stay neighbours.
+/// Axis of the array for each axis of the result. No two neighbours stay neighbours.
 const AXES: [usize; RANK] = [3, 1, 5, 0, 4, 2];
 
 pub(super) fn permute(size: Size) -> Case {

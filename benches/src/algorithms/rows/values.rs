@@ -5,7 +5,7 @@ use super::{Size, bytes, exact, words_below};
 use crate::cpu::case::Case;
 use crate::cpu::values::Values;
 
-/// Counts the elements of a task of plain Rust.
+/// Elements of a task of plain Rust.
 const TASK: usize = 1 << 16;
 
 pub(super) fn fill(size: Size) -> Case {

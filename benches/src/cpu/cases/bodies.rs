@@ -4,12 +4,12 @@ use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
-/// Counts the bodies whose accelerations are summed side by side.
+/// Number of bodies whose accelerations are summed side by side.
 const LANES: usize = 16;
-/// Keeps two bodies at one place from an infinite acceleration.
+/// Softening, which keeps the acceleration of two bodies at one place finite.
 const SOFT: f32 = 0.01;
 
-/// Holds the places and the masses of all bodies.
+/// Coordinates and masses of all bodies.
 type Bodies<'a> = [&'a [f32]; 4];
 
 pub(super) fn case(quick: bool) -> Case {
@@ -42,7 +42,7 @@ fn bodies(inputs: &[Values]) -> Bodies<'_> {
     std::array::from_fn(|at| inputs[at].floats())
 }
 
-/// Returns the accelerations of all bodies, summed with twice the digits.
+/// Returns the accelerations of all bodies, summed in `f64`.
 fn all_pulls(bodies: Bodies<'_>) -> Vec<f32> {
     let count = bodies[0].len();
     let mut pulls = vec![0.0; 3 * count];
@@ -75,7 +75,7 @@ fn plain(inputs: &[Values], out: &mut Values) {
 
 wide!(fn wide_pulls(bodies: Bodies<'_>, first: usize) -> [[f32; LANES]; 3] = pulls);
 
-/// Returns the accelerations of some bodies in a row.
+/// Returns the accelerations of some consecutive bodies.
 #[inline(always)]
 fn pulls(bodies: Bodies<'_>, first: usize) -> [[f32; LANES]; 3] {
     let own: [[f32; LANES]; 3] =

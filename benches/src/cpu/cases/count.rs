@@ -3,7 +3,7 @@ use rayon::prelude::*;
 use crate::cpu::case::{Case, Kernel, Program};
 use crate::cpu::values::{Check, Values};
 
-/// Counts the invocations of a workgroup.
+/// Invocations of a workgroup.
 const GROUP: usize = 64;
 
 pub(super) fn one_group(quick: bool) -> Case {

@@ -3,12 +3,12 @@ use rayon::prelude::*;
 use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
-/// Counts the numbers that each element is combined with.
+/// Number of terms of each element's sum.
 const TERMS: usize = 64;
-/// Counts the elements of a task of rayon.
+/// Elements of a task of rayon.
 const CHUNK: usize = 1024;
 
-/// Is a sum of sines.
+/// Sums sines.
 pub(super) fn waves(quick: bool) -> Case {
     let sources = [include_str!("../kernels/waves.wgsl"), include_str!("../kernels/waves.cl")];
     case(
@@ -19,7 +19,7 @@ pub(super) fn waves(quick: bool) -> Case {
     )
 }
 
-/// Is a sum of exponential functions, logarithms and powers.
+/// Sums exponential functions, logarithms and powers.
 pub(super) fn powers(quick: bool) -> Case {
     let sources = [include_str!("../kernels/powers.wgsl"), include_str!("../kernels/powers.cl")];
     let exact = |x: f64, y: f64| (-y * x).exp() + (x + y).ln() + x.powf(y);
@@ -28,8 +28,8 @@ pub(super) fn powers(quick: bool) -> Case {
     })
 }
 
-/// Makes a row with a name, a kernel in WGSL and in OpenCL C, and the calls of a term, which `exact` computes with twice the
-/// digits.
+/// Makes a row with a name, a kernel in WGSL and in OpenCL C, and the number of calls in a term, which `exact` computes
+/// in `f64`.
 fn case(
     (name, [wgsl, opencl], calls): (&'static str, [&'static str; 2], f64),
     quick: bool,

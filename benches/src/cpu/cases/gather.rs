@@ -4,7 +4,7 @@ use super::{whole_floats, words};
 use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
-/// Counts the elements that a thread takes at once.
+/// Elements that a thread takes at once.
 const PART: usize = 1 << 14;
 
 pub(super) fn case(quick: bool) -> Case {

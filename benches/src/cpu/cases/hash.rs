@@ -5,17 +5,17 @@ use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
-/// Counts the words of a message and of its hash.
+/// Words of a message; `HASH` is the words of its hash.
 const BLOCK: usize = 16;
 const HASH: usize = 8;
-/// Counts the messages that are hashed side by side.
+/// Number of messages that are hashed side by side.
 const LANES: usize = 8;
 
 const IV: [u32; 8] =
     [0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19];
-/// Is the order of the words of a message in the next round.
+/// Order of a message's words in the next round.
 const ORDER: [usize; BLOCK] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
-/// Lists the words that are mixed together: the columns, then the diagonals.
+/// Words that are mixed together: the columns, then the diagonals.
 const MIXED: [[usize; 4]; 8] = [
     [0, 4, 8, 12],
     [1, 5, 9, 13],
@@ -27,7 +27,7 @@ const MIXED: [[usize; 4]; 8] = [
     [3, 4, 9, 14],
 ];
 
-/// Holds a word of each message.
+/// One word of each message.
 type Lane = [u32; LANES];
 
 pub(super) fn case(quick: bool) -> Case {
@@ -54,7 +54,7 @@ pub(super) fn case(quick: bool) -> Case {
     }
 }
 
-/// Returns the hash of a message by the library of its authors.
+/// Returns the hash of a message, computed by its authors' library.
 fn hash_of(block: &[u32]) -> [u32; HASH] {
     let bytes: Vec<u8> = block.iter().flat_map(|word| word.to_le_bytes()).collect();
     let hash = blake3::hash(&bytes);

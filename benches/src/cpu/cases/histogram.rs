@@ -6,7 +6,7 @@ use crate::cpu::values::{Check, Values};
 
 const GROUPS: usize = 256;
 const BINS: usize = 256;
-/// Counts the copies of the bins: successive elements count in different copies, and do not wait for each other.
+/// Copies of the bins. Successive elements count in different copies, so that they do not wait for each other.
 const COPIES: usize = 4;
 
 pub(super) fn case(quick: bool) -> Case {

@@ -6,9 +6,9 @@ use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
 const MOST: u32 = 256;
-/// Counts the pixels that are iterated side by side.
+/// Pixels that are iterated side by side.
 const LANES: usize = 16;
-/// Is the part of the pixels that may differ: a device may fuse multiplications with additions.
+/// Share of the pixels that may differ: a device may fuse multiplications with additions.
 const DIFFERENT: f64 = 0.01;
 
 pub(super) fn case(quick: bool) -> Case {
@@ -64,14 +64,14 @@ fn plain(_: &[Values], out: &mut Values) {
 
 wide!(fn wide_side_by_side(pixels: &mut [u32], place: (usize, usize, usize)) = side_by_side);
 
-/// Iterates some pixels of a row until the last of them ends. A pixel that has left the circle counts no further steps.
+/// Iterates some pixels of a row until the last of them ends. A pixel outside the circle counts no further steps.
 #[inline(always)]
 fn side_by_side(pixels: &mut [u32], (column, row, side): (usize, usize, usize)) {
     let re: [f32; LANES] = std::array::from_fn(|lane| point(column + lane, row, side).0);
     let im = point(column, row, side).1;
     let (mut x, mut y) = ([0.0_f32; LANES], [0.0_f32; LANES]);
     let mut counts = [0_u32; LANES];
-    // The points of a pixel outside of the circle grow to infinity or NaN, for which the comparison is false.
+    // The points of a pixel outside the circle grow to infinity or NaN, for which the comparison is false.
     for _ in 0..MOST {
         let mut any = 0;
         for lane in 0..LANES {

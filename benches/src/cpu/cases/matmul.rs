@@ -5,7 +5,7 @@ use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
-/// Counts the rows and the columns of a block of the result that stays in registers.
+/// Rows of the block of the result that stays in registers; `COLUMNS` is its width.
 const ROWS: usize = 4;
 const COLUMNS: usize = 16;
 
@@ -60,8 +60,7 @@ fn product(a: &[f32], b: &[f32], side: usize) -> Vec<f32> {
 fn plain(inputs: &[Values], out: &mut Values) {
     let (a, b) = (inputs[0].floats(), inputs[1].floats());
     let side = side_of(a.len());
-    // The columns of a block of the second matrix are copied side by side: one after the other, they are read once a row
-    // of blocks.
+    // Each strip of columns of the second matrix is packed contiguously, as every row of blocks reads it again.
     let mut packed = vec![0.0; b.len()];
     packed.par_chunks_mut(side * COLUMNS).enumerate().for_each(|(at, strip)| {
         for (row, into) in b.chunks(side).zip(strip.chunks_mut(COLUMNS)) {
@@ -77,7 +76,7 @@ fn plain(inputs: &[Values], out: &mut Values) {
 
 wide!(fn wide_block(a: &[f32], strip: &[f32], c: &mut [f32], place: (usize, usize)) = block);
 
-/// Multiplies some rows of the first matrix with some columns of the second one.
+/// Multiplies some rows of the first matrix by some columns of the second.
 #[inline(always)]
 fn block(a: &[f32], strip: &[f32], c: &mut [f32], (side, column): (usize, usize)) {
     let mut sums = [[0.0_f32; COLUMNS]; ROWS];

@@ -17,10 +17,10 @@ pub(crate) mod sum;
 use super::case::Case;
 use super::values::Values;
 
-/// Makes a row; a quick run has a small one.
+/// Constructor of a row; a quick run has a small one.
 type Make = fn(quick: bool) -> Case;
 
-/// Lists the rows in the order of the table.
+/// Rows, in the order of the table.
 pub(crate) const ALL: [(&str, Make); 20] = [
     ("launch 1 group", count::one_group),
     ("launch 64 groups", count::many_groups),
@@ -56,7 +56,7 @@ fn words(count: usize, seed: u64) -> Values {
     Values::U32((0..count).map(|_| random.u32(..)).collect())
 }
 
-/// Returns the side of a square with these elements.
+/// Returns the side of a square of this many elements.
 fn side_of(elements: usize) -> usize {
     elements.isqrt()
 }
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use crate::cpu::case::{Kernel, Program};
 
-    /// Lists the rows without a kernel in OpenCL C, which has floats of 16 bits and subgroups as extensions only.
+    /// Rows without a kernel in OpenCL C, which has 16-bit floats and subgroups only as extensions.
     const WGSL_ONLY: [&str; 2] = ["floats, 16 bits", "subgroups"];
 
     fn kernels() -> impl Iterator<Item = (&'static str, Kernel)> {

@@ -6,7 +6,7 @@ use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
 const A: f32 = 2.0;
-/// Counts the elements that a thread takes at once.
+/// Elements that a thread takes at once.
 const PART: usize = 1 << 16;
 
 pub(super) fn case(quick: bool) -> Case {

@@ -4,14 +4,14 @@ use super::words;
 use crate::cpu::case::{Case, Kernel, Program, Work};
 use crate::cpu::values::{Check, Values};
 
-/// Counts the rounds of a loop.
+/// Rounds of a loop.
 const ROUNDS: usize = 64;
-/// Counts the elements of a task of rayon.
+/// Elements of a task of rayon.
 const CHUNK: usize = 1024;
-/// Counts the additions of a subgroup.
+/// Additions of a subgroup.
 const SUMS: u32 = 16;
 
-/// Mixes integers of 64 bits.
+/// Mixes 64-bit integers.
 pub(super) fn mixing(quick: bool) -> Case {
     let x = words(elements(quick), 11);
     let expected = Values::U32(x.words().iter().map(|&x| mixed(x)).collect());
@@ -36,7 +36,7 @@ fn mixed(x: u32) -> u32 {
     (state >> 32) as u32 ^ state as u32
 }
 
-/// Sums powers of numbers of 64 bits.
+/// Sums powers of 64-bit floats.
 pub(super) fn floats(quick: bool) -> Case {
     let kernel = Kernel {
         opencl: Some(include_str!("../kernels/polynomial64.cl")),
@@ -45,7 +45,7 @@ pub(super) fn floats(quick: bool) -> Case {
     polynomial("floats, 64 bits", kernel, Check::Close(1e-5), quick)
 }
 
-/// Sums powers of numbers of 16 bits.
+/// Sums powers of 16-bit floats.
 pub(super) fn halves(quick: bool) -> Case {
     let kernel = kernel(include_str!("../kernels/polynomial16.wgsl"), "polynomial16", quick);
     polynomial("floats, 16 bits", kernel, Check::Close(0.01), quick)
@@ -66,7 +66,7 @@ fn sum(base: f64) -> f64 {
     (0..ROUNDS).fold(0.0, |sum, _| sum * base + 0.25)
 }
 
-/// Sums words in subgroups, of which each device has its own size.
+/// Sums words in subgroups, whose size differs between devices.
 pub(super) fn subgroups(quick: bool) -> Case {
     let x = words(elements(quick), 13);
     let expected = Values::U32(x.words().iter().map(|x| SUMS * (x & 15)).collect());

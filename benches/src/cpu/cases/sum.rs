@@ -6,14 +6,14 @@ use crate::cpu::values::{Check, Values};
 use crate::cpu::wide::wide;
 
 const GROUPS: usize = 256;
-/// Counts the partial sums that a thread keeps, so that the additions do not wait for each other.
+/// Partial sums of a thread, so that the additions do not wait for each other.
 const LANES: usize = 64;
 
 pub(super) fn stride(quick: bool) -> Case {
     strides(many(quick), GROUPS)
 }
 
-/// Sums that many elements with that many workgroups.
+/// Sums this many elements with this many workgroups.
 pub(crate) fn strides(elements: usize, groups: usize) -> Case {
     case("sum, grid stride", "sum_stride", elements, groups)
 }

@@ -35,7 +35,7 @@ pub fn histogram_weighted<T: Reducible>(
 }
 
 /// Returns the sum of the weights of the elements in each of `bins` bins, rounded as the verb rounds them. Returns
-/// `None` as [`histogram_weighted`] does, and for more than 31 bits behind the point.
+/// `None` as [`histogram_weighted`] does, and for more than 31 fraction bits.
 ///
 /// # Example
 /// ```

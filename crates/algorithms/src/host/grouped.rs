@@ -64,8 +64,8 @@ pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
     runs(x).into_iter().map(|run| (x[run.start], run.len())).unzip()
 }
 
-/// Returns the elements from each offset up to the next one combined. An offset behind the last element counts as the end of the
-/// list, and a segment whose end is before its beginning is empty. No offsets have no segment.
+/// Returns the elements from each offset up to the next one combined. An offset past the last element counts as the end
+/// of the list, and a segment whose end is before its beginning is empty. No offsets have no segment.
 ///
 /// # Example
 /// ```
@@ -83,7 +83,7 @@ pub(super) fn segments<'a, T>(x: &'a [T], offsets: &'a [u32]) -> impl Iterator<I
 }
 
 /// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first element. An
-/// offset behind the last element begins none. The offsets ascend.
+/// offset past the last element begins none. The offsets ascend.
 ///
 /// # Example
 /// ```

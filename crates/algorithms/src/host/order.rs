@@ -56,8 +56,8 @@ pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -
 }
 
 /// Returns the elements with those of each segment in order, or `None` as [`sort`] does. A segment lies between two
-/// neighbouring offsets, which ascend. The elements before the first offset are a segment too, and so are those from
-/// the last one on.
+/// neighbouring offsets, which ascend. The elements before the first offset and the elements from the last offset on
+/// are segments too.
 ///
 /// # Example
 /// ```

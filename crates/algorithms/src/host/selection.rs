@@ -12,7 +12,7 @@ pub fn select<T: Copy>(x: &[T], mask: &[u32]) -> Vec<T> {
     x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
 }
 
-/// Returns the elements whose mask is not zero and behind them the others, and the number of the first ones. If the lengths
+/// Returns the elements whose mask is not zero, then the others, and the number of nonzero ones. If the lengths
 /// differ, the rest of the longer list is left out.
 ///
 /// # Example
@@ -38,7 +38,7 @@ pub fn nonzero<T: Reducible>(x: &[T]) -> Vec<usize> {
     (0..x.len()).filter(|&i| super::any(&x[i..=i])).collect()
 }
 
-/// Returns the elements whose bits differ from those of the element before them, and the first element.
+/// Returns the first element, and each element whose bits differ from the bits of the element before it.
 ///
 /// # Example
 /// ```

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Holds the name of a case, with its file in `tests/conformance` or without one.
+/// Name of a case, with its file in `tests/conformance` or without one.
 struct Citation {
     file: Option<String>,
     test: String,
 }
 
-/// Returns the citation in a span of code, if it is one: `queues/ends.rs::q04_...` or `q04_...`, but no pattern with
+/// Returns the citation in a span of code, if it is one: `queues/ends.rs::q04_...` or `q04_...`, but not a pattern with
 /// dots or stars.
 fn citation(code: &str) -> Option<Citation> {
     let (file, test) = match code.split_once("::") {

@@ -1,4 +1,4 @@
-//! Checks that the drawings of graphs in the book are those that the library makes.
+//! Checks that the drawings of graphs in the book are the ones that the library makes.
 //!
 //! `FENCEPOST_DRAWINGS=write cargo test -p fencepost-book --test book` writes the files.
 

@@ -4,7 +4,7 @@ use crate::pages::{Page, all, book, plain, root};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Lists the web addresses of the repository; pages link to files outside the book by them.
+/// Web addresses of the repository, by which pages link to files outside the book.
 const REPOSITORY: [&str; 2] = [
     "https://github.com/fencepost-rs/fencepost/blob/main/",
     "https://github.com/fencepost-rs/fencepost/tree/main/",
@@ -39,8 +39,7 @@ fn leads_somewhere(page: &Page, link: &str, pages: &[Page]) -> bool {
     }
 }
 
-/// Returns the target of a relative link. A link out of the book has none, because the book contains only its own
-/// pages.
+/// Returns the target of a relative link; `None` for a link out of the book, which contains only its own pages.
 fn relative(page: &Page, link: &str) -> Option<PathBuf> {
     let path = link.split('#').next().unwrap_or_default();
     if path.is_empty() {

@@ -1,4 +1,4 @@
-//! Checks that the compiler's messages in the book are those that the compiler prints.
+//! Checks that the compiler prints the messages that the book shows.
 
 use crate::pages::{book, root};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};

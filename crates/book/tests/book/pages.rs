@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
-/// Holds a page: its path below the root of the repository, and its text.
+/// A page: its path below the root of the repository, and its text.
 pub(crate) struct Page {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
@@ -15,7 +15,7 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns every page of the book, its summary included.
+/// Returns every page of the book, including its summary.
 pub(crate) fn book() -> Vec<Page> {
     below(Path::new("docs"))
 }

@@ -4,7 +4,7 @@ use crate::pages::{Page, book};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 use std::path::Path;
 
-/// Holds a rule of `semantics.md`: its number, the remark after it in brackets, and the text after its sentence.
+/// A rule of `semantics.md`: its number, the remark after it in brackets, and the text after its sentence.
 #[derive(Default)]
 struct Rule {
     number: String,
@@ -44,14 +44,14 @@ fn parse(page: &Page) -> Vec<Rule> {
     rules
 }
 
-/// Returns the number that a text starts with: a letter and two digits, followed by no letter or digit.
+/// Returns the number at the start of a text: a letter and two digits, not followed by a letter or digit.
 fn number(text: &str) -> Option<&str> {
     let (number, rest) = text.split_at_checked(3)?;
     let is_number = matches!(number.as_bytes(), [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9']);
     (is_number && !rest.starts_with(char::is_alphanumeric)).then_some(number)
 }
 
-/// Returns the remark in the text after a number; empty if there is none.
+/// Returns the remark in the text after a number; empty if it has none.
 fn remark(after: &str) -> &str {
     let inside = after.strip_prefix(" (").and_then(|rest| rest.split_once(')'));
     inside.map_or("", |(remark, _)| remark)

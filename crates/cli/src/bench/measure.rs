@@ -6,12 +6,12 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// Sets the amount of the measurements.
+/// Amount of work of the measurements.
 pub(super) struct Sizes {
-    /// Counts the samples of each measurement.
+    /// Samples of each measurement.
     pub(super) rounds: usize,
     launches: usize,
-    /// Counts the numbers of four bytes in the large arrays.
+    /// Number of 4-byte elements in the large arrays.
     numbers: usize,
 }
 
@@ -20,13 +20,13 @@ impl Sizes {
     pub(super) const WHOLE: Self = Self { rounds: 51, launches: 1000, numbers: 16 << 20 };
 }
 
-/// Takes one sample.
+/// Function that takes one sample.
 type Sample = Box<dyn FnMut() -> Result<f64>>;
 
 pub(super) struct Measurement {
     pub(super) name: &'static str,
     pub(super) unit: &'static str,
-    /// Makes the objects that the samples use.
+    /// Function that prepares the objects that the samples use.
     pub(super) prepare: fn(&Context, &Sizes) -> Result<Sample>,
 }
 
@@ -47,7 +47,7 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// Holds a kernel with its arrays; each launch adds 1 to every number of `y`.
+/// A kernel with its arrays; each launch adds 1 to every element of `y`.
 struct Counting {
     queue: CommandQueue,
     kernel: Kernel<Saxpy<'static>>,
@@ -72,7 +72,7 @@ impl Counting {
         Ok(())
     }
 
-    /// Fails unless every launch was done, and sets the numbers back to 0, because `f32` counts to 2^24 only.
+    /// Fails unless every launch was done, and sets the elements back to 0, because `f32` counts only to 2^24.
     fn check(&mut self) -> Result<()> {
         let last = self.x.len() - 1;
         for at in [0, last / 2, last] {
@@ -157,7 +157,7 @@ fn download(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
     }))
 }
 
-/// Counts the launches of one round of saxpy.
+/// Launches of one round of saxpy.
 const SAXPYS: usize = 4;
 
 fn saxpy(ctx: &Context, sizes: &Sizes) -> Result<Sample> {

@@ -11,14 +11,14 @@ use crate::{Outcome, cli, opened, output, progress};
 
 use measure::{MEASUREMENTS, Sizes};
 
-/// Holds everything that is printed.
+/// Everything that is printed.
 #[derive(Serialize)]
 struct Report {
     quick: bool,
     adapters: Vec<Adapter>,
 }
 
-/// Holds an adapter, with the median of each measurement.
+/// An adapter, with the median of each measurement.
 #[derive(Serialize)]
 struct Adapter {
     adapter: String,
@@ -83,7 +83,7 @@ fn measured(ctx: &Context, sizes: &Sizes, done: impl Fn()) -> Result<Adapter> {
     Ok(Adapter { adapter: ctx.info().to_string(), recorder, results })
 }
 
-/// Returns the middle sample; of an even number, the later one of the two.
+/// Returns the middle sample; of an even number, the later of the two.
 fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

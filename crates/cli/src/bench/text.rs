@@ -4,7 +4,7 @@ use super::measure::MEASUREMENTS;
 use super::{Adapter, Report};
 use crate::table::Columns;
 
-/// Counts the characters of the longest bar.
+/// Characters of the longest bar.
 const BAR: usize = 30;
 
 /// Returns the whole report: the adapters, and for each measurement a row for each adapter.

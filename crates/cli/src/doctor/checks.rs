@@ -1,9 +1,9 @@
-//! The checks of a working adapter. Each compares its results with numbers of the host.
+//! The checks of a working adapter. Each compares its results with the host's.
 
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// Holds the result of a check that did not fail.
+/// Result of a check that did not fail.
 pub(super) enum Found {
     /// The feature works; the text describes the result.
     Works(String),
@@ -11,16 +11,16 @@ pub(super) enum Found {
     Lacks(String),
 }
 
-/// Checks an open context.
+/// Check of an open context.
 pub(super) type Check = fn(&Context) -> Result<Found>;
 
-/// Names the first check, which opens the adapter.
+/// Name of the first check, which opens the adapter.
 pub(super) const OPEN: &str = "open";
 
-/// Counts the checks of an adapter.
+/// Number of checks of an adapter.
 pub(super) const COUNT: usize = CHECKS.len() + 1;
 
-/// Lists the checks of an open adapter, in their order.
+/// The checks of an open adapter, in order.
 pub(super) const CHECKS: [(&str, Check); 6] = [
     ("launch", launch),
     ("device time", device_time),
@@ -38,7 +38,7 @@ struct Saxpy<'a> {
     y: &'a mut DeviceArray<f32>,
 }
 
-/// Counts the numbers of most checks.
+/// Number of elements in most checks.
 const N: usize = 1000;
 
 fn launch(ctx: &Context) -> Result<Found> {

@@ -12,17 +12,17 @@ use super::Line;
 /// Largest manifest that is read, in bytes.
 const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Names the variables with the only drivers that the loader uses; the first that is set applies.
+/// Variables with the only drivers that the loader uses; the first that is set applies.
 const FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-/// Names the variable with drivers that the loader uses besides those of the system.
+/// Variable with drivers that the loader uses besides the system's.
 const ADDED: &str = "VK_ADD_DRIVER_FILES";
-/// Names the variables that leave out drivers by the names of their manifests, with their effects.
+/// Variables that leave out drivers by the names of their manifests, with their effects.
 const FILTERS: [(&str, &str); 2] = [
     ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests match"),
     ("VK_LOADER_DRIVERS_SELECT", "uses only drivers whose manifests match"),
 ];
 
-/// Holds the variables of the loader that are set.
+/// The loader's variables that are set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Loader(Vec<(&'static str, OsString)>);
 
@@ -90,7 +90,7 @@ fn files(name: &str, value: &OsStr) -> Option<Line> {
     })
 }
 
-/// Describes the fault of a manifest, or of a folder of manifests.
+/// Returns the fault of a manifest, or of a folder of manifests.
 fn fault(path: &Path) -> Option<String> {
     if !path.is_dir() {
         return fault_of_manifest(path);

@@ -9,9 +9,9 @@ use super::loader::Loader;
 use super::{Line, remedy};
 use crate::opened;
 
-/// Names the folder of the graphics cards' device files on Linux.
+/// Folder of the graphics cards' device files on Linux.
 const NODES: &str = "/dev/dri";
-/// Names a file that exists while NVIDIA's kernel driver is loaded.
+/// File that exists while NVIDIA's kernel driver is loaded.
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
 /// Checks the surroundings of the adapters.
@@ -25,7 +25,7 @@ pub(super) fn surroundings() -> Vec<Line> {
     lines
 }
 
-/// Is the backend of the CPU, which needs no driver.
+/// Backend of the CPU, which needs no driver.
 const NATIVE_CODE: &str = "native code";
 
 /// Reports the number of adapters with a driver.

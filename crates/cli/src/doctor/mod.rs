@@ -19,19 +19,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, cli, output, progress};
 
-/// Names the variable that gives a child process its part.
+/// Variable that gives a child process its part.
 const PART: &str = "FENCEPOST_DOCTOR_PART";
 
-/// Holds everything that is printed.
+/// Everything that is printed.
 #[derive(Serialize)]
 struct Report {
-    /// Is `true` if at least one adapter works.
+    /// `true` if at least one adapter works.
     works: bool,
     machine: Vec<Line>,
     adapters: Vec<Adapter>,
 }
 
-/// Holds an adapter that was tested.
+/// An adapter that was tested.
 #[derive(Serialize)]
 struct Adapter {
     index: usize,
@@ -40,13 +40,13 @@ struct Adapter {
     checks: Vec<Line>,
 }
 
-/// Holds the result of one check.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Line {
     check: String,
     status: Status,
     detail: String,
-    /// Holds a remedy, if the check failed.
+    /// Remedy, if the check failed.
     remedy: Option<String>,
 }
 
@@ -58,23 +58,23 @@ enum Status {
     NotSupported,
 }
 
-/// Holds a message of a child process.
+/// A message of a child process.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Message {
-    /// Lists the adapters of the machine.
+    /// Names of the machine's adapters.
     Adapters(Vec<String>),
-    /// Names the check that begins.
+    /// Name of the check that begins.
     Begins(String),
-    /// Holds the result of a check that has ended.
+    /// Result of a check that has ended.
     Ends(Line),
 }
 
-/// Names the part of a child process.
+/// Part of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The process examines the machine.
+    /// Examination of the machine.
     Machine,
-    /// The process tests the adapter of this number.
+    /// Tests of the adapter with this number.
     Adapter(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Watches a child process: it may hang or crash without doing the same to this process.
+//! Watches a child process, which may hang or crash without taking this process down.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use super::{Line, Message, PART, Part, remedy};
 
-/// Holds everything that a child process reported, and its failure at the end, if it failed.
+/// Everything that a child process reported, with its failure at the end, if it failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) adapters: Vec<String>,

@@ -8,17 +8,17 @@ use serde::Serialize;
 
 use crate::{Outcome, cli, opened, output};
 
-/// Holds everything that is printed.
+/// Everything that is printed.
 #[derive(Serialize)]
 struct Report {
     default: Chosen,
     adapters: Vec<Adapter>,
 }
 
-/// Describes the adapter that `Context::new()` opens.
+/// The adapter that `Context::new()` opens.
 #[derive(Serialize)]
 struct Chosen {
-    /// Holds its index in the list; `None` after an error.
+    /// Index in the list; `None` after an error.
     index: Option<usize>,
     reason: String,
 }
@@ -32,9 +32,9 @@ struct Adapter {
     driver: String,
     vendor_id: u32,
     device_id: u32,
-    /// Counts the bytes of the device's own memory, if the driver reports them.
+    /// Bytes of the device's own memory, if the driver reports them.
     memory_bytes: Option<u64>,
-    /// Describes why the adapter cannot be opened; then it has no recorder.
+    /// Reason why the adapter cannot be opened; then it has no recorder.
     error: Option<String>,
     recorder: Option<&'static str>,
     limits: Limits,
@@ -48,13 +48,13 @@ struct Limits {
     binding_alignment: u64,
     bindings: u32,
     workgroups: u32,
-    /// Limits the invocations of a workgroup in each dimension.
+    /// Most invocations of a workgroup in each dimension.
     workgroup_size: [u32; 3],
     invocations: u32,
     workgroup_bytes: u64,
-    /// Counts the bytes of immediates; 0 if the adapter has none.
+    /// Bytes of immediates; 0 if the adapter has none.
     immediates: u32,
-    /// Holds the sizes of the smallest and the largest subgroup.
+    /// Sizes of the smallest and the largest subgroup.
     subgroup_sizes: Option<[u32; 2]>,
 }
 

@@ -4,7 +4,7 @@ use super::{Adapter, Report};
 use crate::bytes::bytes;
 use crate::table::Columns;
 
-/// Names a property, and writes an adapter's value of it.
+/// Name of a property, and a function that writes an adapter's value of it.
 type Property = (&'static str, fn(&Adapter) -> String);
 
 const LIMITS: [Property; 9] = [

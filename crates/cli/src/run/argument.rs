@@ -7,39 +7,39 @@ use fencepost::Scalar;
 
 use super::shape::Shape;
 
-/// Holds one argument of the kernel.
+/// One argument of the kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Argument {
     pub(crate) name: String,
     pub(crate) given: Given,
 }
 
-/// Names the source of a buffer's elements, or holds the numbers of a parameter.
+/// Source of a buffer's elements, or the numbers of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Given {
-    /// The elements come from a file that NumPy saved.
+    /// A file that NumPy saved.
     Npy(PathBuf),
-    /// The elements are the bytes of a file.
+    /// The bytes of a file.
     Raw(Scalar, PathBuf),
-    /// The elements are 0, 1, 2, ...
+    /// 0, 1, 2, ...
     Iota(Shape),
-    /// The elements are random, made from a seed.
+    /// Random elements, made from a seed.
     Random(Shape, u64),
     Zeros(Shape),
-    /// Every element is this number.
+    /// This number for every element.
     Full(Shape, String),
-    /// The argument is a parameter with these numbers.
+    /// The numbers of a parameter.
     Numbers(Vec<String>),
 }
 
-/// Holds an override constant.
+/// An override constant.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) name: String,
     pub(crate) value: f64,
 }
 
-/// Names a buffer and the file that it is written to.
+/// A buffer and the file to write it to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Saved {
     pub(crate) name: String,

@@ -12,18 +12,18 @@ use super::number::{Number, with_number};
 use super::signature::{Block, Buffer};
 use super::{npy, show};
 
-/// Holds a buffer of a kernel on the device.
+/// A buffer of a kernel on the device.
 pub(super) struct Bound {
     pub(super) name: String,
     pub(super) is_written: bool,
-    /// Counts the elements in each dimension, without the dimensions inside an element.
+    /// Number of elements in each dimension, without the dimensions inside an element.
     pub(super) elements: Vec<usize>,
     declared: Access,
     seen: Seen,
     held: Box<dyn Held>,
 }
 
-/// Passes an array of numbers to the kernel as an array of its elements.
+/// An array of numbers, passed to the kernel as an array of its elements.
 struct Seen {
     array: AnyArray,
     dtype: DType,
@@ -48,7 +48,7 @@ impl Bound {
     /// Uploads the data of an argument. `again` is `true` if the buffer is restored later.
     ///
     /// # Errors
-    /// The argument does not fit the buffer, or there is no memory for it.
+    /// The argument does not fit the buffer, or the memory is used up.
     pub(super) fn new(
         queue: &CommandQueue,
         buffer: &Buffer,
@@ -99,7 +99,7 @@ impl Bound {
     }
 }
 
-/// Holds an array without its type.
+/// An array without its type.
 trait Held {
     fn restore(&mut self, queue: &CommandQueue) -> Result<()>;
     fn read(&self, queue: &CommandQueue) -> Result<Box<dyn Elements>>;
@@ -125,9 +125,9 @@ impl<T: Number> Held for Typed<T> {
     }
 }
 
-/// Holds the elements of a buffer after the launch.
+/// Elements of a buffer after the launch.
 pub(super) trait Elements {
-    /// Names the type of the numbers.
+    /// Returns the type of the numbers.
     fn type_name(&self) -> &'static str;
     fn shape(&self) -> &[usize];
     /// Writes the elements as NumPy prints them: only the first and the last, if there are many.

@@ -10,7 +10,8 @@ use super::signature::Signature;
 /// Returns the grid of a launch: the given one, else one invocation for each element of the longest written buffer.
 ///
 /// # Errors
-/// No grid is given and the kernel writes no buffer, or the buffer has another number of dimensions than a workgroup.
+/// No grid is given and the kernel writes no buffer, or the workgroup has several dimensions and the buffer has a
+/// different number of them.
 pub(super) fn grid(
     threads: Option<Extent>,
     groups: Option<Extent>,

@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::signature::{Block, Buffer};
 use crate::bytes::bytes;
 
-/// Holds the size limit of an adapter's buffers.
+/// Size limit of an adapter's buffers.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     adapter: String,
@@ -56,7 +56,7 @@ impl Limit {
     }
 }
 
-/// Holds numbers in C order; the last dimensions are those of an element, if that is a vector or a matrix.
+/// Numbers in C order; if an element is a vector or a matrix, the last dimensions are the element's.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Numbers<T> {
     pub(super) shape: Vec<usize>,
@@ -67,7 +67,7 @@ impl<T: Number> Numbers<T> {
     /// Makes the numbers that an argument gives to a buffer of elements of this type.
     ///
     /// # Errors
-    /// A file cannot be read, or has another type or shape; a text is no number of the type.
+    /// A file cannot be read, or has another type or shape; a text is not a number of the type.
     pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block, limit: &Limit) -> Result<Self> {
         match given {
             Given::Npy(file) => npy::read(file, &buffer.text, limit)?.fitting(element, file),
@@ -112,7 +112,7 @@ impl<T: Number> Numbers<T> {
         Ok(Self { shape: shape.0, data })
     }
 
-    /// Returns the numbers if the last dimensions are those of an element.
+    /// Returns the numbers if the last dimensions are an element's.
     fn fitting(self, element: &Block, file: &Path) -> Result<Self> {
         if self.shape.ends_with(&element.room) {
             return Ok(self);
@@ -133,7 +133,7 @@ impl<T: Number> Numbers<T> {
 /// Parses a number.
 ///
 /// # Errors
-/// The text is no number of the type, or is beyond the largest one.
+/// The text is not a number of the type, or is beyond the largest one.
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     let name = T::SCALAR.name();
     let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;

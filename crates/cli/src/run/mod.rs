@@ -61,7 +61,7 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-/// Checks that the arguments have the names of the kernel's, each once and all of them.
+/// Checks that the arguments are exactly the kernel's, each named once.
 fn check(signature: &Signature, options: &cli::Run) -> Result<()> {
     let Signature { kernel, buffers, params, .. } = signature;
     let names = || buffers.iter().map(|buffer| &buffer.name).chain(params.iter().map(|param| &param.name));
@@ -82,7 +82,7 @@ fn check(signature: &Signature, options: &cli::Run) -> Result<()> {
     wanted.try_for_each(|name| signature.buffer(name).map(drop))
 }
 
-/// Holds the arguments of the launches.
+/// Arguments of the launches.
 struct Arguments {
     values: Vec<(String, Value)>,
     buffers: Vec<Bound>,

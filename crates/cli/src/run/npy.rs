@@ -11,7 +11,7 @@ use npyz::{DType, NpyFile, NpyHeader, Order, TypeChar, WriteOptions, WriterBuild
 use super::host::{Limit, Numbers};
 use super::number::Number;
 
-/// Limits the bytes of a header; NumPy itself reads 10000 bytes.
+/// Largest header in bytes; NumPy itself reads 10000 bytes.
 const HEADER: usize = 1 << 16;
 
 /// Reads a file whose numbers have the type `T`; `declared` is the shader's declaration.

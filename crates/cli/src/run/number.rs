@@ -12,7 +12,7 @@ use serde::Serialize;
 pub(crate) trait Number:
     Element + FromStr + AutoSerialize + Deserialize + Send + Sync + 'static
 {
-    /// Names the scalar type.
+    /// Scalar type.
     const SCALAR: Scalar;
 
     /// Returns the number at index `at` of 0, 1, 2, ...
@@ -90,7 +90,7 @@ fn json(number: impl Serialize) -> serde_json::Value {
     serde_json::to_value(number).unwrap_or(serde_json::Value::Null)
 }
 
-/// Calls a generic function with the type of a stored scalar in the place of `$number`.
+/// Calls a generic function with the type of a stored scalar for `$number`.
 macro_rules! with_number {
     ($scalar:expr, $number:ident => $call:expr) => {
         with_number!(@ $scalar, $number, $call, F16 half::f16, F32 f32, F64 f64, I32 i32, I64 i64, U32 u32, U64 u64)

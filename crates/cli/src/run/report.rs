@@ -11,14 +11,14 @@ use super::signature::Signature;
 use super::times::Times;
 use crate::{cli, output};
 
-/// Holds the results of a run.
+/// Results of a run.
 pub(super) struct Report {
     kernel: String,
-    /// Holds the times, or the reason why there are none; `None` if they are not requested.
+    /// Times, or the reason why no time is known; `None` if none is requested.
     times: Option<Result<Times, String>>,
-    /// Holds the buffers that are printed.
+    /// Buffers to print.
     printed: Vec<(String, Box<dyn Elements>)>,
-    /// Holds a line for each file that was written.
+    /// A line for each file that was written.
     saved: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ struct Json<'a> {
     adapter: String,
     kernel: &'a str,
     time: Option<&'a Times>,
-    /// Holds the reason why there is no time, if one is requested.
+    /// Reason why no time is known, if one is requested.
     time_error: Option<&'a str>,
     buffers: Vec<JsonBuffer<'a>>,
 }
@@ -38,7 +38,7 @@ struct JsonBuffer<'a> {
     #[serde(rename = "type")]
     type_name: &'static str,
     shape: &'a [usize],
-    /// Holds all numbers in C order; null for numbers that JSON does not have.
+    /// All numbers in C order; null for numbers that JSON does not have.
     values: Vec<serde_json::Value>,
 }
 

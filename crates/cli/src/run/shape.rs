@@ -2,11 +2,11 @@
 
 use std::str::FromStr;
 
-/// Counts the elements in each dimension of an array.
+/// Number of elements in each dimension of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shape(pub(crate) Vec<usize>);
 
-/// Counts invocations or workgroups in three dimensions; a missing number is 1.
+/// Invocations or workgroups in three dimensions; a missing number is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent(pub(crate) [u64; 3]);
 

@@ -1,10 +1,10 @@
 //! Arrays as text, in NumPy's format.
 
-/// Limits the numbers of an array that is printed whole.
+/// Most numbers of an array that is printed whole.
 const MOST: usize = 1000;
-/// Counts the numbers at each end of each dimension that are printed of a larger array.
+/// Numbers that are printed at each end of each dimension of a larger array.
 const EDGE: usize = 3;
-/// Limits the characters of a line.
+/// Most characters of a line.
 const WIDTH: usize = 80;
 
 /// Returns the text of an array in C order; `number` returns the text of the number at an index.
@@ -19,12 +19,12 @@ struct Array<'a> {
     shape: &'a [usize],
     number: &'a dyn Fn(usize) -> String,
     in_part: bool,
-    /// Counts the characters of the longest printed number.
+    /// Characters of the longest printed number.
     width: usize,
 }
 
 impl Array<'_> {
-    /// Returns the printed indices of an axis; `None` stands for those that are left out.
+    /// Returns the printed indices of an axis, with `None` where some are left out.
     fn places(&self, axis: usize) -> Vec<Option<usize>> {
         let len = self.shape[axis];
         if self.in_part && len > 2 * EDGE {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Result, bail};
 use fencepost::{Access, DType, Interface, Scalar};
 
-/// Holds all arguments of a kernel.
+/// All arguments of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Signature {
     pub(super) kernel: String,
@@ -14,20 +14,20 @@ pub(super) struct Signature {
     pub(super) params: Vec<Param>,
 }
 
-/// Describes a buffer of a kernel.
+/// A buffer of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Buffer {
     pub(super) name: String,
-    /// Holds its type as it stands in the shader.
+    /// Type as written in the shader.
     pub(super) text: String,
-    /// Holds the access that the shader declares.
+    /// Access that the shader declares.
     pub(super) declared: Access,
-    /// Holds the access that the kernel makes.
+    /// Access that the kernel makes.
     pub(super) used: Option<Access>,
     element: Option<Block>,
 }
 
-/// Describes a parameter of a kernel.
+/// A parameter of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Param {
     pub(super) name: String,
@@ -35,13 +35,13 @@ pub(super) struct Param {
     pub(super) block: Option<Block>,
 }
 
-/// Describes equal numbers in memory, without a gap: one number, a vector, or a matrix by its columns.
+/// Equal numbers in memory, without a gap: one number, a vector, or a matrix by its columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) scalar: Scalar,
-    /// Counts the numbers in each dimension, as the shader does.
+    /// Numbers in each dimension, as in the shader.
     pub(super) counts: Vec<usize>,
-    /// Counts the numbers that fit in each dimension: in an array, a vector of three takes the space of four.
+    /// Numbers that fit in each dimension: in an array, a vector of three takes the space of four.
     pub(super) room: Vec<usize>,
 }
 
@@ -150,7 +150,7 @@ impl Block {
     /// Returns the type on the host.
     pub(super) fn dtype(&self) -> DType {
         let number = DType::Scalar(self.scalar);
-        // Types refer to others by static references, so these are leaked; a run has few of them.
+        // Types refer to others by static references, so these are leaked; a run has only a few.
         self.room.iter().rev().fold(number, |of, &count| DType::Array(Box::leak(Box::new(of)), count))
     }
 }

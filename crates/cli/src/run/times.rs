@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::buffer::Bound;
 use crate::progress;
 
-/// Holds the time of a launch on the device, in seconds.
+/// Time of a launch on the device, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Times {
     pub(super) launches: usize,
@@ -16,7 +16,7 @@ pub(super) struct Times {
     pub(super) max: f64,
 }
 
-/// Holds a kernel with everything that its launches need.
+/// A kernel with everything that its launches need.
 pub(super) struct Job<'a> {
     pub(super) queue: &'a CommandQueue,
     pub(super) kernel: &'a DynKernel,
@@ -35,7 +35,7 @@ impl Job<'_> {
     }
 
     /// Launches `launches` times, each time with the buffers' first elements, and measures each launch. The inner error
-    /// gives the reason why there is no time.
+    /// says why no time is known.
     pub(super) fn measure(&self, buffers: &mut [Bound], launches: u32) -> Result<Result<Times, String>> {
         let bar = progress::bar(launches.into());
         let (mut seconds, mut reason) = (Vec::new(), None);

@@ -10,7 +10,8 @@ use super::signature::Param;
 /// Makes the value of a parameter from the texts of its numbers.
 ///
 /// # Errors
-/// The count of the numbers is wrong, or one is no number of the type, or this command does not make such parameters.
+/// The count of the numbers is wrong, a text is not a number of the type, or this command does not make such
+/// parameters.
 pub(super) fn value(param: &Param, texts: &[String]) -> Result<Value> {
     let Some(block) = &param.block else { return not_made(param) };
     let needed: usize = block.counts.iter().product();

@@ -50,7 +50,7 @@ fn json() -> Result<()> {
     Ok(())
 }
 
-/// Returns the index of the adapter that a context opens: the first one that is no software driver.
+/// Returns the index of the adapter that a context opens: the first that is not a software driver.
 fn preferred(known: &[AdapterInfo]) -> Result<usize> {
     let is_preferred =
         |known: &AdapterInfo| known.kind != AdapterKind::Software || known.backend == "native code";

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-/// Limits the run time; a longer run fails as a hang.
+/// Longest run time; a longer run fails as a hang.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Holds the output of a run that has ended.
+/// Output of a run that has ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

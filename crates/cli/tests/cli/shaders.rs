@@ -1,6 +1,6 @@
 //! The kernels of the tests.
 
-/// Computes y = a * x + y for floats.
+/// `y = a * x + y` for floats.
 pub(crate) const SAXPY: &str = "
 struct Params { a: f32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -26,7 +26,7 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
     )
 }
 
-/// Counts its invocations, in total or by their ids.
+/// A shader that counts its invocations, in total or by their ids.
 pub(crate) const COUNT: &str = "
 override W: u32 = 64;
 @group(0) @binding(0) var<storage, read_write> count: array<atomic<u32>>;
@@ -38,7 +38,7 @@ fn plane(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// Has parameters of every kind, and vectors of three in a buffer.
+/// A shader with parameters of every kind, and vectors of three in a buffer.
 pub(crate) const MATRIX: &str = "
 struct Params { m: mat3x3<f32>, v: vec3<f32>, k: u32, w: vec2<i32> }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -51,7 +51,7 @@ fn matrix(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// Has a struct that ends in a runtime-sized array.
+/// A shader with a struct that ends in a runtime-sized array.
 pub(crate) const LIST: &str = "
 struct List { count: u32, items: array<f32> }
 @group(0) @binding(0) var<storage, read_write> list: List;

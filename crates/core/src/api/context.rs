@@ -48,10 +48,10 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Holds one device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
+/// A device and everything that is made on it: queues, events, arrays and kernels. A clone is a cheap handle.
 ///
-/// Queues, events, arrays and kernels are handles of their context too. The drop of the last handle flushes the
-/// enqueued work, waits for its completion and ends the threads of the context.
+/// Queues, events, arrays and kernels are handles of their context too. Dropping the last handle flushes the enqueued
+/// work, waits for its completion and ends the threads of the context.
 ///
 /// # Example
 /// ```no_run
@@ -67,10 +67,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the best adapter: a discrete one before an integrated one. On a machine without a graphics card, it opens the
-    /// CPU, which needs no driver, also if there is a software driver. If `FENCEPOST_ADAPTER` is set, the call opens the
-    /// adapter that the variable names, by its number in [`adapters`](crate::adapters) or by a part of its name and
-    /// backend.
+    /// Opens the best adapter: a discrete one before an integrated one. On a machine without a graphics card, it opens
+    /// the CPU, which needs no driver, even if there is a software driver. If `FENCEPOST_ADAPTER` is set, the call
+    /// opens the adapter that the variable names, by its number in [`adapters`](crate::adapters) or by a part of its
+    /// name and backend.
     ///
     /// The verbs of the algorithms compile proven kernels without some runtime checks, unless the environment has
     /// `FENCEPOST_CHECKED=1` (rule A18).
@@ -123,7 +123,7 @@ impl Context {
         })))
     }
 
-    /// Opens the CPU as a device. The threads of the context are apart from those of the device.
+    /// Opens the CPU as a device. The context's threads are separate from the device's.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
         let checks = CheckOptions::or_variable(options.check)?;
@@ -136,13 +136,13 @@ impl Context {
 
     /// Makes a context on a wgpu device and queue of the program.
     ///
-    /// The program may still use both: wgpu orders the submissions of one queue as they are made. The error handlers
-    /// and the loss handler of the device stay those of the program. With the default options the context works through
-    /// wgpu only, without native fences and without memory that stays mapped.
+    /// The program may still use both: wgpu orders the submissions of one queue as they are made. The device keeps the
+    /// program's error handlers and loss handler. With the default options the context works through wgpu only, without
+    /// native fences and without memory that stays mapped.
     ///
     /// # Errors
-    /// Returns `Setting` if the environment variable of the recorder or that of the runtime checks has an unknown value. Returns `Device` if
-    /// the driver refuses an object that a native recorder needs.
+    /// Returns `Setting` if the environment variable of the recorder or of the runtime checks has an unknown value.
+    /// Returns `Device` if the driver refuses an object that a native recorder needs.
     ///
     /// # Example
     /// ```no_run
@@ -225,12 +225,13 @@ impl Context {
         Self { owner }
     }
 
-    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses. A launch runs
-    /// the text of its kernel, in an order of the invocations that the seed chooses too, or the kernel's reference
+    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses. A launch
+    /// runs the text of its kernel, in an order of the invocations that the seed chooses too, or the kernel's reference
     /// function if it has one.
     ///
     /// # Errors
-    /// If the environment variable `FENCEPOST_CHECK` has an unknown value, the later calls of the context return `Setting`.
+    /// If the environment variable `FENCEPOST_CHECK` has an unknown value, the later calls of the context return
+    /// `Setting`.
     ///
     /// # Example
     /// ```
@@ -272,10 +273,11 @@ impl Context {
         context.limited(options.launch_limit, options.backlog)
     }
 
-    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets them.
-    /// The list is empty without checks, and on every adapter but the CPU.
+    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets
+    /// them. The list is empty without checks, and on every adapter but the CPU.
     ///
-    /// A mistake that several launches of one line have is one finding with their number. At most 1,000 findings are kept.
+    /// Several launches of one line with the same mistake are one finding, with their number. At most 1,000 findings
+    /// are kept.
     ///
     /// # Example
     /// ```
@@ -317,14 +319,14 @@ impl Context {
         self.owner.device().recorder()
     }
 
-    /// Returns the wgpu device and queue, or `None` if the context is on no wgpu device.
+    /// Returns the wgpu device and queue, or `None` if the context is not on a wgpu device.
     ///
     /// The program may submit its own work to this queue if the work uses no memory of the context, or only arrays [on
     /// buffers of the program](Self::array_on). Work that needs a place in the order of a command queue goes through
     /// [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
     ///
-    /// A queue of Vulkan takes one call at a time. So from the first call of this method on, the context submits through
-    /// wgpu's lock there, and long commands of several queues no longer overlap.
+    /// A Vulkan queue takes one call at a time. From the first call of this method on, the context therefore submits
+    /// through wgpu's lock on Vulkan, and long commands of several queues no longer overlap.
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.owner.wgpu().map(|device| device.expose())
     }
@@ -337,8 +339,8 @@ impl Context {
 
     /// Makes a command queue, ordered after everything enqueued on the context so far.
     ///
-    /// On a lost device the call makes the queue nevertheless, and every verb of the queue returns the loss. Every call
-    /// makes a new queue, even if another one has the same label. The queue ends with its last handle.
+    /// On a lost device the call still makes the queue, and every verb of the queue returns the loss. Every call makes
+    /// a new queue, even if another one has the same label. The queue ends with its last handle.
     ///
     /// # Example
     /// ```
@@ -483,7 +485,7 @@ impl Context {
         HostArray::new(&self.owner, shape, shape)
     }
 
-    /// Returns an event that is not recorded. The event counts as complete until a queue records the event.
+    /// Returns an event that is not recorded. The event counts as complete until a queue records it.
     ///
     /// # Example
     /// ```

@@ -32,8 +32,8 @@ impl Context {
     ///
     /// # Errors
     /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
-    /// [`CommandQueue::read`](crate::CommandQueue::read); the error of the last command that writes the elements, if it has
-    /// failed, until the program [takes](crate::CommandQueue::take_error) that error.
+    /// [`CommandQueue::read`](crate::CommandQueue::read); the error of the last command that writes the elements, if it
+    /// has failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///
     /// # Example
     /// ```
@@ -122,9 +122,9 @@ impl Context {
 pub struct Snapshot<T> {
     shape: Vec<usize>,
     padded: Vec<usize>,
-    /// Counts the elements at either end of each axis that the snapshot holds.
+    /// Number of elements at either end of each axis that the snapshot holds.
     edge: usize,
-    /// Holds the elements by their index in the memory.
+    /// Elements by their index in the memory.
     elements: BTreeMap<usize, T>,
 }
 

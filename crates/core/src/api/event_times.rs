@@ -101,7 +101,7 @@ fn between(start: &Event, end: &Event, at: &'static Location<'static>) -> Result
 
 impl TimedPoint {
     fn new(owner: &Owner, point: Point, past: Arc<PointHistory>, moment: Arc<PointTime>) -> Self {
-        // The time may be that of a timestamp command directly after the point. Then the wait covers this command too.
+        // The time may come from a timestamp command directly after the point. The wait then covers this command too.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
         Self { late: PointLate::new(owner.clone(), point, past), moment }
     }

@@ -29,7 +29,7 @@ pub(crate) enum GridSize<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct GridValues {
     size: [u64; 3],
-    /// Is true if a number is negative. Then every number of `size` has the bits of an `i64`.
+    /// `true` if a number is negative. Every number of `size` then has the bits of an `i64`.
     negative: bool,
 }
 

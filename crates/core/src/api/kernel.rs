@@ -10,13 +10,13 @@ use std::sync::Arc;
 pub struct Kernel<A: KernelArgs> {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Arc<Plan>,
-    /// Holds the entry points that the same launch runs after the first one, if there are any.
+    /// Entry points that the same launch runs after the first one, if there are any.
     pub(crate) next: Option<Arc<[EntryPoint]>>,
     pub(crate) owner: Owner,
     pub(crate) args: PhantomData<fn(A)>,
 }
 
-/// Is an entry point of a kernel, with the places of the kernel's arguments.
+/// An entry point of a kernel, with the places of the kernel's arguments.
 pub(crate) struct EntryPoint {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Plan,
@@ -31,14 +31,15 @@ impl<A: KernelArgs> Clone for Kernel<A> {
 }
 
 impl<A: KernelArgs> Kernel<A> {
-    /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied. Of several entry
-    /// points, it is that of the first.
+    /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied. With several
+    /// entry points, it is the first one's workgroup.
     pub fn workgroup(&self) -> [u32; 3] {
         self.inner.interface.workgroup
     }
 
-    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel runs
-    /// with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them errors.
+    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel
+    /// runs with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them
+    /// errors.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         self.entry_points().flat_map(|(inner, _)| &inner.interface.warnings)
     }
@@ -63,8 +64,9 @@ impl DynKernel {
         &self.inner.interface
     }
 
-    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel runs
-    /// with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them errors.
+    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel
+    /// runs with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them
+    /// errors.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! Conversion between arrays and those of the crate `ndarray`.
+//! Conversion between arrays and arrays of the crate `ndarray`.
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;

@@ -24,47 +24,47 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
-    /// Selects the adapter.
+    /// Adapter to open.
     pub adapter: AdapterChoice,
-    /// Selects the treatment of uses of the same bytes that the program does not order.
+    /// Treatment of uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// Selects the recorder of the work for the device.
+    /// Recorder of the work for the device.
     pub recorder: RecorderChoice,
-    /// Limits the delay of a result in device time: a result may be reported this late, so that later work shares the
+    /// Longest delay of a result in device time: a result may be reported this late, so that later work shares the
     /// submission of the result's work. The default is 1 ms (rule E02). A longer time makes fewer submissions; with
     /// `Duration::MAX`, no batch ends for a result.
     pub lateness: Duration,
-    /// Names a folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
+    /// Folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
     ///
     /// The folder is made when the first kernel is compiled. The folder has one file for each form of a kernel, device
     /// and driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
     /// compiled again. If the folder cannot be written, the log has a warning. Several programs may share the folder,
-    /// also at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
+    /// even at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
     /// Vulkan drivers return compiled kernels; elsewhere nothing is kept. The driver decides what the files contain:
     /// the drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path
     /// is relative to the working folder at the time of opening.
     pub kernel_folder: Option<PathBuf>,
-    /// Checks each launch, on the CPU as a device; other adapters ignore the option. The environment variable
-    /// `FENCEPOST_CHECK=1` does the same with the default options; a value but `0` and `1` is an error.
+    /// If set, each launch on the CPU as a device is checked; other adapters ignore the option. The environment
+    /// variable `FENCEPOST_CHECK=1` does the same with the default options; a value other than `0` and `1` is an error.
     ///
-    /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote, indices
-    /// out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
+    /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote,
+    /// indices out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
     /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, each mistake once, and the log
-    /// has it as errors. A checked kernel is interpreted, and mostly runs two to four times as long as an interpreted one
-    /// without checks. A new array never has memory that an unfinished command uses, so a checked program may need more
-    /// memory.
+    /// has it as errors. A checked kernel is interpreted, and mostly runs two to four times as long as an interpreted
+    /// one without checks. A new array never has memory that an unfinished command uses, so a checked program may need
+    /// more memory.
     pub check: Option<CheckOptions>,
-    /// Longest time of each launch on the CPU as a device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked)
-    /// on any device. The default is 60 seconds, and `Duration::MAX` is no limit.
+    /// Longest time of each launch on the CPU as a device, and of each loop with
+    /// [`Bound::Chunked`](crate::Bound::Chunked) on any device. The default is 60 seconds, and `Duration::MAX` means no
+    /// limit.
     ///
     /// A loop that runs longer ends after the chunks that are submitted, and ends its queue with
-    /// [`LoopTooLong`](crate::Kind::LoopTooLong). Its time is that on the clock of the host, from its first chunk on.
+    /// [`LoopTooLong`](crate::Kind::LoopTooLong). Its time is measured by the host's clock, from its first chunk on.
     ///
-    /// A launch that runs longer is stopped and ends its queue with
-    /// [`LaunchTooLong`](crate::Kind::LaunchTooLong); its writes so far stay. Until then the launch holds up the other
-    /// queues of the context, which go on then. The time is that on the clock of the host, from the first workgroup of the
-    /// launch on. A host function that replaces a kernel has no limit. On other
-    /// adapters the system limits the time of a kernel, and the device is lost.
+    /// A launch that runs longer is stopped and ends its queue with [`LaunchTooLong`](crate::Kind::LaunchTooLong); its
+    /// writes so far stay. Until it is stopped, the launch holds up the other queues of the context. Its time is
+    /// measured by the host's clock, from its first workgroup on. A host function that replaces a kernel has no limit.
+    /// On other adapters the system limits the time of a kernel, and the device is lost.
     pub launch_limit: Duration,
     /// If `true`, a WGSL text that a browser would refuse is an error. The default is `false`: then the text runs, and
     /// [`DynKernel::warnings`](crate::DynKernel::warnings) and the log say what a browser would refuse (rule K13).
@@ -99,21 +99,20 @@ impl Default for ContextOptions {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AdoptOptions {
-    /// Selects the treatment of uses of the same bytes that the program does not order.
+    /// Treatment of uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// Selects the recorder of the work for the device.
+    /// Recorder of the work for the device.
     pub recorder: RecorderChoice,
-    /// Is true if the program itself submits nothing to the queue while the context exists. The context may then submit
+    /// `true` if the program itself submits nothing to the queue while the context exists. The context may then submit
     /// past wgpu, with a native fence. Several contexts on one device submit through wgpu. The context submits the
     /// commands that the program passes to [`submit_foreign`](crate::CommandQueue::submit_foreign).
     pub exclusive: bool,
-    /// Is true if the context has threads. Without threads, a call that flushes or waits does the work of the threads
+    /// `true` if the context has threads. Without threads, a call that flushes or waits does the work of the threads
     /// itself, so that the same calls have the same effects in each run.
     pub threads: bool,
-    /// Is the same as [`ContextOptions::lateness`].
+    /// The same as [`ContextOptions::lateness`].
     pub lateness: Duration,
-    /// Is the same as [`ContextOptions::kernel_folder`], for a device that was made with
-    /// `wgpu::Features::PIPELINE_CACHE`.
+    /// The same as [`ContextOptions::kernel_folder`], for a device that was made with `wgpu::Features::PIPELINE_CACHE`.
     pub kernel_folder: Option<PathBuf>,
     /// The same as [`ContextOptions::launch_limit`], for loops.
     pub launch_limit: Duration,

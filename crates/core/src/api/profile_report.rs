@@ -18,11 +18,11 @@ use web_time::Instant;
 /// A part of the context's notes. The context keeps its notes while a reader exists.
 pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
-    /// Is the start of the profiler, at which all times of the profile are 0.
+    /// Start of the profiler, at which all times of the profile are 0.
     pub(crate) epoch: Instant,
-    /// Counts the notes at the start of the profiler: the profile has no earlier ones.
+    /// Number of notes at the start of the profiler: the profile has no earlier ones.
     pub(crate) from: usize,
-    /// Lists the samples of the device's clock at the start and at the end.
+    /// Samples of the device's clock at the start and at the end.
     pub(crate) looks: Vec<Arc<TimeSlot>>,
 }
 
@@ -55,19 +55,19 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
 /// A profile under construction, to which `add` appends one row for each note.
 struct Report<'a> {
     epoch: Instant,
-    /// Is `true` if the device has timestamps.
+    /// `true` if the device has timestamps.
     clocked: bool,
     notes: &'a ProfileNotes,
-    /// Converts the ticks of each lane to the host's time.
+    /// Conversion of each lane's ticks to the host's time.
     axes: FxHashMap<usize, ClockFit>,
-    /// Maps each batch to its index in `batches`.
+    /// Index of each batch in `batches`.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
-    /// Numbers the captured queues of replays, each on the queue of the replay.
+    /// Number of each captured queue of replays, by the queue of the replay and the captured queue's label.
     captured: FxHashMap<(QueueKey, Arc<str>), usize>,
-    /// Is the row of the last replay.
+    /// Row of the last replay.
     replay: Option<usize>,
-    /// Counts the commands of each level: those of one batch that started at one tick.
+    /// Number of commands on each level: the commands of one batch that started at one tick.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
     batches: Vec<ProfileBatch>,
@@ -85,7 +85,7 @@ struct QueueRows {
 struct QueueRow {
     stamp: Stamp,
     row: usize,
-    /// Holds the time at which this row and all rows before it had ended, if that time is known.
+    /// Time at which this row and all rows before it had ended, if that time is known.
     end: Option<f64>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Report<'a> {
     }
 
     /// Counts the other commands on the level of the command with the index `at` among the notes. The nodes of a replay
-    /// do not count beside the replay.
+    /// do not count in addition to the replay.
     fn level_peers(&self, at: usize, command: &NotedCommand) -> usize {
         let Some((batch, Ticks { start, .. })) = ticks(command) else { return 0 };
         let starts = |node: &NotedCommand| ticks(node).is_some_and(|(_, ticks)| ticks.start == start);
@@ -199,7 +199,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Adds the row of a node beside the row of its replay. The rows of a captured queue have a number of their own.
+    /// Adds the row of a node next to the row of its replay. The rows of a captured queue have a number of their own.
     fn add_node(&mut self, at: usize, entry: &ProfileEntry, node: &NotedNode) {
         let number = self.queues.len() + self.captured.len();
         let captured = (entry.queue, node.queue.clone());

@@ -14,7 +14,7 @@ use web_time::Instant;
 /// is finished or dropped.
 #[must_use = "a profiler that is dropped at once records nothing"]
 pub struct Profiler {
-    /// Is `None` once the profiler is finished.
+    /// `None` once the profiler is finished.
     notes: Option<NotesReader>,
 }
 
@@ -22,7 +22,7 @@ pub struct Profiler {
 struct Finishing {
     registration: WakerRegistration,
     notes: NotesReader,
-    /// Counts the notes at the call of `finish`: the profile has no later ones.
+    /// Number of notes at the call of `finish`: the profile has no later ones.
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
@@ -91,7 +91,7 @@ impl Finishing {
     }
 }
 
-/// Returns `Ok` if the awaited work has ended, also if the work has failed. A lost device, and a wait that can never
+/// Returns `Ok` if the awaited work has ended, even if the work has failed. A lost device, and a wait that can never
 /// end, are errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {

@@ -34,10 +34,10 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// Names the remedy for a call that needs captured work to run.
+/// Remedy for a call that needs captured work to run.
 const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the queue of the replay";
 
-/// Holds the options of a new queue.
+/// Options of a new queue.
 ///
 /// # Example
 /// ```
@@ -48,11 +48,11 @@ const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the que
 /// ```
 #[derive(Clone, Debug)]
 pub struct QueueOptions {
-    /// Names the queue in messages.
+    /// Name of the queue in messages.
     pub label: String,
-    /// Sets how soon the queue's work should run, compared with other queues.
+    /// Priority of the queue's work, compared with other queues.
     pub priority: Priority,
-    /// Is `true` if the device times the queue's commands. [`Event::seconds_since`] then has a result for the queue's
+    /// `true` if the device times the queue's commands. [`Event::seconds_since`] then has a result for the queue's
     /// events. A timed command costs more; without timing, there is no cost.
     pub timing: bool,
 }
@@ -63,12 +63,12 @@ impl Default for QueueOptions {
     }
 }
 
-/// Runs commands in the order of enqueueing. A clone is a cheap handle of the same queue. Several threads may use one
-/// queue at the same time; each command is enqueued as a whole.
+/// A queue that runs commands in the order of enqueueing. A clone is a cheap handle of the same queue. Several threads
+/// may use one queue at the same time; each command is enqueued as a whole.
 ///
 /// Verbs enqueue and return; only a `wait` blocks. The device starts enqueued work by itself within about a
 /// millisecond, and [`flush`](Self::flush) starts it now. Events, waits and the context's [`Policy`](crate::Policy)
-/// order the commands of two queues. The drop of the last handle flushes the queue and loses no work.
+/// order the commands of two queues. Dropping the last handle flushes the queue and loses no work.
 ///
 /// A failure while work is submitted becomes the queue's error: every later verb returns it until
 /// [`take_error`](Self::take_error).
@@ -77,18 +77,18 @@ pub struct CommandQueue {
     inner: Arc<Inner>,
 }
 
-/// Refers to a queue without keeping it alive.
+/// A reference to a queue that does not keep it alive.
 #[derive(Clone)]
 pub(crate) struct WeakQueue(Weak<Inner>);
 
 struct Inner {
     owner: Owner,
-    /// Is an error if the device was lost before the queue was made.
+    /// Slot of the queue, or the error of a device that was lost before the queue was made.
     slot: Result<Slot>,
     options: QueueOptions,
-    /// Is `true` if the queue ends with its last handle.
+    /// `true` if the queue ends with its last handle.
     closes: bool,
-    /// Is the place of the queue in a capture, if the queue is captured. Such a queue has no slot.
+    /// Place of the queue in a capture, if the queue is captured. Such a queue has no slot.
     captured: Option<CapturedQueue>,
 }
 
@@ -207,7 +207,8 @@ impl CommandQueue {
     /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
     /// failed, a wait for the event returns the error.
     ///
-    /// In a capture, the event has a recording in each replay: [`Replay::event_of`](crate::Replay::event_of) returns it.
+    /// In a capture, the event has a recording in each replay, which [`Replay::event_of`](crate::Replay::event_of)
+    /// returns.
     ///
     /// The call enqueues nothing, except on a timed queue whose work is complete. There the call enqueues a read of the
     /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
@@ -281,7 +282,7 @@ impl CommandQueue {
     /// *Enqueues* a wait: later work on this queue runs after the event, or after all of several events. The call
     /// submits nothing. An empty list enqueues nothing.
     ///
-    /// The events may belong to another context, on any adapter. Then the host holds the work behind the wait until the
+    /// The events may belong to another context, on any adapter. The host then holds the work after the wait until the
     /// other context has reached the event. If both contexts are on one wgpu device, the host holds the work only until
     /// the other context has submitted the work before the event. No other queue is held up, and a wait for this queue
     /// starts the work of the other context. If that work fails, this queue fails with
@@ -331,7 +332,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
         if let Some(captured) = &other.inner.captured {
-            // A join needs no time, also on a timed queue.
+            // A join needs no time, even on a timed queue.
             let point = captured.point("wait_for_queue", Location::caller());
             let end = point.map_or_else(Recording::Failed, Recording::Captured);
             return self.wait_for(&Event::new(other.owner().clone(), end));
@@ -339,9 +340,8 @@ impl CommandQueue {
         self.wait_for(&other.marker())
     }
 
-    /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. As every
-    /// new queue does, the queue comes after the work of all queues of the context, and not only after this queue's
-    /// work.
+    /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. Like every
+    /// new queue, it comes after the work of all queues of the context, not only of this queue.
     ///
     /// # Example
     /// ```
@@ -377,14 +377,13 @@ impl CommandQueue {
         Ok(Self::captured_as(options, place.fork_on(owner, label, at)?))
     }
 
-    /// *Enqueues* a host function. The function runs on the context's callback thread after everything enqueued before,
-    /// and later commands of the queue wait for the function. The thread calls one function at a time, so a long one delays
-    /// those of other queues. The function may enqueue commands. A wait in the function
-    /// for later work of the queue fails with [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If the function
-    /// panics, the queue fails.
+    /// *Enqueues* a host callback. It runs on the context's callback thread after everything enqueued before, and later
+    /// commands of the queue wait for it. The thread runs one callback at a time, so a long one delays the callbacks of
+    /// other queues. A callback may enqueue commands. A wait in a callback for later work of the queue fails with
+    /// [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If a callback panics, the queue fails.
     ///
-    /// A handle of the context in the function keeps the context alive until the function has run. If the program ends
-    /// before that, the function does not run; a wait for the function prevents this.
+    /// A handle of the context in a callback keeps the context alive until the callback has run. If the program ends
+    /// before that, the callback does not run; a wait for the callback prevents this.
     ///
     /// # Errors
     /// Returns the queue's own error.
@@ -405,7 +404,7 @@ impl CommandQueue {
         self.owner().engine().enqueue_callback(self.slot()?, Callback::new(f), Location::caller())
     }
 
-    /// *Starts* the enqueued work, with all the work for which the enqueued work waits, and returns.
+    /// *Starts* the enqueued work, with all the work that it waits for, and returns.
     ///
     /// # Errors
     /// Returns the queue's own error.

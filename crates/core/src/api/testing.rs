@@ -38,7 +38,7 @@ pub fn adopt(
     Context::adopt_with(device, queue, options, switches)
 }
 
-/// Returns wgpu's device, for a caller that submits nothing. [`Context::wgpu`] reckons with submissions.
+/// Returns wgpu's device, for a caller that submits nothing. [`Context::wgpu`] expects submissions.
 pub fn device(ctx: &Context) -> Option<&wgpu::Device> {
     ctx.owner.wgpu().map(|device| device.raw())
 }
@@ -62,7 +62,8 @@ pub fn cpu_without_threads(policy: Policy) -> Context {
     Context::on_threads(&options, false).expect("the system gives a thread")
 }
 
-/// Loses the device of a context on the CPU recorder or on the CPU as a device: the work that is executed next fails it.
+/// Loses the device of a context on the CPU recorder or on the CPU as a device: the next work that executes fails the
+/// device.
 ///
 /// # Panics
 /// Panics if the context is on another device.

@@ -1,5 +1,5 @@
-//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and a device compiles them without the runtime
-//! checks for what is proven of them. Any version of the crate may change or remove the functions.
+//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and a device compiles them without the
+//! runtime checks for what is proven of them. Any version of the crate may change or remove the functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
 use crate::api::context::compile_job::Job;
@@ -10,9 +10,9 @@ use crate::error::Result;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
-/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does, but on a thread of the context: the call checks the
-/// kernel and returns, and launches wait for the pipeline on their queue. If the compilation fails, the queue fails. In a
-/// capture, and in a context without threads, the call compiles.
+/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does, but on a thread of the context: the call checks
+/// the kernel and returns, and launches wait for the pipeline on their queue. If the compilation fails, the queue
+/// fails. In a capture, and in a context without threads, the call compiles.
 ///
 /// # Errors
 /// Returns the errors of [`CommandQueue::kernel_with`], which name the verb.
@@ -39,12 +39,12 @@ pub fn verb_kernel_from_source(
 
 /// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks for what is proven of it.
 ///
-/// Some devices check all kernels all the same: the CPU, devices with bindings of 2^32 bytes and more, and all devices if
-/// the environment has `FENCEPOST_CHECKED=1`. A launch of a graph that an edit changes or that has a named value is checked
+/// Some devices still check all kernels: the CPU, devices with bindings of 2^32 bytes and more, and all devices if the
+/// environment has `FENCEPOST_CHECKED=1`. A launch of a graph that an edit changes or that has a named value is checked
 /// too.
 ///
 /// # Safety
-/// All launches of the returned kernel have what `trust` says, whatever the elements of their arrays are, and also if
+/// All launches of the returned kernel have what `trust` says, whatever the elements of their arrays are, and even if
 /// another queue changes the elements during the launch.
 ///
 /// # Errors
@@ -63,7 +63,7 @@ pub unsafe fn trusted_kernel_with<A: KernelArgs>(
 /// [`trusted_kernel_with`] does.
 ///
 /// # Safety
-/// The contract is that of [`trusted_kernel_with`].
+/// The contract of [`trusted_kernel_with`] applies.
 ///
 /// # Errors
 /// Returns the errors of [`verb_kernel_from_source`].
@@ -78,7 +78,7 @@ pub unsafe fn trusted_kernel_from_source(
     dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
 }
 
-/// Makes a compilation one of a verb. The verb does not wait for it, but in a capture, whose replays find compiled kernels.
+/// Marks a compilation as a verb's. The verb waits for it only in a capture, so that replays find compiled kernels.
 fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
     job.with_verb(Some(verb)).late_if(queue.captured_queue().is_none())
 }

@@ -7,7 +7,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Records every array that is made on a context while the tracker exists: its label, bytes, line, queue and scope.
+/// A tracker that records every array made on a context while the tracker exists: its label, bytes, line, queue and
+/// scope.
 ///
 /// [`Context::track_allocations`](crate::Context::track_allocations) makes a tracker. Several trackers may exist at
 /// once, each with its own records. Slices and handles are not counted as arrays.
@@ -81,7 +82,7 @@ impl fmt::Debug for AllocationTracker {
 pub struct AllocationScope<'a> {
     tracker: PhantomData<&'a AllocationTracker>,
     book: u64,
-    /// Keeps the scope on its thread.
+    /// Marker that keeps the scope on its thread.
     thread: PhantomData<*const ()>,
 }
 

@@ -17,12 +17,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct ArrayRef {
     pub(crate) storage: Arc<Storage>,
-    /// Counts the bytes between the start of the block and the array.
+    /// Number of bytes between the start of the block and the array.
     pub(crate) offset: u64,
-    /// Counts the elements.
+    /// Number of elements.
     pub(crate) len: usize,
     pub(crate) dtype: DType,
-    /// Is true if elements of the same storage follow: the last word of 4 bytes may also hold some of those elements.
+    /// `true` if elements of the same storage follow: the last word of 4 bytes may also hold some of those elements.
     pub(crate) followed: bool,
 }
 
@@ -84,7 +84,7 @@ impl ArrayRef {
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 pub struct DeviceArray<T: Element, const D: usize = 1> {
-    /// Holds the memory, including the padding.
+    /// Memory of the array, including the padding.
     pub(crate) array: ArrayRef,
     shape: ArrayShape<[usize; D]>,
     element: PhantomData<fn() -> T>,
@@ -205,8 +205,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Ok(DeviceArray::new(self.array.clone(), shape))
     }
 
-    /// Returns an array with the same bits, as elements of another type. It shares the memory and has the same shape and
-    /// padding. No bit is converted.
+    /// Returns an array with the same bits, as elements of another type. It shares the memory and has the same shape
+    /// and padding. No bit is converted.
     ///
     /// # Example
     /// ```

@@ -33,7 +33,7 @@ pub enum Upload {}
 #[derive(Clone, Copy, Debug)]
 pub enum Download {}
 
-/// Describes an access of the host: until when it waits, and the call with its line.
+/// An access of the host: its deadline, and the call with its line.
 type HostCallSite = (Deadline, &'static str, &'static Location<'static>);
 
 /// The direction of a [`HostArray`].
@@ -74,7 +74,7 @@ mod sealed {
 /// ```
 pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
     pub(crate) place: HostMemory<T>,
-    /// Names the array in messages.
+    /// Name of the array in messages.
     label: Arc<str>,
     shape: ArrayShape<[usize; D]>,
     direction: PhantomData<Dir>,
@@ -87,24 +87,24 @@ pub(crate) enum HostMemory<T> {
     Plain(Owner, Arc<PlainMemory<T>>),
 }
 
-/// Is ordinary memory, to which replays of graphs download.
+/// Ordinary memory, to which replays of graphs download.
 pub(crate) type PlainMemory<T> = Mutex<Plain<T>>;
 
-/// Holds the elements of a pinned array in ordinary memory. Graphs share them with the array.
+/// Elements of a pinned array in ordinary memory. Graphs share them with the array.
 pub(crate) type SharedElements<T> = Arc<Mutex<Arc<Vec<T>>>>;
 
 /// Ordinary memory, for devices without pinned memory.
 pub(crate) struct Plain<T> {
     pub(crate) data: SharedElements<T>,
-    /// Is the last download to the array, until its elements are in `data`.
+    /// Last download to the array, until its elements are in `data`.
     coming: Option<Pending<Vec<T>>>,
-    /// Is the point of the last download: an earlier one that is reported later is ignored.
+    /// Point of the last download: an earlier one that is reported later is ignored.
     last: Stamp,
     /// The thread that waits for `coming`, which it has taken out.
     awaited_by: Option<ThreadId>,
     /// Notified when that wait has ended.
     arrived: Arc<Condvar>,
-    /// Is the last download of a replay. Graphs share it with the array.
+    /// Last download of a replay. Graphs share it with the array.
     pub(crate) replayed: Arc<ReplayedDownload>,
 }
 
@@ -269,7 +269,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 }
 
-/// Holds the elements of a pinned array while the program writes them. The drop stores them, also after a panic.
+/// Elements of a pinned array while the program writes them. The drop stores them, even after a panic.
 struct ElementsInWrite<'a, T> {
     elements: &'a SharedElements<T>,
     data: &'a mut Arc<Vec<T>>,
@@ -300,8 +300,8 @@ impl<T: Element> Plain<T> {
     }
 }
 
-/// Waits for the pending download to the memory, if there is one, stores its elements, and returns their place. No lock is
-/// held during the wait, which may run user code. `label` names the array in an error.
+/// Waits for the pending download to the memory, if there is one, stores its elements, and returns their place. No lock
+/// is held during the wait, which may run user code. `label` names the array in an error.
 fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) -> Result<SharedElements<T>> {
     let here = std::thread::current().id();
     let mut plain = lock(memory);

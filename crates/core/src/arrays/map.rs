@@ -26,10 +26,10 @@ pub struct ReadMap<T: Element>(MapGuard<T>);
 /// the device. The array cannot be enqueued until then.
 pub struct WriteMap<T: Element>(MapGuard<T>);
 
-/// Mapped elements: the memory itself, or a copy. The drop of a guard with write access writes the copy to the array.
+/// Mapped elements: the memory itself, or a copy. Dropping a guard with write access writes the copy to the array.
 struct MapGuard<T: Element> {
     array: ArrayRef,
-    /// Is `None` only while the guard is dropped.
+    /// `None` only while the guard is dropped.
     access: Option<HostGuard>,
     copy: Option<Vec<T>>,
     write: bool,
@@ -42,8 +42,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
     ///
     /// # Errors
-    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the last command that writes the
-    /// elements, if it has failed, until the program [takes](crate::CommandQueue::take_error) that error.
+    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the last command that writes
+    /// the elements, if it has failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///
     /// # Example
     /// ```
@@ -90,8 +90,8 @@ struct Mapping<T: Element, G> {
     write: bool,
     guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
-    /// Is `Some` while a read copies memory that the host cannot access directly. The host access keeps other commands
-    /// out meanwhile.
+    /// `Some` while a read copies memory that the host cannot access directly. The host access keeps other commands out
+    /// meanwhile.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
 }

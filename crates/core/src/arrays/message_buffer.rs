@@ -9,8 +9,8 @@ use crate::work::step::Work;
 use fencepost_kernels::Access;
 use std::sync::Arc;
 
-/// Holds the message buffer of a launch. The memory belongs to no other launch of a graph, because each replay reads it behind
-/// all nodes.
+/// The message buffer of a launch. No other launch of a graph uses the memory, because each replay reads it after all
+/// nodes.
 pub(crate) struct MessageBuffer {
     pub(crate) storage: Arc<Storage>,
     pub(crate) size: u64,
@@ -31,7 +31,7 @@ impl MessageBuffer {
         Work::Fill { dst, pattern: Pattern::ZERO }
     }
 
-    /// Returns the work that reads the buffer behind a launch.
+    /// Returns the work that reads the buffer after a launch.
     pub(crate) fn read(&self) -> Work {
         let src = Span { block: self.storage.block().clone(), offset: 0, size: self.size };
         Work::Read { src, slot: ReadSlot::of_messages(self.source.clone()) }

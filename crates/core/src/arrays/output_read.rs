@@ -11,16 +11,16 @@ use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{MaybeSend, Point};
 use std::sync::Arc;
 
-/// Is the place of the bytes of an output of one replay.
+/// Place of the bytes of an output of one replay.
 pub(crate) struct OutputPlace {
     pub(crate) owner: Owner,
-    /// Is the end of the replay.
+    /// End of the replay.
     pub(crate) point: Point,
     pub(crate) past: Arc<PointHistory>,
     pub(crate) slot: Arc<ReadSlot>,
 }
 
-/// Holds the output that the last replay downloads to a pinned array in ordinary memory, until the array takes it.
+/// The output that the last replay downloads to a pinned array in ordinary memory, until the array takes it.
 #[derive(Default)]
 pub(crate) struct ReplayedDownload(Mutex<Option<OutputPlace>>);
 
@@ -41,10 +41,10 @@ impl ReplayedDownload {
     }
 }
 
-/// Is a handle of a replay.
+/// A handle of a replay.
 pub(crate) trait KeptReplay: MaybeSend {}
 
-/// Returns the elements of an output once the replay is complete.
+/// The read of an output, whose elements exist once the replay is complete.
 struct OutputRead<T> {
     registration: WakerRegistration,
     place: OutputPlace,

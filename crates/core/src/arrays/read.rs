@@ -19,17 +19,18 @@ use std::sync::Arc;
 pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
-    /// Keeps the context alive; `None` in a read that a copy between contexts has enqueued.
+    /// Handle that keeps the context alive; `None` in a read that a copy between contexts has enqueued.
     #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
-    /// Has the clock of the work before `point`, and keeps `point` among the points that the program has handles of.
+    /// History of `point`, with the clock of the work before it. Keeps `point` among the points that the program has
+    /// handles of.
     pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
-    /// Tells the place of the bytes.
+    /// Place of the bytes.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
-    /// Receives the elements. Its allocation is reused.
+    /// Target of the elements. Its allocation is reused.
     pub(crate) out: Vec<T>,
 }
 
@@ -58,8 +59,7 @@ impl<T: Element> Reading<T> {
         self.gather(self.span.offset, &self.slot, bytes)
     }
 
-    /// Copies the bytes that `slot` has, and those of its parts, to `bytes`. The first of `bytes` is byte `offset` of
-    /// the block.
+    /// Copies the bytes of `slot` and of its parts to `bytes`, whose first byte is byte `offset` of the block.
     fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
         let engine = &self.engine;
         let within = |range: Range<u64>, bytes: &[u8]| {
@@ -114,7 +114,7 @@ enum Fetched<T> {
 }
 
 impl<T: Element> Reading<T> {
-    /// Blocks until the elements are in `into`, whose length is that of the read.
+    /// Blocks until the elements are in `into`, which has the length of the read.
     pub(crate) fn wait_into(&mut self, into: &mut [T]) -> Result<()> {
         may_block()?;
         let engine = self.engine.clone();

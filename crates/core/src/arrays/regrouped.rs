@@ -1,12 +1,13 @@
-//! Arrays whose bytes are elements of a larger or a smaller type, for `fencepost-algorithms`. Any version of the crate may change
-//! or remove the functions.
+//! Arrays whose bytes are elements of a larger or a smaller type, for `fencepost-algorithms`. Any version of the crate
+//! may change or remove the functions.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use fencepost_kernels::Element;
 
 /// Returns an array of the same bytes, as elements of another type. It shares the memory.
 ///
-/// Returns `None` if the array is padded, if it ends inside an element of the type, or if it begins at no multiple of its size.
+/// Returns `None` if the array is padded, if it ends inside an element of the type, or if it does not begin at a
+/// multiple of the element's size.
 pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<DeviceArray<U>> {
     let (from, size) = (&array.array, U::DTYPE.size() as u64);
     if !array.frame().is_full() || !from.offset.is_multiple_of(size) || !from.bytes().is_multiple_of(size) {
@@ -16,7 +17,8 @@ pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<Devic
     Some(DeviceArray::new(ArrayRef { len, dtype: U::DTYPE, ..from.clone() }, [len]))
 }
 
-/// Returns an array of the same bytes, as words of 4 bytes. It shares the memory. The rest of the bytes is left out.
+/// Returns an array of the same bytes, as words of 4 bytes. It shares the memory. Bytes after the last whole word are
+/// left out.
 ///
 /// The padding of a padded array is among the words.
 pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {

@@ -14,14 +14,14 @@ use crate::scheduler::state::State;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock};
 
-/// A block and its context. The drop of the last array on the block returns the block to the pool.
+/// A block and its context. Dropping the last array on the block returns the block to the pool.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     label: Arc<str>,
-    /// Is the name that the program has given the array, if any.
+    /// Name that the program has given the array, if any.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Removes the array from the books of the allocation trackers in the drop.
+    /// Entries in the books of the allocation trackers. Their drop removes the array from the books.
     _entries: AllocationEntries,
 }
 
@@ -96,8 +96,8 @@ impl Storage {
         Storage::tracked(block, label.clone(), owner.clone(), entries)
     }
 
-    /// Allocates a block of new memory. Free blocks go back to the driver first if the pool has more of them than it is
-    /// to keep, if the device has no memory left, or if the pool has reached its limit.
+    /// Allocates a block of new memory. Free blocks go back to the driver first if the pool has more of them than it
+    /// should keep, if the device has no memory left, or if the pool has reached its limit.
     fn make(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
         owner.engine().make_room(size);
         Self::reserve(owner, heap, size, label)?;

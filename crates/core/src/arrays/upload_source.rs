@@ -24,9 +24,9 @@ pub trait Source<T: Element> {
 /// A reference to the elements of a source.
 #[doc(hidden)]
 pub enum SourceRef<'a, T> {
-    /// Refers to ordinary memory, which the call copies.
+    /// Ordinary memory, which the call copies.
     Slice(&'a [T]),
-    /// Refers to a pinned array.
+    /// A pinned array.
     #[doc(hidden)]
     Host(HostRef<'a, T>),
 }
@@ -47,10 +47,10 @@ pub(crate) enum SourceBytes<'a, T> {
     Plain(PlainBytes<'a, T>),
 }
 
-/// Refers to elements of a pinned array in ordinary memory.
+/// Elements of a pinned array in ordinary memory.
 pub(crate) struct PlainBytes<'a, T> {
     pub(crate) elements: &'a [T],
-    /// Is the memory of the whole array, with the place of the elements in it and the label of the array.
+    /// Memory of the whole array, with the place of the elements in it and the label of the array.
     pub(crate) memory: &'a SharedElements<T>,
     pub(crate) range: Range<usize>,
     pub(crate) label: &'a Arc<str>,

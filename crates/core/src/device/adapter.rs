@@ -8,30 +8,30 @@ use crate::error::Result;
 use std::env;
 use wgpu::Backend;
 
-/// Names the environment variable that chooses an adapter, by a part of its name and backend or by its index in
-/// [`adapters`]. `lavapipe` names the driver of Mesa for Vulkan.
+/// Environment variable that chooses an adapter, by a part of its name and backend or by its index in [`adapters`].
+/// `lavapipe` stands for the driver of Mesa for Vulkan.
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
-/// Is an adapter that a context opens.
+/// The adapter that a context opens.
 pub(crate) enum Chosen {
     Wgpu(wgpu::Adapter),
-    /// Is the CPU, without a driver.
+    /// The CPU, without a driver.
     #[cfg(cpu_code)]
     Cpu,
 }
 
-/// Returns the adapters of this machine: discrete, integrated, virtual, unknown, software, and at last the CPU, which needs
-/// no driver. Among adapters of one kind, those of Vulkan, Metal and DX12 come before those of GL. `Auto` takes the first
-/// one that is no software driver.
+/// Returns the adapters of this machine: discrete, integrated, virtual, unknown, software, and last the CPU, which
+/// needs no driver. Among adapters of one kind, Vulkan, Metal and DX12 come before GL. `Auto` picks the first adapter
+/// that is not a software driver.
 ///
-/// In the browser the list is empty, because a browser does not enumerate adapters. Without the feature `cpu`, the CPU is
-/// not in the list.
+/// In the browser the list is empty, because a browser does not enumerate adapters. Without the feature `cpu`, the CPU
+/// is not in the list.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
     crate::device::gl_instance::one_at_a_time(|| described(&pollster::block_on(sorted())))
 }
 
-/// Describes the adapters of wgpu, and the CPU behind them.
+/// Describes the adapters of wgpu, and the CPU after them.
 fn described(found: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
     let known = found.iter().map(describe);
     #[cfg(cpu_code)]

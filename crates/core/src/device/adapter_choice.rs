@@ -6,7 +6,7 @@ use crate::error::{Error, Kind};
 use std::fmt;
 use std::str::FromStr;
 
-/// Names the adapter to open.
+/// The adapter to open.
 ///
 /// # Example
 /// ```
@@ -21,19 +21,19 @@ use std::str::FromStr;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
-    /// Takes the adapter that `FENCEPOST_ADAPTER` names. Without that variable, it takes the first of
-    /// [`adapters`](crate::adapters) that is no software driver: the CPU needs no driver and comes before them. If the
-    /// program names a recorder, which the CPU has not, or without the feature `cpu`, a software driver is taken too.
+    /// The adapter that `FENCEPOST_ADAPTER` names. Without that variable, the first of [`adapters`](crate::adapters)
+    /// that is not a software driver: the CPU needs no driver and comes before them. If a recorder is named, which the
+    /// CPU does not have, or without the feature `cpu`, a software driver is taken too.
     #[default]
     Auto,
-    /// Takes the first adapter whose name and backend, joined by a space, contain this text in any case. `lavapipe` also
-    /// fits the driver of Mesa for Vulkan, which calls itself `llvmpipe`, as the one for GL does.
+    /// The first adapter whose name and backend, joined by a space, contain this text in any case. `lavapipe` also fits
+    /// the driver of Mesa for Vulkan, which calls itself `llvmpipe`, as the one for GL does.
     Name(String),
-    /// Takes the adapter at this index of [`adapters`](crate::adapters).
+    /// The adapter at this index of [`adapters`](crate::adapters).
     Index(usize),
-    /// Takes the first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
+    /// The first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
     Kind(AdapterKind),
-    /// Takes the CPU, which needs no driver. The text form is `cpu`.
+    /// The CPU, which needs no driver. The text form is `cpu`.
     Cpu,
 }
 
@@ -61,8 +61,8 @@ fn is_software_driver(adapter: &AdapterInfo) -> bool {
     adapter.kind == AdapterKind::Software && adapter.backend != AdapterInfo::CPU_BACKEND
 }
 
-/// Returns the text in which a name is searched. Mesa calls its software driver for Vulkan lavapipe, and the driver reports
-/// the name `llvmpipe`.
+/// Returns the text in which a name is searched. Mesa calls its software driver for Vulkan lavapipe, but the driver
+/// reports the name `llvmpipe`.
 fn names(adapter: &AdapterInfo) -> String {
     let names = format!("{} {}", adapter.name, adapter.backend).to_lowercase();
     let is_lavapipe = adapter.backend == "Vulkan" && names.starts_with("llvmpipe");

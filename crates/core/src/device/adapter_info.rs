@@ -3,7 +3,7 @@
 use std::fmt;
 use wgpu::{Backend, DeviceType, Features};
 
-/// Describes an adapter and its limits. Errors name the same limits.
+/// An adapter and its limits. Errors name the same limits.
 ///
 /// # Example
 /// ```
@@ -15,44 +15,42 @@ use wgpu::{Backend, DeviceType, Features};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterInfo {
-    /// Holds the name that the driver reports.
+    /// Name that the driver reports.
     pub name: String,
-    /// Names the graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`. It is `native code` for the CPU, which
-    /// needs none.
+    /// Graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`; `native code` for the CPU, which needs none.
     pub backend: &'static str,
-    /// Names the kind of device.
+    /// Kind of device.
     pub kind: AdapterKind,
-    /// Names the driver, with its version if the driver reports one.
+    /// Name of the driver, with its version if the driver reports one.
     pub driver: String,
-    /// Lists the optional abilities of kernels that the adapter supports.
+    /// Optional abilities of kernels that the adapter supports.
     pub abilities: Vec<&'static str>,
-    /// Limits the bytes of an array.
+    /// Most bytes of an array.
     pub max_array: u64,
-    /// Limits the bytes of an argument. A launch takes a larger array in slices.
+    /// Most bytes of an argument. A launch takes a larger array in slices.
     pub max_binding: u64,
-    /// Holds the alignment of an argument: its offset in bytes is a multiple of this number.
+    /// Alignment of an argument: its offset in bytes is a multiple of this number.
     pub binding_alignment: u64,
-    /// Limits the arrays that one launch binds.
+    /// Most arrays that one launch binds.
     pub max_bindings: u32,
-    /// Limits the workgroups of a grid in each dimension.
+    /// Most workgroups of a grid in each dimension.
     pub max_groups: u32,
-    /// Limits the invocations of a workgroup.
+    /// Most invocations of a workgroup.
     pub max_invocations: u32,
-    /// Limits the invocations of a workgroup in each dimension.
+    /// Most invocations of a workgroup in each dimension.
     pub max_workgroup: [u32; 3],
-    /// Limits the bytes of workgroup memory.
+    /// Most bytes of workgroup memory.
     pub max_workgroup_memory: u64,
-    /// Holds the invocations of the smallest and of the largest subgroup. It is `None` if the driver does not report
-    /// them.
+    /// Invocations of the smallest and of the largest subgroup; `None` if the driver does not report them.
     pub subgroup: Option<[u32; 2]>,
-    /// Limits the bytes of parameters that a launch passes without a buffer. It is 0 if the adapter has no immediates.
+    /// Most bytes of parameters that a launch passes without a buffer; 0 if the adapter has no immediates.
     pub max_immediates: u32,
-    /// Counts the bytes of the device's own memory, which Vulkan drivers report and others do not. For an adapter that
-    /// shares the host's memory it counts that memory.
+    /// Bytes of the device's own memory, which Vulkan drivers report and others do not. For an adapter that shares the
+    /// host's memory, bytes of that memory.
     pub memory: Option<u64>,
-    /// Holds the vendor's number on the bus, or 0.
+    /// The vendor's number on the bus, or 0.
     pub vendor_id: u32,
-    /// Holds the device's number among those of its vendor, or 0.
+    /// The device's number among those of its vendor, or 0.
     pub device_id: u32,
 }
 
@@ -61,12 +59,12 @@ impl AdapterInfo {
         describe(adapter)
     }
 
-    /// Describes a device that the program made.
+    /// Describes a device that the user made.
     pub(crate) fn of_device(device: &wgpu::Device) -> Self {
         from_parts(device.adapter_info(), device.features(), &device.limits())
     }
 
-    /// Is the backend of the CPU as a device.
+    /// Backend of the CPU as a device.
     pub(crate) const CPU_BACKEND: &'static str = "native code";
 
     /// Describes the CPU as a device.
@@ -107,7 +105,7 @@ impl AdapterInfo {
     }
 }
 
-/// Names the kind of an adapter. The kinds are ordered by expected speed, the fastest first.
+/// The kind of an adapter. The kinds are ordered by expected speed, the fastest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum AdapterKind {

@@ -1,13 +1,14 @@
-//! The limit of the work that a context has taken and not yet given to the device.
+//! The limit of the work that a context has accepted and not yet given to the device.
 
-/// Limit of the backlog of a context: of the work that is enqueued and not given to the device.
+/// Limit of a context's backlog: the work that is enqueued and not yet given to the device.
 ///
-/// In a full backlog, a call that enqueues blocks until there is room, if its queue has a sixteenth of the limit or more. Queues
-/// with less go on. The arrays that the context makes are work of a queue of its own, which is full at the limit.
+/// While the backlog is full, a call that enqueues blocks until there is room, if its queue has a sixteenth of the
+/// limit or more. Queues with less go on. The arrays that the context makes are work of a queue of its own, which is
+/// full at the limit.
 ///
-/// A call returns [`Kind::Backlog`](crate::Kind::Backlog) where it must not block: in a host callback, in a host function that
-/// replaces a kernel, in the browser, and if the queue waits for the program: for a user event, for the end of a map, or for more
-/// than 10 seconds for one host callback or for another context.
+/// A call returns [`Kind::Backlog`](crate::Kind::Backlog) where it must not block: in a host callback, in a host
+/// function that replaces a kernel, in the browser, and if the queue waits for user code: for a user event, for the end
+/// of a map, or for more than 10 seconds for one host callback or for another context.
 ///
 /// # Example
 /// ```

@@ -1,13 +1,13 @@
-//! A cache of bind groups that keeps no dropped buffer alive.
+//! A cache of bind groups that does not keep dropped buffers alive.
 
 use crate::memory::heap::BlockId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Limits the cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
+/// Most cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
 const MOST_GROUPS: usize = 8192;
 
-/// Identifies a bind group layout. No two layouts of a process share an id.
+/// Id of a bind group layout. No two layouts of a process share an id.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LayoutId(u32);
 
@@ -29,23 +29,23 @@ impl LayoutId {
     }
 }
 
-/// Names the contents of a group: a layout, and for each binding the block, its offset and its size.
+/// The contents of a group: a layout, and for each binding the block, its offset and its size.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct GroupKey {
     pub(crate) layout: LayoutId,
     pub(crate) parts: Vec<(BlockId, u64, u64)>,
 }
 
-/// Holds the cached groups of a device by their contents.
+/// The cached groups of a device by their contents.
 ///
 /// Each number in `users` has an entry in `keys`, and each key in `keys` has a group in `groups`.
 pub(crate) struct BindGroups<G = wgpu::BindGroup> {
-    /// Holds each group with its number.
+    /// Each group with its number.
     groups: FxHashMap<GroupKey, (u64, G)>,
     keys: FxHashMap<u64, GroupKey>,
-    /// Lists the numbers of the groups that bind a block.
+    /// Numbers of the groups that bind a block.
     users: FxHashMap<BlockId, FxHashSet<u64>>,
-    /// Is the number of the newest group.
+    /// Number of the newest group.
     next: u64,
 }
 

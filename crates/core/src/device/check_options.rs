@@ -3,12 +3,12 @@
 #[cfg(cpu_code)]
 use crate::error::{Kind, Result};
 
-/// Names the environment variable that turns the checks of kernels on.
+/// Environment variable that turns the checks of kernels on.
 #[cfg(cpu_code)]
 const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 
-/// Chooses what the checks of kernels look for, besides races between invocations, barriers that only some invocations
-/// reach, indices out of range and reads of device memory that nothing wrote.
+/// The mistakes that the checks of kernels look for, besides races between invocations, barriers that only some
+/// invocations reach, indices out of range and reads of device memory that nothing wrote.
 ///
 /// # Example
 /// ```
@@ -20,18 +20,21 @@ const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Finds integer divisions by zero, divisions of the least integer by -1, shifts by too many bits, and conversions
-    /// of floats that the integer type lacks. WGSL gives all of them a result, which is rarely meant.
+    /// `true` to find integer divisions by zero, divisions of the least integer by -1, shifts by too many bits, and
+    /// conversions of floats that the integer type lacks. WGSL gives all of them a result, which is rarely meant.
     pub operands: bool,
-    /// Finds operations that make a NaN of operands that are none. Such a kernel computes each float twice.
+    /// `true` to find operations that make a NaN from operands that are not NaN. Such a kernel computes each float
+    /// twice.
     pub nan: bool,
-    /// Finds reads of variables of the workgroup that no invocation wrote. WGSL sets the variables to zero, so such a
-    /// read is no mistake by itself.
+    /// `true` to find reads of workgroup variables that no invocation wrote. WGSL sets the variables to zero, so such a
+    /// read is not a mistake by itself.
     pub unwritten_workgroup: bool,
-    /// Counts a store to a component of a vector as a store to the whole vector, which WGSL allows a device to do.
+    /// `true` to count a store to a component of a vector as a store to the whole vector, which WGSL allows a device to
+    /// do.
     pub whole_vectors: bool,
-    /// Fails the queue of a launch that has mistakes, with [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The
-    /// commands of the queue behind the launch are not executed. The contents of the arrays that the launch writes are undefined then.
+    /// `true` to fail the queue of a launch that has mistakes, with
+    /// [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The later commands of the queue are not executed then,
+    /// and the contents of the arrays that the launch writes are undefined.
     pub fail_queue: bool,
 }
 

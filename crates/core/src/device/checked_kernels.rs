@@ -1,4 +1,4 @@
-//! The environment variable with which all kernels are compiled with all runtime checks.
+//! The environment variable that compiles all kernels with all runtime checks.
 
 use crate::error::{Kind, Result};
 

@@ -1,6 +1,6 @@
 //! Advice for a machine without an adapter.
 
-/// Lists the Linux packages of a software adapter: a word of `ID` or `ID_LIKE` in /etc/os-release, and the command.
+/// Linux packages of a software adapter: a word of `ID` or `ID_LIKE` in /etc/os-release, and the command.
 const PACKAGES: [(&str, &str); 5] = [
     ("debian", "apt-get install mesa-vulkan-drivers"),
     ("fedora", "dnf install mesa-vulkan-drivers"),

@@ -1,25 +1,25 @@
-//! The devices whose host functions a thread executes, and the waits of such threads. A device goes on only when its
+//! The devices whose host functions a thread executes, and the waits of such threads. A device continues only when its
 //! function returns, so a cycle of these waits never ends.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 thread_local! {
-    /// Lists the devices whose functions this thread executes. A function may wait for another device, and the thread
-    /// that waits may execute a function of that one.
+    /// Devices whose functions this thread executes. A function may wait for another device, and the waiting thread may
+    /// execute a function of that device.
     static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lists the waits without a limit of all threads that execute functions: the device of a function, and the device that
-/// the function waits for. It is a lock of `std` in loom models too, since a static needs a constant initializer. No other
-/// lock is taken while it is held.
+/// Endless waits of all threads that execute functions: the device of a function, and the device that the
+/// function waits for. This is a lock of `std` even in loom models, since a static needs a constant initializer. No
+/// other lock is taken while it is held.
 static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
 
-/// Identifies a device among those that exist.
+/// Id of a device among those that exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeviceNumber(pub(crate) usize);
 
-/// Marks this thread as one that executes a host function, until the value is dropped.
+/// A guard that marks this thread as one that executes a host function.
 #[cfg(cpu)]
 pub(crate) struct FunctionMark(());
 
@@ -50,20 +50,21 @@ pub(crate) fn is_any_set() -> bool {
     with_devices(|devices| !devices.is_empty())
 }
 
-/// Calls `look` with the devices whose functions this thread executes. A destructor at the end of a thread may come after
-/// that of the list; the thread executes no function then.
+/// Calls `look` with the devices whose functions this thread executes. At the end of a thread the list may be gone
+/// already when a destructor calls this; the thread executes no function then.
 fn with_devices<R>(mut look: impl FnMut(&[DeviceNumber]) -> R) -> R {
     let looked = DEVICES.try_with(|devices| look(&devices.borrow()));
     looked.unwrap_or_else(|_| look(&[]))
 }
 
-/// Records, until it is dropped, that this thread waits for a device.
+/// This thread's wait for a device, recorded until the value is dropped.
 #[derive(Default)]
 pub(crate) struct FunctionWait(Vec<(DeviceNumber, DeviceNumber)>);
 
 impl FunctionWait {
-    /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never end,
-    /// because the thread executes a function of the device, or the device waits for one whose function the thread executes.
+    /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never
+    /// end, because the thread executes a function of the device, or the device waits for a device whose function the
+    /// thread executes.
     pub(crate) fn begin(device: DeviceNumber, is_endless: bool) -> Option<Self> {
         with_devices(|own| {
             if own.is_empty() || !is_endless {

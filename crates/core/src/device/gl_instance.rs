@@ -1,4 +1,4 @@
-//! GL adapters, which two threads must not use at once if one instance finds them.
+//! GL adapters. Two threads must not use adapters that one instance found at the same time.
 
 use std::sync::{Mutex, PoisonError};
 use wgpu::{Backend, Backends};
@@ -13,8 +13,8 @@ pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns the same adapter. A GL adapter is found again by an instance of its own, so its device shares its GL context
-/// with no other device.
+/// Returns the same adapter. A GL adapter is found again by its own instance, so its device shares its GL context with
+/// no other device.
 pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
     let info = adapter.get_info();
     if info.backend != Backend::Gl {

@@ -1,11 +1,11 @@
 //! The version of GL that a driver names.
 
-/// Is the first version of desktop GL whose shading language has compute shaders.
+/// First version of desktop GL whose shading language has compute shaders.
 const FIRST_WITH_COMPUTE: (u32, u32) = (4, 3);
 
 /// Returns `true` unless a driver of desktop GL names a version whose shading language has no compute shaders.
 ///
-/// Such a driver may report the ability all the same, as an extension. wgpu then lists the adapter and cannot open it.
+/// Such a driver may still report the ability, as an extension. wgpu then lists the adapter and cannot open it.
 pub(crate) fn can_compute(version: &str) -> bool {
     let mut numbers = version.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {

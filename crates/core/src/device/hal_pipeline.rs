@@ -20,7 +20,7 @@ use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, Device as _};
 use wgpu::naga::valid::ValidationFlags;
 
-/// Binds a native buffer at one index, from `offset` on.
+/// A native buffer bound at one index, from `offset` on.
 pub(crate) struct HalBinding<'a, A: Backend> {
     pub(crate) index: u32,
     pub(crate) buffer: &'a A::Buffer,
@@ -28,24 +28,24 @@ pub(crate) struct HalBinding<'a, A: Backend> {
     pub(crate) size: u64,
 }
 
-/// Holds a compiled kernel.
+/// A compiled kernel.
 pub(crate) struct HalPipeline<A: Backend> {
     pub(crate) id: LayoutId,
     pub(crate) parameter_path: ParameterPath,
-    /// Lists the index of each binding, in the order of the interface.
+    /// Index of each binding, in the order of the interface.
     pub(crate) indices: Vec<u32>,
-    /// Is `true` for each binding that the shader declares writable.
+    /// `true` for each binding that the shader declares writable.
     writable: Vec<bool>,
     origin: Arc<KernelOrigin>,
-    /// Holds the form with every storage binding writable. A launch that binds one buffer both to a readable and to a
+    /// The form with every storage binding writable. A launch that binds one buffer both to a readable and to a
     /// writable binding uses it, on a backend where a buffer must be in exactly one state.
     writable_form: OnceLock<Box<Self>>,
     gate: Arc<GlGate>,
-    /// Is `Some` until the drop.
+    /// `Some` until the drop.
     parts: Option<PipelineParts<A>>,
 }
 
-/// Holds the native objects of a pipeline. The drop destroys them in this order.
+/// Native objects of a pipeline. The drop destroys them in this order.
 struct PipelineParts<A: Backend> {
     pipeline: NativeObject<A, A::ComputePipeline>,
     layout: NativeObject<A, A::PipelineLayout>,
@@ -53,32 +53,32 @@ struct PipelineParts<A: Backend> {
     groups: Arc<GroupLayout<A>>,
 }
 
-/// Holds an object of wgpu-hal. The drop destroys it.
+/// An object of wgpu-hal. The drop destroys it.
 struct NativeObject<A: Backend, T> {
-    /// Is `Some` until the drop.
+    /// `Some` until the drop.
     native: Option<T>,
     device: wgpu::Device,
     destroy: unsafe fn(&A::Device, T),
 }
 
-/// Holds the layout of a bind group. A group holds a reference to its layout, so no group outlives it.
+/// The layout of a bind group. A group holds a reference to its layout, so no group outlives it.
 type GroupLayout<A> = NativeObject<A, <A as hal::Api>::BindGroupLayout>;
 
-/// Holds a bind group. The group refers to buffers and keeps none of them alive. It is no [`NativeObject`], because
-/// some launches make a group each: a group clones no handle of the device, and uses the one of its layout.
+/// A bind group. It refers to buffers and does not keep them alive. It is not a [`NativeObject`], because some launches
+/// each make a group: it does not clone the device's handle, and uses its layout's.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
 }
 
-/// Holds timestamp queries.
+/// Timestamp queries.
 pub(crate) struct HalQueries<A: Backend> {
     native: NativeObject<A, A::QuerySet>,
     count: u32,
 }
 
 impl<A: Backend, T> NativeObject<A, T> {
-    /// Holds `native`, an object of `device`. `destroy` is the function of wgpu-hal for the type of the object.
+    /// Takes `native`, an object of `device`. `destroy` is the function of wgpu-hal for the type of the object.
     fn new(device: &wgpu::Device, native: T, destroy: unsafe fn(&A::Device, T)) -> Self {
         Self { native: Some(native), device: device.clone(), destroy }
     }
@@ -243,8 +243,8 @@ impl<A: Backend> PipelineParts<A> {
         let layout = unsafe { raw.create_pipeline_layout(&desc) }?;
         let layout = NativeObject::new(device, layout, A::Device::destroy_pipeline_layout);
         let desc = hal::ShaderModuleDescriptor { label, runtime_checks: origin.runtime_checks() };
-        // SAFETY: the module is validated. It keeps all its runtime checks, or the code that asked for the kernel has proven
-        // that no launch of it needs those that it lacks.
+        // SAFETY: the module is validated. It keeps all its runtime checks, or the code that asked for the kernel has
+        // proven that no launch needs the checks that it lacks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }?;
         let shader = NativeObject::new(device, shader, A::Device::destroy_shader_module);
         let constants = Default::default(); // the module has them applied
@@ -301,14 +301,14 @@ pub(crate) fn portable_module(
     desc: wgpu::ShaderModuleDescriptor<'_>,
     origin: &KernelOrigin,
 ) -> wgpu::ShaderModule {
-    // SAFETY: the kernel keeps all its runtime checks, or the code that asked for it has proven that no launch of it
-    // needs those that it lacks.
+    // SAFETY: the kernel keeps all its runtime checks, or the code that asked for it has proven that no launch needs
+    // the checks that it lacks.
     unsafe { device.create_shader_module_trusted(desc, origin.runtime_checks()) }
 }
 
-/// Is the reason why a pipeline could not be made.
+/// Reason why a pipeline could not be made.
 enum PipelineFailure {
-    /// The driver failed for a reason apart from the shader.
+    /// The driver failed for a reason other than the shader.
     Refused(hal::DeviceError),
     /// The validator or the driver rejects the shader, for this reason.
     Rejected(String),

@@ -3,7 +3,7 @@
 use std::env;
 use std::sync::OnceLock;
 
-/// Names the environment variable that switches the drivers' validation layers on if its value is 1.
+/// Environment variable that switches the drivers' validation layers on if its value is 1.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
 /// Returns `true` if the program was built with a graphics interface of this system.

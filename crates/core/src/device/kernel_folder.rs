@@ -8,22 +8,22 @@ use std::hash::Hash;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Holds the first bytes of a file. The key and the checksum of the data follow.
+/// First bytes of a file. The key and the checksum of the data follow.
 const MAGIC: [u8; 8] = *b"fencekn1";
 const HEAD: usize = MAGIC.len() + 2 * size_of::<u128>();
 
-/// Limits the bytes of a file. This crate writes no larger file.
+/// Most bytes of a file. This crate writes no larger file.
 const MOST_KERNEL_FILE_BYTES: u64 = 256 << 20;
 
-/// Names a folder with one file for each form of a kernel.
+/// A folder with one file for each form of a kernel.
 #[derive(Debug)]
 pub(crate) struct KernelFolder {
     path: PathBuf,
-    /// Names the device and its driver, because no other device or driver can use the files.
+    /// Name of the device and its driver, because no other device or driver can use the files.
     device: String,
 }
 
-/// Names the file of one form of a kernel. `key` is the hash of the form and of the device, and stands in the file too.
+/// The file of one form of a kernel. `key` is the hash of the form and of the device; the file contains it too.
 pub(crate) struct KernelFile {
     path: PathBuf,
     key: u128,
@@ -32,7 +32,7 @@ pub(crate) struct KernelFile {
 impl KernelFolder {
     /// Describes the folder at `path`. `device` names the device, its driver and the submit path.
     pub(crate) fn new(path: PathBuf, device: String) -> Self {
-        // The path is absolute because the program may change its working directory later.
+        // The path is absolute because user code may change the working directory later.
         Self { path: std::path::absolute(&path).unwrap_or(path), device }
     }
 
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(fs::read_dir(folder).expect("it is there").count(), 1);
     }
 
-    /// Writes the file and reads it, as a process that other processes do the same beside.
+    /// Writes the file and reads it, while other processes do the same.
     fn write_and_read(file: &KernelFile) {
         let data: Vec<u8> = (0..1 << 20).map(|at: u32| at as u8).collect();
         for round in 0..40 {

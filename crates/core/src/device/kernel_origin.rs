@@ -11,34 +11,34 @@ use fencepost_kernels::{Access, Entry, Interface, Module, NagaPanic, Needs, Trus
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Holds the parts of a device that a compiler needs.
+/// The parts of a device that a compiler needs.
 #[derive(Clone, Copy)]
 pub(crate) struct CompileTarget<'a> {
     pub(crate) device: &'a wgpu::Device,
     pub(crate) gate: &'a Arc<GlGate>,
     pub(crate) caps: &'a Caps,
-    /// Stores compiled kernels for the next run.
+    /// Folder that stores compiled kernels for the next run.
     pub(crate) folder: Option<&'a Arc<KernelFolder>>,
 }
 
-/// Holds the source from which each form of a kernel is compiled.
+/// The source from which each form of a kernel is compiled.
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
     /// Shader with its overrides applied, changed for the path of its parameters.
     pub(crate) source: wgpu::naga::Module,
-    /// Holds the text of the module.
+    /// Text of the module.
     pub(crate) text: String,
-    /// Lists each binding: its index, its smallest size, and `true` if the shader declares it writable.
+    /// For each binding: its index, its smallest size, and `true` if the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
     pub(crate) parameter_path: ParameterPath,
-    /// Counts the bytes of immediates.
+    /// Bytes of immediates.
     pub(crate) immediates: u32,
-    /// Lists the overrides with their values.
+    /// Overrides with their values.
     pub(crate) constants: Vec<(String, f64)>,
-    /// Says which runtime checks the kernel does not need.
+    /// Proof that the kernel does not need some runtime checks; `None` if it needs all of them.
     trust: Option<Trust>,
-    /// Names the folder of compiled kernels, if the context has one.
+    /// Folder of compiled kernels, if the context has one.
     folder: Option<Arc<KernelFolder>>,
 }
 
@@ -78,7 +78,8 @@ impl KernelOrigin {
         self.folder.as_ref().map(|folder| folder.file(&form))
     }
 
-    /// Returns the checks that the compiler of the device adds to the kernel: all of them, or those for what is not proven.
+    /// Returns the runtime checks that the compiler of the device adds to the kernel: all of them, or the checks of
+    /// what is not proven.
     #[cfg(native)]
     pub(crate) fn runtime_checks(&self) -> wgpu::ShaderRuntimeChecks {
         let is_checked = self.trust.is_none();
@@ -158,7 +159,7 @@ pub(crate) fn panicked(kernel: &str, NagaPanic(panic): &NagaPanic) -> Error {
     Kind::Compile { kernel: kernel.into(), message }.into()
 }
 
-/// Checks that a device can run a kernel, as far as the device's limits and abilities, and the compiler of the device say.
+/// Checks that the device's limits, abilities and compiler allow the kernel.
 pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
@@ -177,7 +178,7 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     Ok(())
 }
 
-/// Limits the bytes of a kernel's parameters. Every device can bind a uniform buffer of this size.
+/// Most bytes of a kernel's parameters. Every device can bind a uniform buffer of this size.
 const MOST_PARAMETERS: u32 = 16 << 10;
 
 /// Returns the first ability that the kernel needs and the device lacks.

@@ -49,13 +49,12 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Limits the time of a launch on the CPU, if the program states no other limit.
+/// Longest time of a launch on the CPU, unless the options set another limit.
 pub(crate) const LAUNCH_LIMIT: Duration = Duration::from_secs(60);
 
-/// Represents the device of a context: its limits, its memory and its compiler. The lanes of the device are separate
-/// objects.
+/// The device of a context: its limits, its memory and its compiler. The lanes of the device are separate objects.
 ///
-/// Any thread of the program or of the context may call a method, and several threads may call at the same time. The
+/// Any thread of the user or of the context may call a method, and several threads may call at the same time. The
 /// caller does not hold the state lock S. It may hold S only for `caps`, `recorder`, `hardware`, `nanoseconds_a_tick`,
 /// `tracks_writes`, `begin_array`, `host_writes` and `postpones`, which return at once.
 ///
@@ -106,7 +105,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// recorder has no function for it, `Compile` if the driver rejects it, and `DeviceLost`.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
-    /// Returns `true` if [`compile`](Self::compile) returns soon, so that a verb calls it on the thread of the program.
+    /// Returns `true` if [`compile`](Self::compile) returns soon, so that a verb calls it on the caller's thread.
     fn compiles_at_once(&self) -> bool {
         false
     }
@@ -122,8 +121,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// drops the objects in a later call.
     fn forget(&self, block: &Block);
 
-    /// Returns the number of a device that executes host functions as kernels. Such a device executes nothing else before
-    /// the function returns, so the thread of a function must not wait for it.
+    /// Returns the number of a device that executes host functions as kernels. Such a device executes nothing else
+    /// before the function returns, so the thread of a function must not wait for it.
     fn number_for_functions(&self) -> Option<DeviceNumber> {
         None
     }
@@ -142,11 +141,11 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// the range are complete, and later ones run after the call.
     fn host_writes(&self, _block: &Block, _range: Range<u64>) {}
 
-    /// Returns `true` if the caller must postpone work that it could do at this call: an upload then goes through staging
-    /// memory, `zeros` fills new memory, and a flush only marks its commands as requested.
+    /// Returns `true` if the caller must postpone work that it could do at this call: an upload then goes through
+    /// staging memory, `zeros` fills new memory, and a flush only marks its commands as requested.
     ///
-    /// The CPU recorder draws the answer from its seed. If it always returned `false`, no seed would show a missing wait
-    /// for an upload to idle memory, or for a flushed command.
+    /// The CPU recorder draws the answer from its seed. If it always returned `false`, no seed would show a missing
+    /// wait for an upload to idle memory, or for a flushed command.
     fn postpones(&self) -> bool {
         false
     }
@@ -159,7 +158,7 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// Calls [`tick`](Self::tick), and checks for device loss if the driver reports a loss only when asked.
     ///
     /// The scheduler calls this every 100 ms or more often while a thread or a task waits. The implementer may limit
-    /// the rate of its checks. The fences of the lanes report a loss that it finds. The return value is that of `tick`.
+    /// the rate of its checks. The fences of the lanes report a loss that it finds. The return value is `tick`'s.
     fn poll_loss(&self) -> bool;
 
     /// Returns the commands that failed while the device executed them, each once.
@@ -179,27 +178,27 @@ pub(crate) trait Device: Allocate + Send + Sync {
     fn is_gone(&self) -> bool;
 }
 
-/// Joins the recorder and the fence of one hardware queue.
+/// The recorder and the fence of one hardware queue.
 ///
 /// The backend makes one lane for each hardware queue, and the context owns it. Submissions of one lane execute as if
 /// in submission order, and their values rise.
 pub(crate) struct Lane {
-    /// Records and submits. Only the thread that holds the lane's token calls it.
+    /// Recorder of the lane. Only the thread that holds the lane's token calls it.
     pub(crate) recorder: Box<dyn Recorder>,
-    /// Reports the values that the recorder's submissions signal. Any number of threads call it at the same time.
+    /// Fence with the values that the recorder's submissions signal. Any number of threads call it at the same time.
     pub(crate) fence: Arc<dyn Fence>,
-    /// Is `true` if a submission to an idle queue returns before its work is complete. A waiting thread then submits by
+    /// `true` if a submission to an idle queue returns before its work is complete. A waiting thread then submits by
     /// itself and still returns at its timeout. If it is `false`, the lane thread submits.
     pub(crate) async_submit: bool,
     /// `true` if a submission executes its work, and meanwhile no thread can read the fence. The scheduler then submits
-    /// a batch only when it has seen the end of the one before.
+    /// a batch only when it has seen the end of the previous one.
     pub(crate) executes_in_submit: bool,
-    /// Says how the scheduler estimates the device time of a command.
+    /// Way in which the scheduler estimates the device time of a command.
     pub(crate) cost_model: CostModel,
 }
 
-/// Names the source of the estimated device time of a lane's commands. The scheduler ends a batch early if the time of
-/// later commands would delay a result in it too much.
+/// Source of the estimated device time of a lane's commands. The scheduler ends a batch early if the time of later
+/// commands would delay a result in it too much.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CostModel {
     /// The scheduler learns the times from the measured times of batches. A batch ends before a result in it would be
@@ -215,6 +214,6 @@ pub(crate) enum CostModel {
 }
 
 impl CostModel {
-    /// Limits the device time by which a result may be late, unless the program sets another limit.
+    /// Most device time by which a result may be late, unless the options set another limit.
     pub(crate) const LATENESS: Duration = Duration::from_millis(1);
 }

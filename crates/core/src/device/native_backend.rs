@@ -19,7 +19,7 @@ use crate::work::compiled_kernel::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
-/// Puts a `Backend` behind a trait object, so that its users are not generic.
+/// A `Backend` as a trait object, so that its users are not generic.
 pub(crate) trait NativeBackend: Send + Sync {
     /// Returns the largest part of a device's memory that the host can keep mapped.
     fn reach(&self) -> HostReach;
@@ -44,7 +44,7 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// error.
     fn still_records(&self, device: &wgpu::Device) -> bool;
 
-    /// Records a barrier behind which the host sees all writes of the device's queue so far. Returns `None` if the host
+    /// Records a barrier after which the host sees all writes of the device's queue so far. Returns `None` if the host
     /// sees them without one.
     fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer>;
 

@@ -1,4 +1,4 @@
-//! Opens a device, or adopts a device of the program.
+//! Opens a device, or adopts a device of the user.
 
 use crate::device::CostModel;
 use crate::device::checked_kernels::all_checked;
@@ -19,20 +19,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use wgpu::Features;
 
-/// Selects means of a device that change the cost of work and never the results. Tests switch them off.
+/// Means of a device that change the cost of work and never the results. Tests switch them off.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSwitches {
-    /// Passes small parameters as immediates where the device has them; otherwise a uniform buffer holds them.
+    /// `true` to pass small parameters as immediates where the device has them; otherwise a uniform buffer holds them.
     pub immediates: bool,
-    /// Uses native fences, native recorders and mapped memory where the device has them; otherwise wgpu alone.
+    /// `true` to use native fences, native recorders and mapped memory where the device has them; otherwise wgpu alone.
     pub native: bool,
-    /// Places arrays in memory that the host can access where device and host share their memory; otherwise the context
-    /// copies, as for a discrete device.
+    /// `true` to place arrays in memory that the host can access where device and host share their memory; otherwise
+    /// the context copies, as for a discrete device.
     pub shared_memory: bool,
-    /// Is the number of launches from which on a stretch of a graph is recorded once and submitted many times, where the
+    /// Least number of launches for which a stretch of a graph is recorded once and submitted many times, where the
     /// device can do that. Shorter stretches are recorded at each replay.
     pub native_replay_from: usize,
-    /// Compiles trusted kernels without the runtime checks that they do not need; otherwise all kernels have all checks.
+    /// `true` to compile trusted kernels without the runtime checks that they do not need; otherwise all kernels have
+    /// all checks.
     pub trusted_kernels: bool,
 }
 
@@ -59,17 +60,17 @@ impl DeviceSwitches {
     }
 }
 
-/// Selects how a device is opened.
+/// Options with which a device is opened.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenOptions {
     pub(crate) switches: DeviceSwitches,
-    /// Selects the path of batches to the device.
+    /// Path of batches to the device.
     pub(crate) submit_path: SubmitPath,
-    /// Is `true` if only the context submits to the queue.
+    /// `true` if only the context submits to the queue.
     pub(crate) exclusive: bool,
-    /// Limits the device time by which a result may be late, because a batch also holds later commands.
+    /// Most device time by which a result may be late, because a batch also holds later commands.
     pub(crate) lateness: Duration,
-    /// Names the folder that keeps compiled kernels for the next run, if there is one.
+    /// Folder that keeps compiled kernels for the next run, if there is one.
     pub(crate) kernel_folder: Option<PathBuf>,
 }
 
@@ -107,7 +108,7 @@ impl WgpuDevice {
 }
 
 /// Makes the device of a context. `lost` is the loss flag that a callback raises, or `None` if no callback is
-/// installed. The adapter is `None` for a device of the program.
+/// installed. The adapter is `None` for a device of the user.
 fn assemble(
     (device, queue, adapter): (wgpu::Device, wgpu::Queue, Option<wgpu::Adapter>),
     info: &wgpu::AdapterInfo,
@@ -125,8 +126,8 @@ fn assemble(
     let caps = caps(&device, info, options.switches);
     let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
-    // GL executes a submission inside the submit call. On an adopted queue, work of the program may be ahead of the
-    // submission, and some drivers then block the call.
+    // GL executes a submission inside the submit call. On an adopted queue, user work may come before the submission,
+    // and some drivers then block the call.
     let async_submit = options.exclusive && options.switches.native && info.backend != wgpu::Backend::Gl;
     let cost_model = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
@@ -162,7 +163,7 @@ fn kernel_folder(
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
-    // The files of the wgpu recorder differ from those of the native one: their data begin with a header of wgpu. A
+    // The files of the wgpu recorder differ from the native recorder's: their data begin with a header of wgpu. A
     // version of this crate names one exact version of wgpu, and another version of wgpu may compile a kernel to other
     // code.
     let (past_wgpu, version) = (submit_path != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
@@ -189,7 +190,7 @@ fn listen(device: &wgpu::Device, lost: &LostFlag) {
 }
 
 /// Maps a few bytes of each kind of memory, and returns the memory that the host can keep mapped. With the wgpu
-/// recorder only Vulkan has such memory, because wgpu takes native buffers of no other backend.
+/// recorder only Vulkan has such memory, because wgpu takes native buffers only from Vulkan.
 fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,
@@ -229,7 +230,7 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
 
-/// Limits the bytes of a binding of a device that trusts kernels: sums of indices below 2^30 do not wrap.
+/// Most bytes of a binding on a device that trusts kernels: sums of indices below 2^30 do not wrap.
 const MOST_TRUSTED: u64 = u32::MAX as u64;
 
 /// Returns the language into which naga translates kernels for a graphics interface.

@@ -4,10 +4,10 @@
 use crate::device::hal_pipeline::portable_cache;
 use crate::device::kernel_folder::KernelFile;
 
-/// Holds the pipeline cache of one compilation, with its file.
+/// The pipeline cache of one compilation, with its file.
 pub(crate) struct PipelineCache {
     file: KernelFile,
-    /// Holds the data of the file, if there was a file.
+    /// Data of the file, if there was a file.
     loaded: Option<Vec<u8>>,
     cache: wgpu::PipelineCache,
 }

@@ -35,7 +35,7 @@ pub(crate) trait Recorder: Send {
     /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, once the fence has passed
     ///   `signal`.
     /// - The host sees all writes of the submission once the fence has passed `signal`.
-    /// - The device executes the submission at the latest after a call of `Fence::start` or `Fence::wait` with `signal`.
+    /// - The device executes the submission at the latest once `Fence::start` or `Fence::wait` is called with `signal`.
     /// - The fence passes `signal` even if no step needs the device.
     ///
     /// # Errors
@@ -50,36 +50,36 @@ pub(crate) trait Recorder: Send {
     ) -> Result<Keep, Failure>;
 }
 
-/// Holds the objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler
-/// drops it, without the state lock S, after the fence has passed the submission's value. On a lost device the
-/// scheduler leaks it.
+/// Objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler drops them,
+/// without the state lock S, after the fence has passed the submission's value. On a lost device the scheduler leaks
+/// them.
 pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
 
-/// Is implemented by each type that a submission can keep alive.
+/// A type that a submission can keep alive.
 pub(crate) trait KeepAlive: Send {}
 impl<T: Send> KeepAlive for T {}
 
-/// Names a value of a lane's fence.
+/// A value of a lane's fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LaneValue {
     pub(crate) lane: usize,
     pub(crate) value: TimelineValue,
 }
 
-/// Describes a command that the device began to execute and could not finish.
+/// A command that the device began to execute and could not finish.
 pub(crate) struct ExecutionFailure {
-    /// Names the queue of the command. The queue fails.
+    /// Queue of the command. The queue fails.
     pub(crate) slot: Slot,
-    /// Is the stamp of the command. The device executes no work of the queue from this command on.
+    /// Stamp of the command. The device executes no work of the queue from this command on.
     pub(crate) first: Stamp,
     pub(crate) error: Error,
 }
 
-/// Describes the reason for a refused batch.
+/// Reason for a refused batch.
 pub(crate) struct Failure {
-    /// Holds the index of the step that could not be encoded. It is `None` if no single step caused the failure.
+    /// Index of the step that could not be encoded; `None` if no single step caused the failure.
     pub(crate) step: Option<usize>,
     pub(crate) error: Error,
-    /// Is `true` if the device is lost. The caller then gives the device up and leaks the batch.
+    /// `true` if the device is lost. The caller then gives up the device and leaks the batch.
     pub(crate) lost: bool,
 }

@@ -35,43 +35,42 @@ use web_time::Instant;
 use wgpu::BufferUsages as Usages;
 
 const MIB: u64 = 1 << 20;
-/// Counts the bytes of an ordinary staging chunk.
+/// Bytes of an ordinary staging chunk.
 const CHUNK: u64 = MIB;
-/// Limits the bytes of all staging chunks kept for later.
+/// Most bytes of all staging chunks that are kept for later.
 const CACHE: u64 = 256 * MIB;
-/// Holds the shortest time between two probes for device loss.
+/// Shortest time between two probes for device loss.
 const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
-/// Holds a wgpu device with its one queue.
+/// A wgpu device with its one queue.
 pub(crate) struct WgpuDevice {
     pub(crate) parts: DeviceParts,
-    /// Counts the bytes of staging memory, in use and free.
+    /// Bytes of staging memory, in use and free.
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
-    /// Holds the free wgpu staging buffers for uploads and for downloads. They are used on devices without mapped
-    /// memory.
+    /// Free wgpu staging buffers for uploads and for downloads. They are used on devices without mapped memory.
     spares: [Arc<SpareBuffers>; 2],
-    /// Caches the bind groups of the wgpu recorder. The native recorder has a cache of its own.
+    /// Bind groups of the wgpu recorder. The native recorder has a cache of its own.
     groups: Mutex<BindGroups>,
-    /// Lists the dropped blocks whose bind groups may still be cached.
+    /// Dropped blocks whose bind groups may still be cached.
     gone: DroppedBlocks,
     external: Arc<ExternalBlocks>,
-    /// Is `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
+    /// `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
     /// external buffers.
     had_external: AtomicBool,
-    /// `true` once the program has had wgpu's queue, or another context is on it: both may submit at any time. The lock is
+    /// `true` once the user has had wgpu's queue, or another context is on it: both may submit at any time. The lock is
     /// held during submissions past wgpu, because a queue of Vulkan takes one call at a time.
     exposed: Mutex<bool>,
     /// `true` if wgpu's next submission would not wait for the last one past wgpu.
     is_past_wgpu: AtomicBool,
-    /// Counts the submissions of native bodies of graphs, for tests.
+    /// Number of submissions of native bodies of graphs, for tests.
     pub(crate) native_bodies: AtomicU64,
-    /// Holds the time of the last probe for device loss.
+    /// Time of the last probe for device loss.
     probed: Mutex<Option<Instant>>,
 }
 
-/// Names the way of a batch to the device.
+/// The path by which a batch reaches the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubmitPath {
     /// wgpu records and submits the batch.
@@ -92,32 +91,32 @@ impl SubmitPath {
     }
 }
 
-/// Holds the parts of an opened device, which do not change.
+/// The parts of an opened device, which do not change.
 pub(crate) struct DeviceParts {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
-    /// Is `true` if a callback of this crate reports a loss. On an adopted device the program owns the handlers, and
-    /// the field is `false`.
+    /// `true` if a callback of this crate reports a loss. On an adopted device the user owns the handlers, and the
+    /// field is `false`.
     pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
-    /// Names the memory that the host can keep mapped.
+    /// Memory that the host can keep mapped.
     pub(crate) reach: HostReach,
-    /// Holds the backend below wgpu, if the options allow its use.
+    /// Backend below wgpu, if the options allow its use.
     pub(crate) native: Option<&'static dyn NativeBackend>,
     pub(crate) submit_path: SubmitPath,
-    /// Is `true` if other code submits to the queue.
+    /// `true` if other code submits to the queue.
     pub(crate) shared: bool,
-    /// Holds the address of the native device below wgpu. wgpu's own ids start again in each of its instances.
+    /// Address of the native device below wgpu. wgpu's own ids start again in each of its instances.
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
-    /// Is the value of `Lane::async_submit` for the device's lane.
+    /// Value of `Lane::async_submit` for the device's lane.
     pub(crate) async_submit: bool,
     pub(crate) cost_model: CostModel,
-    /// Is the adapter that opened the device, or `None` for a device of the program.
+    /// Adapter that opened the device; `None` for a device of the user.
     pub(crate) adapter: Option<wgpu::Adapter>,
-    /// Is the number of launches from which on a stretch of a graph is recorded once.
+    /// Least number of launches for which a stretch of a graph is recorded once.
     pub(crate) native_replay_from: usize,
 }
 
@@ -200,18 +199,18 @@ impl WgpuDevice {
         self.parts.native.is_none_or(|native| native.still_records(&self.parts.device))
     }
 
-    /// Records a barrier behind which the host sees all writes so far. Returns `None` if the host sees them without one.
+    /// Records a barrier after which the host sees all writes so far. Returns `None` if the host sees them without one.
     pub(crate) fn host_barrier(&self) -> Option<wgpu::CommandBuffer> {
         self.parts.native?.host_barrier(&self.parts.device, &self.parts.queue)
     }
 
-    /// Returns wgpu's device and queue for the program, which may submit to the queue from now on.
+    /// Returns wgpu's device and queue for user code, which may submit to the queue from now on.
     pub(crate) fn expose(&self) -> (&wgpu::Device, &wgpu::Queue) {
         *lock(&self.exposed) = true;
         (&self.parts.device, &self.parts.queue)
     }
 
-    /// Returns a lock on the answer whether the program has had wgpu's queue.
+    /// Locks `exposed`, which is `true` if the user has had wgpu's queue or another context is on it.
     #[cfg(native)]
     pub(crate) fn exposed(&self) -> MutexGuard<'_, bool> {
         lock(&self.exposed)
@@ -344,7 +343,7 @@ impl WgpuDevice {
         &self.external
     }
 
-    /// Makes a wgpu buffer of zeros that the program may use too.
+    /// Makes a wgpu buffer of zeros that user code may use too.
     ///
     /// # Errors
     /// Returns `TooLarge`, `OutOfMemory`, the error that wgpu reports, or `DeviceLost`.

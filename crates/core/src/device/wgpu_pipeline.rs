@@ -15,19 +15,19 @@ use fencepost_kernels::guarded;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-/// Holds a compiled kernel.
+/// A compiled kernel.
 pub(crate) struct WgpuPipeline {
     plain: Arc<Variant>,
-    /// Holds the form with every storage binding writable. A launch that binds one buffer both to a readable and to a
+    /// The form with every storage binding writable. A launch that binds one buffer both to a readable and to a
     /// writable binding uses it.
     writable: OnceLock<Arc<Variant>>,
     gate: Arc<GlGate>,
-    /// Is `true` if some bindings are writable and some are not.
+    /// `true` if some bindings are writable and some are not.
     has_both: bool,
     origin: Box<KernelOrigin>,
 }
 
-/// Holds one compiled form of a kernel.
+/// One compiled form of a kernel.
 pub(crate) struct Variant {
     pub(crate) id: LayoutId,
     pub(crate) pipeline: wgpu::ComputePipeline,
@@ -159,7 +159,7 @@ impl KernelOrigin {
         self.device.create_shader_module(desc)
     }
 
-    /// Returns the source of the shader. In the browser that is the program's text, because the browser has its own
+    /// Returns the source of the shader. In the browser that is the user's text, because the browser has its own
     /// compiler.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
         if cfg!(target_arch = "wasm32") && !all_writable && self.parameter_path != ParameterPath::Immediates {

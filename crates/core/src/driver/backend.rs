@@ -1,4 +1,4 @@
-//! Graphics interfaces below wgpu, and the properties in which they differ.
+//! The graphics interfaces below wgpu, and their differences.
 
 #[cfg(vulkan)]
 use crate::driver::native_queue;
@@ -9,18 +9,18 @@ use crate::driver::reusable_encoders::VulkanEncoders;
 use crate::driver::reusable_encoders::{NoopEncoders, ReusableEncoders};
 use wgpu::hal::{self, api};
 
-/// Describes a graphics interface for the native recorder.
+/// A graphics interface for the native recorder.
 pub(crate) trait Backend: hal::Api {
-    /// Names the largest part of a device's memory that the host can keep mapped.
+    /// The largest part of a device's memory that the host can keep mapped.
     const REACH: HostReach;
-    /// Is `true` if a buffer must be in exactly the state of its use. If it is `false`, a state that covers the use is
+    /// `true` if a buffer must be in exactly the state of its use. If it is `false`, a state that covers the use is
     /// enough.
     const EXACT: bool = false;
-    /// Is `true` if the next submission sees the writes of a submission without a barrier.
+    /// `true` if the next submission sees the writes of a submission without a barrier.
     const VISIBLE: bool = true;
 
     /// Returns the maker of encoders whose commands are submitted many times, or `None` if the backend has none.
-    /// `adapter` opened the device, and is `None` for a device of the program.
+    /// `adapter` opened the device, and is `None` for a device of the user.
     fn reusable_encoders(
         _device: &wgpu::Device,
         _queue: &wgpu::Queue,
@@ -85,7 +85,7 @@ impl Backend for api::Noop {
     }
 }
 
-/// Runs code that is generic over the backend.
+/// Code that is generic over the backend.
 pub(crate) trait BackendVisitor {
     type Output;
 

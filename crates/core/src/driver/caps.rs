@@ -4,30 +4,30 @@ use crate::error::Kind;
 use fencepost_kernels::BackEnd;
 use fencepost_sync::Lost;
 
-/// Holds the limits and abilities that the checks of enqueuing calls need.
+/// Device limits and abilities that the checks of enqueuing calls need.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
-    /// Holds the adapter's name, for messages.
+    /// Name of the adapter, for messages.
     pub(crate) adapter: String,
-    /// Is `true` if the device is a program on the host's processor.
+    /// `true` if the device is a program on the host's processor.
     pub(crate) software: bool,
-    /// Limits the bytes of an array.
+    /// Most bytes of an array.
     pub(crate) max_block: u64,
-    /// Limits the bytes of a binding.
+    /// Most bytes of a binding.
     pub(crate) max_binding: u64,
-    /// Holds the alignment of an argument's offset, in bytes.
+    /// Alignment of an argument's offset, in bytes.
     pub(crate) binding_alignment: u64,
     pub(crate) max_bindings: u32,
-    /// Limits the index of a binding: each index is smaller than this value.
+    /// Limit of the index of a binding: each index is smaller than this value.
     pub(crate) max_binding_index: u32,
-    /// Limits the workgroups of a launch in each dimension.
+    /// Most workgroups of a launch in each dimension.
     pub(crate) max_groups: u32,
     pub(crate) max_workgroup: [u32; 3],
-    /// Limits the invocations of a workgroup.
+    /// Most invocations of a workgroup.
     pub(crate) max_invocations: u32,
-    /// Limits the bytes of workgroup memory.
+    /// Most bytes of workgroup memory.
     pub(crate) max_workgroup_memory: u64,
-    /// Limits the bytes of immediates. A uniform buffer holds larger parameters.
+    /// Most bytes of immediates. A uniform buffer holds larger parameters.
     pub(crate) max_immediates: u32,
     pub(crate) f16: bool,
     pub(crate) f64: bool,
@@ -36,9 +36,9 @@ pub(crate) struct Caps {
     pub(crate) float32_atomics: bool,
     /// Language that the driver compiles, if a driver compiles kernels.
     pub(crate) back_end: Option<BackEnd>,
-    /// Is `true` if the device compiles trusted kernels without the runtime checks that they do not need.
+    /// `true` if the device compiles trusted kernels without the runtime checks that they do not need.
     pub(crate) trusts: bool,
-    /// Is `true` if commands can read the device's clock.
+    /// `true` if commands can read the device's clock.
     pub(crate) timestamps: bool,
 }
 

@@ -2,10 +2,10 @@
 
 use std::ops::Deref;
 
-/// Holds a value behind a trait object.
+/// A value as a trait object.
 ///
 /// wgpu's types nest so deeply that rustc would reach its default recursion limit when a user's program requires that a
-/// context is `Send` and `Sync`. The trait object's own bounds answer the question here, so rustc does not look inside.
+/// context is `Send` and `Sync`. The trait object's own bounds settle that, so rustc does not look inside.
 pub(crate) struct Erased<T: 'static>(Box<dyn ErasedValue<T>>);
 
 trait ErasedValue<T>: Send + Sync {

@@ -4,7 +4,7 @@ use crate::error::{Error, Kind, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
-/// Names the operation in which wgpu reports an error, for the message.
+/// The operation in which wgpu reports an error, for the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
     pub(crate) object: &'a str,

@@ -4,7 +4,7 @@ use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
 use std::any::Any;
 use std::sync::Arc;
 
-/// Serialises calls of a wgpu device on GL.
+/// The lock that serialises calls of a wgpu device on GL.
 ///
 /// On GL a submission may last as long as its work, and a thread that calls wgpu meanwhile panics after some seconds.
 /// So on GL each thread holds the lock `turn` while it calls wgpu. A dropped object goes to the list `dead`, and the

@@ -1,5 +1,5 @@
-//! Barriers and submissions that wgpu-hal does not offer: its barriers name buffers, and it makes each submission wait for
-//! the one before.
+//! Barriers and submissions that wgpu-hal does not offer: its barriers name buffers, and it makes each submission wait
+//! for the previous one.
 #![allow(unsafe_code, reason = "barriers that name no buffer, and submissions past the chain of wgpu-hal")]
 
 use fencepost_sync::TimelineValue;
@@ -22,15 +22,15 @@ pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
     /// Returns `true` if submissions can signal the fence.
     fn signals(&self, fence: &A::Fence) -> bool;
 
-    /// Submits commands by their handles. They start before earlier submissions end, or once the fence has passed `after`.
-    /// The fence reaches `signal` after them and after all earlier submissions.
+    /// Submits commands by their handles. They start once the fence has passed `after`; if that is `None`, they may
+    /// start before earlier submissions end. The fence reaches `signal` after them and after all earlier submissions.
     ///
     /// # Errors
     /// Returns the driver's error.
     ///
     /// # Safety
-    /// The commands are recorded, and they and all that they use are kept until the fence has passed `signal`. The values
-    /// of the fence grow. No other thread uses the queue.
+    /// The commands are recorded, and they and all that they use are kept until the fence has passed `signal`. The
+    /// values of the fence grow. No other thread uses the queue.
     unsafe fn submit(
         &self,
         commands: &[u64],
@@ -94,8 +94,8 @@ mod vulkan {
             let flags = vk::DependencyFlags::empty();
             // SAFETY: the handle is only used to record.
             let commands = unsafe { encoder.raw_handle() };
-            // SAFETY: the function is that of the encoder's device, the encoder is open, and the pointer is valid during
-            // the call.
+            // SAFETY: the function belongs to the encoder's device, the encoder is open, and the pointer is valid
+            // during the call.
             unsafe {
                 (self.barrier)(commands, STAGES, stages, flags, 1, &raw const memory, 0, null(), 0, null())
             }

@@ -1,6 +1,6 @@
 //! The part of a device's memory that the host can keep mapped.
 
-/// Names the memory that the host can keep mapped. Each variant includes those before it.
+/// The memory that the host can keep mapped. Each variant includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum HostReach {
     Nothing,

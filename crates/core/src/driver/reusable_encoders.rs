@@ -7,7 +7,7 @@
 
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError};
 
-/// Makes encoders whose command buffers may be submitted many times, and may be in flight several times.
+/// A maker of encoders whose command buffers may be submitted many times, and may be in flight several times.
 pub(crate) trait ReusableEncoders<A: hal::Api>: Send + Sync {
     /// Makes an encoder.
     ///
@@ -22,7 +22,7 @@ pub(crate) trait ReusableEncoders<A: hal::Api>: Send + Sync {
     fn open(&self, encoder: &mut A::CommandEncoder) -> Result<(), DeviceError>;
 }
 
-/// Makes the encoders of the noop backend, whose ordinary command buffers may be submitted many times.
+/// The maker for the noop backend, whose ordinary command buffers may be submitted many times.
 pub(crate) struct NoopEncoders {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
@@ -57,7 +57,7 @@ mod vulkan {
     use wgpu::hal::api::Vulkan;
     use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError};
 
-    /// Makes Vulkan encoders.
+    /// The maker of Vulkan encoders.
     ///
     /// wgpu-hal begins each command buffer with the flag for one submission. The encoders of this maker belong to a
     /// second device object of wgpu-hal for the same Vulkan device. Its table of functions has another
@@ -65,12 +65,12 @@ mod vulkan {
     pub(crate) struct VulkanEncoders {
         begin: vk::PFN_vkBeginCommandBuffer,
         open: hal::OpenDevice<Vulkan>,
-        /// Keeps the Vulkan device, which the second device object does not own. It is dropped last.
+        /// The Vulkan device, which the second device object does not own. It is dropped last.
         _device: wgpu::Device,
     }
 
     thread_local! {
-        /// Holds the driver's `vkBeginCommandBuffer` while this thread opens an encoder.
+        /// The driver's `vkBeginCommandBuffer`, while this thread opens an encoder.
         static BEGIN: Cell<Option<vk::PFN_vkBeginCommandBuffer>> = const { Cell::new(None) };
     }
 
@@ -84,7 +84,7 @@ mod vulkan {
         let ordinary = unsafe { &*info };
         let flags = vk::CommandBufferUsageFlags::SIMULTANEOUS_USE;
         let reusable = vk::CommandBufferBeginInfo { flags, ..*ordinary };
-        // SAFETY: the command buffer is that of the caller, and belongs to the device of the function.
+        // SAFETY: the caller's command buffer belongs to the device of the function.
         unsafe { begin(commands, &raw const reusable) }
     }
 
@@ -106,7 +106,7 @@ mod vulkan {
                 let found = unsafe { find(handle, name.as_ptr()) };
                 found.map_or(std::ptr::null(), |found| found as *const c_void)
             };
-            // SAFETY: each function is that of the device, or has the same signature and effect.
+            // SAFETY: each function belongs to the device, or has the same signature and effect.
             let table = unsafe { ash::Device::load_with(load, handle) };
             // SAFETY: the adapter opened the device with these extensions and features, and the callback keeps the new
             // object from destroying the Vulkan device.

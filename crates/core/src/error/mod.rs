@@ -62,9 +62,9 @@ impl<K: Into<Kind>> From<K> for Error {
 #[error("arrays use {used} of the {limit} bytes that the pool may allocate: drop arrays, or raise the limit")]
 #[non_exhaustive]
 pub struct PoolLimit {
-    /// Counts the bytes in arrays, including pinned arrays.
+    /// Bytes in arrays, including pinned arrays.
     pub used: u64,
-    /// Counts the bytes that the pool may allocate from the driver.
+    /// Bytes that the pool may allocate from the driver.
     pub limit: u64,
 }
 
@@ -81,9 +81,9 @@ pub enum MemoryLimit {
          `CpuOptions::memory`"
     )]
     CpuRecorder {
-        /// Counts the bytes of all allocations.
+        /// Bytes of all allocations.
         used: u64,
-        /// Is the limit.
+        /// Bytes that `CpuOptions::memory` allows.
         limit: u64,
     },
 }
@@ -99,8 +99,8 @@ pub enum Kind {
     /// A `Pending` result was taken twice, or a wait would block in a place where blocking is not possible.
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
-    /// The process is a child, by fork(2), of the one that opened the context. The threads of the context and of its driver
-    /// are not in the child, so it cannot use anything of the context. To drop its handles does nothing.
+    /// The process is a child, by fork(2), of the process that opened the context. The threads of the context and of
+    /// its driver are not in the child, so it cannot use anything of the context. Dropping its handles does nothing.
     #[error(
         "device `{device}` was opened before this process was forked, and a child cannot use it: open the context in the child, \
          or start another program in place of a fork"
@@ -132,9 +132,9 @@ pub enum Kind {
          once, in the order of `fields`"
     )]
     MisplacedArgument { kernel: String, found: String, declared: String },
-    /// Two arguments of a launch overlap, and one of them is written. For a launch in a graph, `node` names the node, the
-    /// graph and the line of the capture; it is empty for other launches. `subject` names the kernel, or the verb that the
-    /// program calls.
+    /// Two arguments of a launch overlap, and one of them is written. For a launch in a graph, `node` names the node,
+    /// the graph and the line of the capture; it is empty for other launches. `subject` names the kernel, or the verb
+    /// that the program calls.
     #[error(
         "{subject}{node}: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: \
          pass parts that do not overlap, or a copy"
@@ -188,8 +188,8 @@ pub enum Kind {
          a longer array, or declare an array without a length in the shader"
     )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
-    /// More bytes are bound than the device binds as one array. `subject` names the kernel or the verb, and `remedy` says how
-    /// parts of the array have the result.
+    /// More bytes are bound than the device binds as one array. `subject` names the kernel or the verb, and `remedy`
+    /// says how to get the result from parts of the array.
     #[error(
         "{subject}, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: {remedy}, \
          or use a device with a higher limit"
@@ -201,7 +201,8 @@ pub enum Kind {
          lower `PrintOptions::capacity`"
     )]
     MessagesTooLarge { kernel: String, found: u64, limit: u64 },
-    /// The shader needs a feature that the device lacks. A device that the program creates has the features that it requests.
+    /// The shader needs a feature that the device lacks. A device that the program creates has the features that it
+    /// requests.
     #[error(
         "kernel `{kernel}` needs {what}, which the device of adapter `{adapter}` lacks: use another adapter, or request \
          it where the program creates the device"
@@ -252,14 +253,14 @@ pub enum Kind {
          multiple of {needed} bytes: use other bounds, or copy the part with `copy_region`, which accepts any bounds"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
-    /// The array is mapped. Until the drop of the guard, no command can use the array, and no other map.
+    /// The array is mapped. Until the guard is dropped, no command and no other map can use the array.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
     /// The device may still use the pinned array. The `try_` methods return this error.
     #[error("pinned array `{array}` is in use by the device: `read` and `write` wait for the device")]
     Busy { array: String },
-    /// The array, kernel, event or pinned array was made by another context. `subject` names the kernel or the verb that
-    /// has it as the argument `arg`. Both are empty for other calls.
+    /// The array, kernel, event or pinned array was made by another context. `subject` names the kernel or the verb
+    /// that has it as the argument `arg`. Both are empty for other calls.
     #[error(
         "{}{object} belongs to another context: pass one of this context's own; for an array, `copy` copies it from one \
          context to another",
@@ -273,9 +274,9 @@ pub enum Kind {
     /// taken the error.
     #[error("{object}, in another context, failed: {error}")]
     OtherContext { object: String, error: Error },
-    /// A host callback waits for work that can run only after the callback: for work behind the callback in its queue,
-    /// or for work behind another callback that waits, and so on. `callbacks` names the queues of these callbacks: the
-    /// work is behind the first callback, and each callback waits for the next one.
+    /// A host callback waits for work that can run only after the callback: for work after the callback in its queue,
+    /// or for work after another callback that waits, and so on. `callbacks` names the queues of these callbacks: the
+    /// work is after the first callback, and each callback waits for the next one.
     #[error(
         "a wait for queue `{queue}` inside a host callback can never end: {}; enqueue the later work instead of \
          waiting",
@@ -289,8 +290,8 @@ pub enum Kind {
          that it waits for, executes nothing before the function returns; wait outside of it"
     )]
     WaitInKernel { awaited: String },
-    /// A function that receives the lines of kernels waits for work of the same context. Work that comes after the lines
-    /// completes only after the function returns.
+    /// A function that receives the lines of kernels waits for work of the same context. Work that comes after the
+    /// lines completes only after the function returns.
     #[error(
         "a wait for {awaited} inside a function for printed lines is refused: what comes after the lines completes only after \
          the function returns; wait outside of the function"
@@ -298,7 +299,8 @@ pub enum Kind {
     WaitInPrint { awaited: String },
     /// A wait without a limit needs lines of a kernel, and `receiver`, their receiver in
     /// [`PrintOptions::to`](crate::PrintOptions::to), has not taken them within
-    /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its result.
+    /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its
+    /// result.
     #[error(
         "a wait for {awaited} gives up after {limit:?}: {receiver} has not taken the lines of kernel `{kernel}`, launched at \
          {launch}; {remedy}, or raise `PrintOptions::limit`"
@@ -311,9 +313,10 @@ pub enum Kind {
         launch: &'static Location<'static>,
         limit: std::time::Duration,
     },
-    /// An assertion of a kernel failed, which ended the queue of the launch. `place` is the place of the statement in the
-    /// shader, and `invocation` the first invocation that failed, by z, y and x. `text` is the text of the statement with its
-    /// values, which is empty if there is none. `count` counts the failures of all invocations.
+    /// An assertion of a kernel failed, which ended the queue of the launch. `place` is the place of the statement in
+    /// the shader, and `invocation` the first invocation that failed, by z, y and x. `text` is the text of the
+    /// statement with its values, which is empty if there is none. `count` is the number of failures of all
+    /// invocations.
     #[error(
         "kernel `{kernel}`, launched at {launch}: the assertion `{condition}` at {place} failed in invocation {invocation:?}{}; \
          the launch has {}",
@@ -333,14 +336,14 @@ pub enum Kind {
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },
     /// [`Replay::cancel`](crate::Replay::cancel) cancelled the replay of this graph before its end, or the context was
-    /// dropped while a loop of the graph ran. Commands that were enqueued behind the replay before the call end with this
-    /// error too.
+    /// dropped while a loop of the graph ran. Commands that were enqueued after the replay and before the call end with
+    /// this error too.
     #[error(
         "the replay of graph `{graph}` was cancelled: `Replay::cancel` or the drop of its context ended it"
     )]
     Cancelled { graph: String },
-    /// The backlog of the context is full, and the call must not block: see [`BacklogLimit`](crate::BacklogLimit). Nothing was
-    /// enqueued.
+    /// The backlog of the context is full, and the call must not block: see [`BacklogLimit`](crate::BacklogLimit).
+    /// Nothing was enqueued.
     #[error(
         "queue `{queue}` takes no further command: {commands} commands with {bytes} bytes of uploads wait, the limit \
          (`ContextOptions::backlog`) is {most_commands} commands or {most_bytes} bytes, and {why}; let the waiting \
@@ -349,7 +352,7 @@ pub enum Kind {
     Backlog { queue: String, commands: usize, bytes: u64, most_commands: usize, most_bytes: u64, why: String },
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ran longer than
     /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The context stopped the loop, which ended
-    /// its queue. `iterations` counts the iterations that were submitted, and `launch` is the line of the replay.
+    /// its queue. `iterations` is the number of iterations that were submitted, and `launch` is the line of the replay.
     #[error(
         "a loop of graph `{graph}`, replayed at {launch}, ran longer than {limit:?}, the limit for a loop, and was stopped \
          after at most {iterations} iterations: make its condition 0 in time, give it a lower `Bound::Chunked`, or raise \
@@ -369,8 +372,8 @@ pub enum Kind {
          an end, launch less at once, or raise `ContextOptions::launch_limit`", launched(*launch)
     )]
     LaunchTooLong { kernel: String, launch: Option<&'static Location<'static>>, limit: std::time::Duration },
-    /// A launch could not be executed to its end, which ended its queue. `launch` is the line of the launch, and `problem`
-    /// names the place in the kernel.
+    /// A launch could not be executed to its end, which ended its queue. `launch` is the line of the launch, and
+    /// `problem` names the place in the kernel.
     #[error("kernel `{kernel}`{} ended early: {problem}", launched(*launch))]
     LaunchFailed { kernel: String, launch: Option<&'static Location<'static>>, problem: String },
     /// The checks of the context found mistakes in a launch, which ended its queue: see
@@ -520,7 +523,7 @@ pub enum Kind {
     Type { found: String, asked: String },
 }
 
-/// Returns the line of a launch as a part of a sentence behind the name of the kernel.
+/// Returns the line of a launch as a part of a sentence after the name of the kernel.
 fn launched(launch: Option<&'static Location<'static>>) -> String {
     launch.map_or_else(String::new, |launch| format!(", launched at {launch},"))
 }

@@ -13,8 +13,8 @@ pub(crate) fn label_of_verb(verb: &str, entry: &str) -> String {
     format!("{verb}/{entry}")
 }
 
-/// Returns the subject of a launch in messages: the verb, or the kernel of the program. `label` is the name of the kernel in
-/// profiles.
+/// Returns the subject of a launch in messages: the verb, or the kernel of the program. `label` is the name of the
+/// kernel in profiles.
 pub(crate) fn subject(label: &str) -> String {
     match label.split_once('/') {
         Some((verb, _)) => format!("verb `{verb}`"),
@@ -36,7 +36,8 @@ pub(crate) enum CommandKind {
     Gate,
     /// A replay of the graph whose name has this number among the names of kernels.
     Replay(KernelId),
-    /// A part of a replay in another context than that of the replay's queue, with the number of the graph's name there.
+    /// A part of a replay in a context other than the context of the replay's queue, with the number of the graph's
+    /// name there.
     ReplayPart(KernelId),
     Map,
     /// One side of a copy between contexts, which the context itself enqueues.
@@ -67,11 +68,11 @@ impl CommandKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Site {
-    /// Names the queue.
+    /// Name of the queue.
     pub queue: Arc<str>,
-    /// Names the kind of the command, with the kernel's name if it is a launch.
+    /// Kind of the command, with the kernel's name if it is a launch.
     pub command: String,
-    /// Names the line that enqueued the command.
+    /// Line that enqueued the command.
     pub location: &'static Location<'static>,
 }
 

@@ -7,15 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Records the arrays that one tracker sees.
+/// The records of the arrays that one tracker sees.
 pub(crate) struct AllocationBook {
-    /// Identifies the book in the scopes of a thread. The address would not, because a later book may reuse the memory.
+    /// Id of the book in the scopes of a thread. The address would not do, because a later book may reuse the memory.
     pub(crate) number: u64,
     pages: Mutex<AllocationPages>,
 }
 
-/// Holds the arrays and the counts of a book. `live_bytes` is the sum of the bytes in `live`, and
-/// `live_bytes <= peak_bytes`.
+/// The arrays and the counts of a book. `live_bytes` is the sum of the bytes in `live`, and `live_bytes <= peak_bytes`.
 #[derive(Default)]
 pub(crate) struct AllocationPages {
     next: u64,
@@ -26,7 +25,7 @@ pub(crate) struct AllocationPages {
     sites: Vec<AllocationSite>,
 }
 
-/// Refers to the entries of one array in the books. The drop removes the array from each book.
+/// The entries of one array in the books. The drop removes the array from each book.
 #[derive(Default)]
 pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
@@ -62,8 +61,8 @@ impl AllocationBook {
         lock(&self.pages).report()
     }
 
-    /// Removes every array from the book, live ones too. The numbering of entries goes on, so that the later drop of a
-    /// removed array removes no new entry.
+    /// Removes every array from the book, live ones too. The numbering of entries continues, so that the later drop of
+    /// a removed array removes no new entry.
     pub(crate) fn clear(&self) {
         let before = {
             let mut pages = lock(&self.pages);
@@ -125,7 +124,7 @@ impl AllocationPages {
 }
 
 thread_local! {
-    /// Holds the scopes of this thread, outermost first, each with the number of its book.
+    /// Scopes of this thread, outermost first, each with the number of its book.
     pub(crate) static SCOPES: RefCell<Vec<(u64, String)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -4,55 +4,55 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Holds the counts of an [`AllocationTracker`](crate::AllocationTracker). `Display` prints a table.
+/// The counts of an [`AllocationTracker`](crate::AllocationTracker). `Display` prints a table.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AllocationReport {
-    /// Counts the bytes of live arrays.
+    /// Bytes of live arrays.
     pub live_bytes: u64,
-    /// Holds the maximum of `live_bytes` so far.
+    /// Maximum of `live_bytes` so far.
     pub peak_bytes: u64,
-    /// Counts all arrays made.
+    /// Number of all arrays made.
     pub count: u64,
-    /// Lists the allocation sites, those with the most live bytes first. A site is a line and a scope.
+    /// Allocation sites, those with the most live bytes first. A site is a line and a scope.
     pub sites: Vec<AllocationSite>,
-    /// Lists the live arrays, oldest first.
+    /// Live arrays, oldest first.
     pub live: Vec<Allocation>,
 }
 
-/// Counts the arrays that were made at one line in one scope.
+/// The counts of the arrays that were made at one line in one scope.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AllocationSite {
-    /// Names the line.
+    /// Line of the site.
     pub location: &'static Location<'static>,
-    /// Names the [scopes](crate::AllocationTracker::scope) around the line, as in `outer/inner`.
+    /// [Scopes](crate::AllocationTracker::scope) around the line, as in `outer/inner`.
     pub scope: String,
-    /// Counts all arrays made at this site.
+    /// Number of all arrays made at this site.
     pub count: u64,
-    /// Counts the live arrays.
+    /// Number of live arrays.
     pub live: u64,
-    /// Counts the bytes of the live arrays.
+    /// Bytes of the live arrays.
     pub live_bytes: u64,
-    /// Holds the maximum of `live_bytes` so far.
+    /// Maximum of `live_bytes` so far.
     pub peak_bytes: u64,
 }
 
-/// Describes a live array.
+/// A live array.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Allocation {
-    /// Names the array in messages.
+    /// Name of the array in messages.
     pub label: Arc<str>,
-    /// Counts the bytes of the array.
+    /// Bytes of the array.
     pub bytes: u64,
-    /// Is `true` if the array is a pinned array of the host.
+    /// `true` if the array is a pinned array of the host.
     pub pinned: bool,
-    /// Names the queue that made the array, or is `context`.
+    /// Name of the queue that made the array, or `context`.
     pub queue: Arc<str>,
-    /// Names the line that made the array.
+    /// Line that made the array.
     pub location: &'static Location<'static>,
-    /// Names the [scopes](crate::AllocationTracker::scope) around that line, as in `outer/inner`.
+    /// [Scopes](crate::AllocationTracker::scope) around that line, as in `outer/inner`.
     pub scope: String,
 }
 

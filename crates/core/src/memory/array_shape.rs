@@ -2,7 +2,7 @@
 
 use crate::memory::region_iter::PaddedShape;
 
-/// Owns the two shapes that [`PaddedShape`] borrows: the shape of an array and the shape of its memory.
+/// The two shapes that [`PaddedShape`] borrows: the shape of an array and the shape of its memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayShape<S> {
     pub(crate) shape: S,

@@ -1,4 +1,4 @@
-//! The block: the memory behind an array, with the state that orders its uses.
+//! The block: the memory of an array, with the state that orders its uses.
 
 use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
@@ -20,21 +20,21 @@ use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::AtomicU64;
 
-/// Holds one allocation of memory. The storage of an array and the commands in flight on the block refer to the block.
+/// One allocation of memory. The storage of an array and the commands in flight on the block refer to the block.
 pub(crate) struct Block {
     pub(crate) id: BlockId,
     pub(crate) heap: Heap,
-    /// Counts the bytes. The size is a multiple of 16 unless the block is an external buffer.
+    /// Size in bytes: a multiple of 16, unless the block is an external buffer.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
-    /// Records the last epoch in which the native recorder used the block, and the kinds of the uses: read, written.
-    /// Only the thread that holds the lane's token uses the mark.
+    /// Last epoch in which the native recorder used the block, and the kinds of the uses: read, written. Only the
+    /// thread that holds the lane's token uses the mark.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
     order: Mutex<BlockState>,
 }
 
-/// Is the memory of a block: on a wgpu device, or on the host for the CPU recorder.
+/// The memory of a block: on a wgpu device, or on the host for the CPU recorder.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
     /// The CPU recorder works on these bytes.
@@ -44,34 +44,34 @@ pub(crate) enum Memory {
     Shared(SharedMemory),
 }
 
-/// Holds the uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S
-/// reads or writes the state; the label alone needs no S.
+/// Uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S reads or
+/// writes the state; the label alone needs no S.
 #[derive(Default)]
 pub(crate) struct BlockState {
-    /// Names the array that has the block now.
+    /// Name of the array that has the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
     /// Stamp of the last command before the array that has the block now. A failure of an earlier use is not the array's.
     pub(crate) born: Stamp,
-    /// Is `Writing` only while `readers` is 0. A map for reading is `Mapped`, and does not count in `readers`.
+    /// `Writing` only while `readers` is 0. A map for reading is `Mapped`, and does not count in `readers`.
     pub(crate) host: HostUse,
-    /// Counts the host reads that are under way.
+    /// Number of host reads that are under way.
     pub(crate) readers: u32,
-    /// Lists the lazy reads of this block, each with its range. A lazy read leaves its bytes in the block, and the
-    /// thread that waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in
-    /// the block, and the bytes are copied elsewhere before the write.
+    /// Lazy reads of this block, each with its range. A lazy read leaves its bytes in the block, and the thread that
+    /// waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in the block,
+    /// and the bytes are copied elsewhere before the write.
     pub(crate) lazy: ReadParts,
-    /// Is `true` while neither a command nor the host has written the block: all bytes are zero.
+    /// `true` while neither a command nor the host has written the block: all bytes are zero.
     pub(crate) fresh: bool,
     /// Stamps of the first and the last context command that uses the block and may not be planned yet.
     pub(crate) made: Option<(Stamp, Stamp)>,
-    /// Counts the graphs that use the block. The pool gets the block back only when the array and all of them are gone.
+    /// Number of graphs that use the block. The pool gets the block back only when the array and all of them are gone.
     pub(crate) leases: u32,
-    /// Is `true` if the array of the block is gone and `leases` is not 0.
+    /// `true` if the array of the block is gone and `leases` is not 0.
     pub(crate) orphaned: bool,
 }
 
-/// Names how the host uses a block now, apart from reads, which [`BlockState::readers`] counts.
+/// The host's present use of a block, apart from reads, which [`BlockState::readers`] counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum HostUse {
     #[default]
@@ -177,7 +177,7 @@ impl Block {
         self.memory.wgpu().and_then(WgpuMemory::external)
     }
 
-    /// Returns the wgpu buffer of an external block, which the program can use too, or `None` for another block.
+    /// Returns the wgpu buffer of an external block, which user code can use too, or `None` for another block.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
         self.is_external().then(|| self.wgpu_buffer())
     }

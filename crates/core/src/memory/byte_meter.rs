@@ -4,21 +4,21 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the bytes of staging memory of one device.
+/// Counters of the bytes of one device's staging memory.
 #[derive(Default)]
 pub(crate) struct ByteMeter {
     used: AtomicU64,
     free: AtomicU64,
 }
 
-/// Keeps some bytes of staging memory in the counters until the drop.
+/// Bytes of staging memory that stay in the counters until the drop.
 pub(crate) struct MeteredBytes {
     meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,
     free: bool,
 }
 
-/// Holds staging memory that is ordinary memory of the program.
+/// Staging memory that is ordinary host memory.
 pub(crate) struct MeteredVec {
     bytes: Box<[u8]>,
     _count: MeteredBytes,

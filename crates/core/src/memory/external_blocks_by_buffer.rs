@@ -7,10 +7,10 @@ use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
-/// Lists dropped blocks that a recorder's bind groups may still bind.
+/// Dropped blocks that a recorder's bind groups may still bind.
 pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
 
-/// Finds the block of an external buffer. All arrays on one buffer share one block, and its list of uses.
+/// The blocks of external buffers, by buffer. All arrays on one buffer share one block, and its list of uses.
 pub(crate) struct ExternalBlocks {
     blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
     gone: DroppedBlocks,

@@ -1,22 +1,22 @@
-//! External buffers, which are wgpu buffers of the program with arrays on them.
+//! External buffers, which are wgpu buffers of the user with arrays on them.
 
 use crate::memory::heap::BlockId;
 use std::sync::Arc;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Lists the blocks of external buffers.
+/// The list of the blocks of external buffers.
 pub(crate) trait ExternalOwner: Send + Sync {
     /// Removes the block `id` of `buffer`, which is being dropped. A newer block of the same buffer stays.
     fn remove(&self, buffer: &wgpu::Buffer, id: BlockId);
 }
 
-/// Holds the state of the external buffer behind a block. The drop removes the block from its list.
+/// The state of a block's external buffer. The drop removes the block from its list.
 pub(crate) struct ExternalBuffer {
     id: BlockId,
     buffer: wgpu::Buffer,
-    /// Is `true` if wgpu treats all bytes of the buffer as written. Otherwise the next command of wgpu on the buffer
-    /// would zero bytes that the native recorder has written.
+    /// `true` if wgpu treats all bytes of the buffer as written. Otherwise the next command of wgpu on the buffer would
+    /// zero bytes that the native recorder has written.
     #[cfg(native)]
     settled: AtomicBool,
     all: Arc<dyn ExternalOwner>,

@@ -5,12 +5,12 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::Arc;
 
-/// Holds the items that have no user. Each lent item refers to its list.
+/// Items that have no user. Each lent item refers to its list.
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
-/// Holds an item that is not in the list. The drop returns the item to the list.
+/// An item that is not in the list. The drop returns the item to the list.
 pub(crate) struct TakenItem<T> {
-    /// Is `Some` until the drop.
+    /// `Some` until the drop.
     item: Option<T>,
     list: FreeList<T>,
 }
@@ -53,9 +53,9 @@ impl<T> Drop for TakenItem<T> {
     }
 }
 
-/// Holds free staging memory, each item with the count of its bytes. The sum of the counts is at most `limit`.
+/// Free staging memory, each item with the count of its bytes. The sum of the counts is at most `limit`.
 ///
-/// A [`FreeList`] does not serve here: a user needs an item of a certain size, and the bytes of the list are limited.
+/// A [`FreeList`] is not enough here: a user needs an item of a certain size, and the bytes of the list are limited.
 pub(crate) struct FreeMemory<T> {
     limit: u64,
     items: Mutex<Vec<(MeteredBytes, T)>>,

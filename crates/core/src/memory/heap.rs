@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUsages as Usages;
 
-/// Identifies a block. No two blocks of a process share an id.
+/// Id of a block. No two blocks of a process share an id.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BlockId(pub(crate) u64);
 
@@ -16,7 +16,7 @@ impl BlockId {
     }
 }
 
-/// Names the kind of memory of a block.
+/// The kind of memory of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Heap {
     /// Kernels and copies read and write the block.
@@ -32,11 +32,11 @@ pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// Describes a buffer to be made.
+/// A buffer to be made.
 #[derive(Clone, Copy)]
 pub(crate) struct BufferRequest<'a> {
     pub(crate) heap: Heap,
-    /// Is `true` if the host keeps the buffer mapped.
+    /// `true` if the host keeps the buffer mapped.
     #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
     pub(crate) mapped: bool,
     pub(crate) size: u64,

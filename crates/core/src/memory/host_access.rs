@@ -5,7 +5,7 @@ use crate::memory::host_right::HostRight;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Permits the host to read, or to write, a block. The bytes are accessible only through this type.
+/// Permission for the host to read, or to write, a block. The bytes are accessible only through this type.
 ///
 /// A block admits several readers at once, or one writer. The scheduler grants a read access only when no earlier
 /// command can still write the range, and a write access only when no earlier command can still use the range. Later
@@ -17,7 +17,7 @@ pub(crate) struct HostAccess {
     right: HostRight,
 }
 
-/// Names the access that the host wants.
+/// The access that the host wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HostUseKind {
     Read,

@@ -1,6 +1,6 @@
 //! The proof that the host may access the bytes of a block.
 
-/// Proves that the scheduler admitted an access of the host. [`HostAccess`](super::host_access::HostAccess) holds one
+/// Proof that the scheduler admitted an access of the host. [`HostAccess`](super::host_access::HostAccess) holds one
 /// and lends it by reference only, so the proof ends with the access.
 pub(crate) struct HostRight(());
 

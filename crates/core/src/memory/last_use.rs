@@ -1,7 +1,7 @@
 //! The last use of the blocks of a graph, which its next replay repeats.
 //!
-//! The first replay records its use in each block. While no other command is recorded in one of these blocks, the next replay
-//! only replaces the stamp, which all blocks share. It costs the same for one block and for a thousand.
+//! The first replay records its use in each block. While no other command is recorded in one of these blocks, the next
+//! replay only replaces the stamp, which all blocks share. It costs the same for one block and for a thousand.
 
 use crate::memory::repeated_use::RepeatedUse;
 use crate::memory::uses::UseDetails;
@@ -10,21 +10,21 @@ use fencepost_sync::{Clock, Slot, Stamp};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Keeps the use that the next command on the same blocks may repeat.
+/// The use that the next command on the same blocks may repeat.
 #[derive(Default)]
 pub(crate) struct LastUse(Mutex<Option<Arc<UseDetails>>>);
 
 impl LastUse {
-    /// Returns `true` if the last use of each block is the kept one, and a command of `slot` made it. The next command of
-    /// `slot` then comes after all uses that it has to come after.
+    /// Returns `true` if the last use of each block is the kept one, and a command of `slot` made it. Then the next
+    /// command of `slot` already comes after all uses that it has to follow.
     pub(crate) fn is_of(&self, slot: Slot) -> bool {
         let kept = lock(&self.0);
         matches!(kept.as_deref(), Some(UseDetails::Repeated(kept)) if kept.is_last_of(slot))
     }
 
-    /// Records a repetition of the kept use in all blocks. Returns `false` if it must be recorded in each block, because
-    /// another command was recorded in one of them, because another queue or line enqueues this command, or because the queue
-    /// has waited since.
+    /// Records a repetition of the kept use in all blocks. Returns `false` if it must be recorded in each block,
+    /// because another command was recorded in one of them, because another queue or line enqueues this command, or
+    /// because the queue has waited since.
     pub(crate) fn repeat(
         &self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! The memory behind arrays: blocks, the uses of their bytes, staging memory, the pool.
+//! The memory of arrays: blocks, the uses of their bytes, staging memory, the pool.
 
 pub(crate) mod allocation_book;
 pub(crate) mod allocation_report;

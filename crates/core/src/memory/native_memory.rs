@@ -18,23 +18,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::hal::{self, Device as _};
 
-/// Is a buffer of wgpu-hal, mapped for the host or not.
+/// A buffer of wgpu-hal, mapped for the host or not.
 pub(crate) struct NativeMemory {
     buffer: Arc<dyn Buffer>,
     view: Option<HostView>,
-    /// Is `true` if the device must zero the memory before its first use.
+    /// `true` if the device must zero the memory before its first use.
     blank: AtomicBool,
 }
 
-/// Holds the address of a mapped buffer. Access to the bytes needs a [`HostRight`] or a [`StagingClaim`].
+/// Address of a mapped buffer. Access to the bytes needs a [`HostRight`] or a [`StagingClaim`].
 pub(crate) struct HostView {
     bytes: NonNull<u8>,
     size: u64,
-    /// Keeps the bytes mapped.
+    /// Owner that keeps the bytes mapped.
     _owner: Arc<dyn KeepsBytes>,
 }
 
-/// Is implemented by each type that keeps bytes mapped or allocated.
+/// A type that keeps bytes mapped or allocated.
 pub(crate) trait KeepsBytes: Send + Sync {}
 impl<T: Send + Sync> KeepsBytes for T {}
 
@@ -43,7 +43,7 @@ unsafe impl Send for HostView {}
 // SAFETY: every access to the bytes needs a `HostRight` or a `StagingClaim`, which excludes a conflicting access.
 unsafe impl Sync for HostView {}
 
-/// Hides the backend of a native buffer, so that [`NativeMemory`] has no type parameter.
+/// A native buffer whose type does not name the backend, so that [`NativeMemory`] has no type parameter.
 trait Buffer: Send + Sync {
     /// Returns the buffer of wgpu-hal, for a downcast to the type of its backend.
     fn any(&self) -> &dyn Any;
@@ -58,7 +58,7 @@ struct Native<A: Backend> {
     device: wgpu::Device,
 }
 
-/// Is the driver's reason to refuse memory.
+/// The driver's reason to refuse memory.
 pub(crate) type MemoryRefused = hal::DeviceError;
 
 /// Returns `true` if the driver is out of memory.
@@ -288,7 +288,7 @@ impl<A: Backend> Buffer for Native<A> {
         // SAFETY: the code uses the handle only to map a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
         let (buffer, all) = (self.native()?, 0..self.size);
-        // SAFETY: the buffer has a mapping use. It is not mapped already, because the caller is alone behind the
+        // SAFETY: the buffer has a mapping use. It is not mapped already, because only the caller is inside the
         // device's gate.
         let mapping = unsafe { raw.map_buffer(buffer, all.clone()) }?;
         if !mapping.is_coherent && !write {

@@ -7,13 +7,13 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
 use std::ops::Range;
 
-/// Is uninhabited: this target has no native memory.
+/// An uninhabited type: this target has no native memory.
 pub(crate) enum NativeMemory {}
 
-/// Is uninhabited: this target has no mapped buffers.
+/// An uninhabited type: this target has no mapped buffers.
 pub(crate) enum HostView {}
 
-/// Is uninhabited: this target never refuses memory here.
+/// An uninhabited type: this target never refuses memory here.
 pub(crate) type MemoryRefused = std::convert::Infallible;
 
 /// Returns `true` if the driver is out of memory.

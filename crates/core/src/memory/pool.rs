@@ -8,26 +8,26 @@ use crate::memory::recent_peak::RecentPeak;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Counts the memory of a context's pool.
+/// Statistics of a context's memory pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct PoolStats {
-    /// Counts the bytes in arrays of the device.
+    /// Bytes in arrays of the device.
     pub used: u64,
-    /// Counts the bytes kept for later arrays, pinned ones included.
+    /// Bytes kept for later arrays, pinned ones included.
     pub free: u64,
-    /// Holds the maximum of `used` since the start or the last [reset](crate::Context::reset_high_water).
+    /// Maximum of `used` since the start or the last [reset](crate::Context::reset_high_water).
     pub high_water: u64,
-    /// Counts the bytes in pinned arrays. It is 0 on a device where pinned arrays are ordinary memory.
+    /// Bytes in pinned arrays; 0 on a device where pinned arrays are ordinary memory.
     pub pinned: u64,
-    /// Counts the arrays with memory of the pool. A slice or a second handle of an array is not counted.
+    /// Number of arrays with memory of the pool. A slice or a second handle of an array is not counted.
     pub arrays: u64,
-    /// Counts the pieces of memory that the driver has allocated, for arrays and as free blocks.
+    /// Number of pieces of memory that the driver has allocated, for arrays and as free blocks.
     pub blocks: u64,
-    /// Counts the bytes of staging memory that hold the data of uploads and reads until those are complete. Small
-    /// uploads and reads share a chunk of a mebibyte, which counts in full while one of them is in flight.
+    /// Bytes of staging memory that hold the data of uploads and reads until those are complete. Small uploads and
+    /// reads share a chunk of a mebibyte, which counts in full while one of them is in flight.
     pub staging: u64,
-    /// Counts the bytes of staging memory kept for later uploads and reads.
+    /// Bytes of staging memory kept for later uploads and reads.
     pub staging_free: u64,
 }
 
@@ -38,29 +38,29 @@ impl PoolStats {
     }
 }
 
-/// Counts the free bytes that the pool always keeps unless the program sets a threshold.
+/// Free bytes that the pool always keeps unless the user sets a threshold.
 const MIN_KEPT: u64 = 16 << 20;
 
-/// Holds the free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in
-/// `free`, `stats.blocks` counts the free blocks and those of arrays, and `stats.used <= stats.high_water`.
+/// The free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in `free`,
+/// `stats.blocks` counts the free blocks and the blocks of arrays, and `stats.used <= stats.high_water`.
 #[derive(Default)]
 pub(crate) struct Pool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
-    /// Counts the blocks that became free so far.
+    /// Number of blocks that became free so far.
     turn: u64,
     recent_peak: RecentPeak,
     stats: PoolStats,
-    /// Limits the bytes that the driver allocates for the pool.
+    /// Most bytes that the driver allocates for the pool.
     pub(crate) limit: Option<u64>,
-    /// Limits the free bytes that are kept, if the program sets a threshold.
+    /// Most free bytes that are kept, if the user sets a threshold.
     pub(crate) threshold: Option<u64>,
-    /// Lists the books that record each new array.
+    /// Books that record each new array.
     pub(crate) books: Vec<Arc<AllocationBook>>,
 }
 
-/// Holds a block that no array is on.
+/// A block that no array is on.
 struct Free {
-    /// Is the pool's `turn` at which the block became free: a smaller number is longer ago.
+    /// The pool's `turn` at which the block became free: a smaller number is longer ago.
     since: u64,
     block: Arc<Block>,
 }
@@ -165,14 +165,14 @@ impl Pool {
 
     /// Returns the free bytes to keep when a block of `size` bytes comes into use.
     ///
-    /// The result is the program's threshold if there is one. Otherwise it is twice the recent peak of the bytes in
-    /// use, so that the pool keeps both blocks of a loop which makes two arrays in turn.
+    /// The result is the user's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use,
+    /// so that the pool keeps both blocks of a loop which makes two arrays in turn.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
         self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))
     }
 
-    /// Returns `true` if the free bytes exceed the program's threshold.
+    /// Returns `true` if the free bytes exceed the user's threshold.
     pub(crate) fn over_threshold(&self) -> bool {
         self.threshold.is_some_and(|threshold| self.stats.free > threshold)
     }
@@ -189,7 +189,7 @@ impl Pool {
         if self.stats.free + size <= self.kept(size) {
             return Vec::new();
         }
-        // A free block that a command in flight uses has no array, and is in use nevertheless.
+        // A free block that a command in flight uses has no array, but is still in use.
         let running = self.free.values().flatten().filter(|free| !free.is_idle());
         let running: u64 = running.map(|free| free.block.size).sum();
         self.recent_peak.note(self.stats.used + self.stats.pinned + running);

@@ -5,23 +5,23 @@ use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits
-/// for the read fetches them from there.
+/// The state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits for
+/// the read fetches them from there.
 #[derive(Default)]
 pub(crate) struct ReadSlot {
     place: Mutex<ReadState>,
-    /// Numbers the batch that copies the bytes to staging memory, if that batch is later than the batch of the read.
+    /// Number of the batch that copies the bytes to staging memory, if that batch is later than the batch of the read.
     late: Mutex<Option<Seq>>,
-    /// Lists the ranges of the block that were copied out before a writer overwrote them, each with its own slot.
+    /// Ranges of the block that were copied out before a writer overwrote them, each with its own slot.
     parts: Mutex<ReadParts>,
-    /// Names the launch of the bytes, if they are messages of a kernel.
+    /// Launch of the bytes, if they are messages of a kernel.
     messages: Option<Arc<MessageSource>>,
 }
 
-/// Lists ranges of a block, each with the slot of a read of the range.
+/// Ranges of a block, each with the slot of a read of the range.
 pub(crate) type ReadParts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 
-/// Is staging memory to which a recorder copied the bytes of a read.
+/// Staging memory to which a recorder copied the bytes of a read.
 pub(crate) trait Readback: Send + Sync {
     /// Copies the bytes into `out`. The caller calls this only after the batch that filled the memory is complete.
     ///
@@ -30,7 +30,7 @@ pub(crate) trait Readback: Send + Sync {
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost>;
 }
 
-/// Names the place of the bytes of a read.
+/// The place of the bytes of a read.
 #[derive(Clone, Default)]
 pub(crate) enum ReadState {
     /// The read is not planned yet.
@@ -43,7 +43,7 @@ pub(crate) enum ReadState {
     Staging,
     /// The bytes are in this staging memory as soon as the batch that fills the memory is complete.
     Staged(Arc<dyn Readback>),
-    /// The program has dropped the pending read, and nothing copies the bytes.
+    /// The pending read was dropped, and nothing copies the bytes.
     Dropped,
     /// The host copied the bytes out before a write of the host to the block.
     Taken(Arc<[u8]>),
@@ -78,7 +78,7 @@ impl ReadSlot {
         self.set(ReadState::Staging);
     }
 
-    /// Returns a new slot for bytes `range` of the block, which are copied out apart from the rest.
+    /// Returns a new slot for the bytes `range` of the block, which are copied out separately from the rest.
     pub(crate) fn part(&self, range: Range<u64>) -> Arc<Self> {
         let part = Self::new();
         lock(&self.parts).push((range, part.clone()));

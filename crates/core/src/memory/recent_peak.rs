@@ -1,9 +1,9 @@
 //! The recent maximum of the bytes in use.
 
-/// Is the length of a window in turns. A value older than two windows is forgotten.
+/// Length of a window in turns. A value older than two windows is forgotten.
 pub(crate) const WINDOW: u32 = 1024;
 
-/// Holds the largest value of this window and of the one before. A turn is the end of one use: a block becomes free.
+/// The largest value of this window and of the previous one. A turn is the end of one use: a block becomes free.
 #[derive(Default)]
 pub(crate) struct RecentPeak {
     this: u64,

@@ -1,11 +1,11 @@
-//! The region of an array that a copy reads or writes, in the form in which the program describes the region.
+//! The region of an array that a copy reads or writes, as the user describes it.
 
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// Describes a region of an array. The macro [`region!`](crate::region) makes a region from an item for each axis, in
-/// the order of the axes.
+/// A region of an array. The macro [`region!`](crate::region) makes a region from an item for each axis, in the order
+/// of the axes.
 ///
 /// | Item | Selects | Its axis |
 /// |---|---|---|
@@ -36,18 +36,18 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
 
-/// Describes one item of a [`Region`]. An index, a range, a range with a step, or [`NewAxis`] converts to an item.
+/// One item of a [`Region`]. An index, a range, a range with a step, or [`NewAxis`] converts to an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegionAxis(pub(crate) Item);
 
-/// Adds an axis of length 1 to a [`Region`].
+/// An item that adds an axis of length 1 to a [`Region`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewAxis;
 
-/// Describes what one item of a region selects.
+/// The selection of one item of a region.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Item {
-    /// An `i128` holds every value of the index types that a program can use.
+    /// An `i128` holds every value of the index types that a user can pass.
     Index(i128),
     Range {
         start: Option<i128>,

@@ -5,22 +5,22 @@ use crate::memory::region::{Item, Region};
 use crate::memory::shape::count;
 use smallvec::{SmallVec, smallvec};
 
-/// Holds the shape of an array and the shape of its memory, which is at least as long on every axis.
+/// The shape of an array and the shape of its memory, which is at least as long on every axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PaddedShape<'a> {
     pub(crate) shape: &'a [usize],
     pub(crate) padded: &'a [usize],
 }
 
-/// Selects elements of an array: the first one, and for each axis a count and a stride.
+/// A selection of an array's elements: the first one, and for each axis a count and a stride.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StridedRegion {
-    /// Counts the elements of the memory before the first selected element.
+    /// Elements of the memory before the first selected element.
     pub(crate) first: usize,
     pub(crate) axes: SmallVec<[StridedAxis; 4]>,
 }
 
-/// Holds the number of elements on an axis and the distance between two of them, in elements of the memory.
+/// The number of elements on an axis and the distance between two of them, in elements of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StridedAxis {
     pub(crate) count: usize,
@@ -74,7 +74,7 @@ impl<'a> PaddedShape<'a> {
         Kind::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
     }
 
-    /// Returns `true` if no padding is between elements or behind the last.
+    /// Returns `true` if no padding is between elements or after the last.
     pub(crate) fn is_full(&self) -> bool {
         self.shape == self.padded
     }
@@ -186,7 +186,7 @@ impl StridedRegion {
     }
 }
 
-/// Names the reason why an item does not fit its axis.
+/// Reason why an item does not fit its axis.
 enum Problem {
     Outside,
     Nothing,

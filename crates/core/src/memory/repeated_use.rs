@@ -4,16 +4,16 @@ use fencepost_sync::{Clock, Slot, Stamp};
 use std::panic::Location;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Is the stamp that the uses of several blocks share. The state lock orders the accesses.
+/// The stamp that the uses of several blocks share. The state lock orders the accesses.
 #[derive(Debug)]
 pub(crate) struct RepeatedUse {
     slot: Slot,
     at: &'static Location<'static>,
-    /// Is the clock of the queue at the first command. A queue that comes after more points since then would forget the uses
-    /// before these points.
+    /// Clock of the queue at the first command. If the queue comes after more points since then, a new use would
+    /// replace the uses before these points, and a repetition does not.
     clock: Clock,
     stamp: AtomicU64,
-    /// Is `false` once another command was recorded in one of the blocks.
+    /// `false` once another command was recorded in one of the blocks.
     is_last: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl RepeatedUse {
         self.slot == slot && self.is_last.load(Ordering::Relaxed)
     }
 
-    /// Replaces the stamp by that of the next command. Returns `false` if that command is no repetition.
+    /// Replaces the stamp by that of the next command. Returns `false` if that command is not a repetition.
     pub(crate) fn repeat(
         &self,
         slot: Slot,

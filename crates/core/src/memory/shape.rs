@@ -9,7 +9,7 @@ pub(crate) fn count(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &n| all.saturating_mul(n)) }
 }
 
-/// Returns the number of elements of a shape, after a check that the program can address their bytes.
+/// Returns the number of elements of a shape, after a check that their bytes fit in the address space.
 ///
 /// # Errors
 /// Returns [`Kind::Uncountable`] if the bytes of the elements exceed the address space.

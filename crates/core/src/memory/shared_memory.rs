@@ -7,17 +7,17 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Is the alignment of each allocation: a line of the processor's cache.
+/// Alignment of each allocation: a line of the processor's cache.
 const CACHE_LINE: usize = 64;
 
-/// Holds the bytes of a block.
+/// Bytes of a block.
 pub(crate) struct SharedMemory {
     start: NonNull<u8>,
     size: u64,
     view: HostView,
 }
 
-/// Owns an allocation.
+/// Owner of an allocation.
 struct OwnedBytes {
     start: NonNull<u8>,
     layout: Layout,

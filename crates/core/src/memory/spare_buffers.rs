@@ -6,13 +6,13 @@ use crate::memory::free_list::FreeMemory;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Holds the free buffers for transfers in one direction, to the device or to the host.
+/// The free buffers for transfers in one direction, to the device or to the host.
 pub(crate) struct SpareBuffers {
     gate: Arc<GlGate>,
     free: FreeMemory<SpareBuffer>,
 }
 
-/// Holds a free staging buffer.
+/// A free staging buffer.
 pub(crate) struct SpareBuffer {
     pub(crate) buffer: wgpu::Buffer,
     pub(crate) mapped: bool,

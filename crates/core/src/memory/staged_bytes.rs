@@ -1,4 +1,4 @@
-//! Staged bytes: bytes of the program for the device, and bytes of the device for the program.
+//! Staged bytes: the user's bytes for the device, and the device's bytes for the user.
 
 use crate::error::Result;
 use crate::memory::byte_meter::MeteredVec;
@@ -8,7 +8,7 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
 use std::sync::{Arc, OnceLock};
 
-/// Holds bytes that were copied from the program when a call was made.
+/// Bytes that were copied from user memory when a call was made.
 pub(crate) enum Staged {
     /// The bytes are in ordinary memory, and the recorder copies them to the device.
     Host(MeteredVec),
@@ -16,20 +16,20 @@ pub(crate) enum Staged {
     Wgpu(Arc<StagingPiece<WgpuMemory>>),
 }
 
-/// Holds the bytes of an upload.
+/// The bytes of an upload.
 pub(crate) enum Payload {
     Here(Staged),
     /// A graph keeps the bytes, because each replay copies them again.
     Kept(Arc<KeptBytes>),
     /// The bytes are set before the upload is submitted.
     Later(Arc<OnceLock<Staged>>),
-    /// Each replay of a graph copies the bytes from the program when it is enqueued. The replay holds them.
+    /// Each replay of a graph copies the bytes from user memory when it is enqueued. The replay holds them.
     PerReplay(Arc<dyn ReplaySource>),
 }
 
-/// Is memory of the program that each replay of a graph uploads.
+/// User memory that each replay of a graph uploads.
 pub(crate) trait ReplaySource: Send + Sync {
-    /// Names the memory in messages.
+    /// Returns the name of the memory for messages.
     fn label(&self) -> &str;
 
     /// Counts the bytes of the upload.
@@ -39,10 +39,10 @@ pub(crate) trait ReplaySource: Send + Sync {
     fn copy_to(&self, to: &mut [u8]);
 }
 
-/// Holds the bytes of a captured upload.
+/// The bytes of a captured upload.
 pub(crate) struct KeptBytes {
     staged: Staged,
-    /// Holds the bytes in ordinary memory too, for a copy of the graph in a file.
+    /// The same bytes in ordinary memory, for a copy of the graph in a file.
     pub(crate) bytes: Arc<[u8]>,
 }
 

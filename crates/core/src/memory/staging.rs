@@ -1,4 +1,4 @@
-//! Staging memory between the program and a device.
+//! Staging memory between user memory and a device.
 
 use crate::error::Result;
 use crate::memory::byte_meter::{ByteMeter, MeteredBytes};
@@ -7,36 +7,36 @@ use fencepost_sync::prim::{Mutex, lock};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-/// Aligns pieces, in bytes, so that no two pieces share a cache line.
+/// Alignment of pieces in bytes: no two pieces share a cache line.
 const PIECE_ALIGNMENT: u64 = 256;
 
-/// Cuts chunks of staging memory into pieces from front to back, and reuses a chunk when all its pieces are dropped.
+/// Chunks of staging memory, cut into pieces from front to back. A chunk is reused when all its pieces are dropped.
 pub(crate) struct Arena<T> {
-    /// Counts the bytes of an ordinary chunk. A larger piece has a chunk of its own.
+    /// Bytes of an ordinary chunk. A larger piece has a chunk of its own.
     chunk: u64,
     meter: Arc<ByteMeter>,
     open: Mutex<Option<OpenChunk<T>>>,
     free: Arc<FreeMemory<T>>,
 }
 
-/// Holds the chunk from which small pieces are cut. No piece has bytes from `used` on, and `used <= chunk.size`.
+/// The chunk from which small pieces are cut. No piece has bytes from `used` on, and `used <= chunk.size`.
 struct OpenChunk<T> {
     chunk: Arc<Chunk<T>>,
     used: u64,
 }
 
-/// Holds one allocation of staging memory. The drop of the last piece of the chunk returns the memory to the arena.
+/// One allocation of staging memory. The drop of the last piece of the chunk returns the memory to the arena.
 struct Chunk<T> {
     size: u64,
-    /// Is `Some` until the drop.
+    /// `Some` until the drop.
     memory: Option<(MeteredBytes, T)>,
     free: Weak<FreeMemory<T>>,
 }
 
-/// Permits access to a range of a chunk. No two claims on one chunk overlap.
+/// Permission to access a range of a chunk. No two claims on one chunk overlap.
 pub(crate) struct StagingClaim(Range<u64>);
 
-/// Keeps a range of a chunk until the drop of the piece.
+/// A range of a chunk, kept until the drop of the piece.
 pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
     claim: StagingClaim,

@@ -11,11 +11,11 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Describes one use of a range of a block.
+/// One use of a range of a block.
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) slot: Slot,
-    /// Is the stamp of the command that made the use first. A repetition of the command has a later one.
+    /// Stamp of the command that made the use first. A repetition of the command has a later one.
     pub(crate) first: Stamp,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
@@ -24,21 +24,21 @@ pub(crate) struct Use {
     pub(crate) more: Option<Arc<UseDetails>>,
 }
 
-/// Holds what only some uses have.
+/// Details that only some uses have.
 #[derive(Debug)]
 pub(crate) enum UseDetails {
-    /// Describes the queue of the use for messages and later checks, because the queue may be dropped by then. A use has
-    /// it under [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
+    /// Origin of the use for messages and later checks, because its queue may be dropped by then. A use has it under
+    /// [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
     Origin(UseOrigin),
-    /// Is the use of a command that is enqueued again and again.
+    /// Use of a command that is enqueued again and again.
     Repeated(RepeatedUse),
 }
 
-/// Describes the queue of a use.
+/// The queue of a use.
 #[derive(Debug)]
 pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
-    /// Covers the points that are ordered before the use.
+    /// Points that are ordered before the use.
     pub(crate) clock: Clock,
 }
 
@@ -69,7 +69,7 @@ impl Use {
         matches!(self.more.as_deref(), Some(UseDetails::Repeated(_)))
     }
 
-    /// Ends the repetitions of the use: a command is recorded behind it in one of its blocks.
+    /// Ends the repetitions of the use: a command is recorded after it in one of its blocks.
     fn end_repetitions(&self) {
         if let Some(UseDetails::Repeated(repeated)) = self.more.as_deref() {
             repeated.end();
@@ -81,12 +81,13 @@ impl Use {
         (self.write || write) && overlap(&self.range, range)
     }
 
-    /// Returns `true` if `new`, which comes after the points that `clock` covers, is after this use and covers its range.
+    /// Returns `true` if `new`, which comes after the points that `clock` covers, is after this use and covers its
+    /// range.
     fn is_replaced_by(&self, new: &Use, clock: &Clock) -> bool {
         self.within(&new.range) && (self.slot == new.slot || clock.covers(self.slot, self.stamp()))
     }
 
-    /// Returns the parts of the use in front of `range` and behind it.
+    /// Returns the parts of the use before `range` and after it.
     fn outside(self, range: &Range<u64>) -> SmallVec<[Use; 1]> {
         let before = Use { range: self.range.start..range.start, ..self.clone() };
         let behind = Use { range: range.end..self.range.end, ..self };
@@ -98,20 +99,20 @@ impl Use {
     }
 }
 
-/// Number of uses of a block above which the caller of [`BlockUses::record`] removes the complete ones, each time that as many
-/// were recorded as the last removal has left.
+/// Number of uses above which the caller of [`BlockUses::record`] removes a block's complete ones, each time that as
+/// many were recorded as the last removal has left.
 const USES_BEFORE_SWEEP: usize = 16;
 
 /// The uses of a block that a later use may have to wait for.
 ///
-/// A read waits for no other read. Hundreds of queues may read a block at once, so a read looks at the writes alone once
-/// there are many reads.
+/// A read does not wait for other reads. Hundreds of queues may read a block at once, so a read looks only at the
+/// writes once there are many reads.
 #[derive(Default)]
 pub(crate) struct BlockUses {
-    /// Writes, without those whose whole range a later write covers, if they are ordered before it.
+    /// Writes, without those that are ordered before a later write that covers their whole range.
     writes: SmallVec<[Use; 1]>,
-    /// Reads, without those that a write has replaced in this way. A later read of the queue replaces a read too, but that
-    /// may happen later.
+    /// Reads, without those that a write has replaced in this way. A later read of the queue replaces a read too, but
+    /// its removal may come later.
     reads: SmallVec<[Use; 1]>,
     /// `true` if the command of a use may still be repeated.
     repeats: bool,
@@ -172,7 +173,7 @@ impl BlockUses {
             .collect();
     }
 
-    /// Keeps the uses for which `still` returns `true`, the failed writes, and all writes behind a failed one: they may
+    /// Keeps the uses for which `still` returns `true`, the failed writes, and all writes after a failed one: they may
     /// cover its bytes.
     pub(crate) fn retain_with_failed(
         &mut self,
@@ -251,7 +252,7 @@ impl BlockUses {
         false
     }
 
-    /// Ends the repetitions of the uses of other commands than that of `new`.
+    /// Ends the repetitions of the uses of other commands than `new`'s.
     #[inline]
     fn end_repetitions(&mut self, new: &Use) {
         if self.repeats {
@@ -317,7 +318,7 @@ impl BlockUses {
     }
 }
 
-/// Adds a use to those of its kind, without the ones that it replaces.
+/// Adds a use to those of its kind, and removes the uses that it replaces.
 fn replace(uses: &mut SmallVec<[Use; 1]>, new: Use, clock: &Clock) {
     let replaced = |u: &Use| u.is_replaced_by(&new, clock);
     let mut at = uses.iter().enumerate().filter(|(_, u)| replaced(u)).map(|(at, _)| at);
@@ -424,8 +425,8 @@ mod tests {
         assert!(seen[0].min(seen[1]) > 5000, "{seen:?}");
     }
 
-    /// Compares the conflicts with those of a list of all uses. A wait for one of a queue's uses is a wait for the earlier
-    /// ones, so the last one counts.
+    /// Compares the conflicts with a list of all uses. A wait for one of a queue's uses is a wait for the earlier ones,
+    /// so the last one counts.
     #[test]
     fn many_uses_conflict_as_the_list_of_all_of_them() {
         let mut rng = fastrand::Rng::with_seed(7);

@@ -10,14 +10,14 @@ use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;
 
-/// Holds the memory of a block or of a staging chunk.
+/// The memory of a block or of a staging chunk.
 pub(crate) struct WgpuMemory {
-    /// Holds the wgpu buffer, if wgpu tracks the memory.
+    /// The wgpu buffer, if wgpu tracks the memory.
     buffer: Option<Erased<wgpu::Buffer>>,
     native: Option<NativeMemory>,
-    /// Keeps a map and the drop of the memory apart from other calls of wgpu on GL.
+    /// Gate that keeps a map and the drop of the memory apart from other calls of wgpu on GL.
     gate: Erased<Arc<GlGate>>,
-    /// Is `Some` if the buffer is an external buffer.
+    /// `Some` if the buffer is an external buffer.
     external: Option<Erased<ExternalBuffer>>,
 }
 

@@ -36,9 +36,9 @@ struct CopyEnd {
     engine: Arc<Engine>,
     end: CopySide,
     by: Admission,
-    /// Covers the bytes of the array that the copy uses, from the first to the last.
+    /// Bytes of the array that the copy uses, from the first to the last.
     span: Span,
-    /// Provides memory for the pieces whose bytes are not contiguous words in the array.
+    /// Memory for the pieces whose bytes are not contiguous words in the array.
     between: CopyBuffers,
 }
 
@@ -52,26 +52,26 @@ pub(crate) struct PreparedCopy {
 /// The commands of one side of a copy.
 pub(crate) struct CopyCommands {
     pub(crate) ops: Vec<Op>,
-    /// Lists the indices of the last commands of the pieces among `ops`.
+    /// Indices in `ops` of the last commands of the pieces.
     pub(crate) ends: Vec<usize>,
-    /// Uses the arrays as all commands together do.
+    /// Works that use the arrays as all commands together do.
     pub(crate) uses: Works,
 }
 
 /// One piece of a copy. On each side its bytes have a place without gaps, in the array or in a buffer.
 struct CopyPiece {
     rows: Rows,
-    /// Is the place of the bytes on the side of the source.
+    /// Place of the bytes on the side of the source.
     src: Span,
-    /// Is the place of the bytes on the side of the target.
+    /// Place of the bytes on the side of the target.
     dst: Span,
     read: Arc<ReadSlot>,
-    /// Receives the bytes in staging memory of the target's context after they are read.
+    /// Bytes in staging memory of the target's context, after they are read.
     staged: Arc<OnceLock<Staged>>,
-    /// Signals that the piece two places before this one is written, if there is one. The read of this piece waits
-    /// for the signal.
+    /// Signal that the piece two places before this one is written, if there is one. The read of this piece waits for
+    /// the signal.
     free: Option<Signaller>,
-    /// Signals that the bytes of this piece are in `staged`. The write of this piece waits for the signal.
+    /// Signal that the bytes of this piece are in `staged`. The write of this piece waits for the signal.
     here: Signaller,
 }
 
@@ -217,7 +217,7 @@ impl PreparedCopy {
         Ok(Self { source, target, pieces })
     }
 
-    /// Returns the reads of the pieces, behind the commands `ops`.
+    /// Returns the reads of the pieces, after the commands `ops`.
     pub(crate) fn reads(&self, mut ops: Vec<Op>) -> CopyCommands {
         let mut ends = Vec::new();
         for piece in &self.pieces {
@@ -244,7 +244,7 @@ impl PreparedCopy {
     }
 
     /// Attaches the relays with which each side signals the other: every read to the target, and every write to the
-    /// source, which may then read the piece two places behind. `reads` and `writes` are the stamps of the pieces in
+    /// source, which may then read the piece two places later. `reads` and `writes` are the stamps of the pieces in
     /// their queues.
     pub(crate) fn connect(self, reads: &[Stamp], writes: &[Stamp]) {
         let Self { source, target, pieces } = self;
@@ -341,7 +341,7 @@ struct PieceBytes {
     reading: Reading<u32>,
     target: Arc<Engine>,
     staged: Arc<OnceLock<Staged>>,
-    /// Keeps the bytes fetched so far while the rest waits for a batch, because a later writer may overwrite them
+    /// Bytes fetched so far, kept while the rest waits for a batch, because a later writer may overwrite them
     /// meanwhile.
     saved: Vec<u8>,
 }

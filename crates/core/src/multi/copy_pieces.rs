@@ -14,12 +14,12 @@ use smallvec::SmallVec;
 use std::iter::repeat_with;
 use std::sync::Arc;
 
-/// Limits of the size of a piece in bytes. A piece is large, so that its fixed costs are small, but a copy has several
-/// pieces (`PIECES` of them, where the limits allow), so that reads and writes overlap.
+/// Smallest and largest size of a piece in bytes. A piece is large, so that its fixed costs are small, but a copy has
+/// several pieces (`PIECES` of them, where the limits allow), so that reads and writes overlap.
 const SMALLEST_PIECE: u64 = 256 << 10;
 const LARGEST_PIECE: u64 = 4 << 20;
 const PIECES: u64 = 8;
-/// Limits the pieces in flight at once.
+/// Most pieces in flight at once.
 pub(crate) const PIECES_IN_FLIGHT: usize = 2;
 
 /// The two sides of a copy.

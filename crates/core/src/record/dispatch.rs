@@ -3,7 +3,7 @@
 use crate::memory::block::Block;
 use crate::work::kernel_launch::Launch;
 
-/// Names a range of a block that a dispatch binds.
+/// A range of a block that a dispatch binds.
 #[derive(Clone, Copy)]
 pub(crate) struct BoundRange<'a> {
     pub(crate) block: &'a Block,
@@ -11,19 +11,19 @@ pub(crate) struct BoundRange<'a> {
     pub(crate) size: u64,
 }
 
-/// Holds the number of workgroups of a dispatch. `B` is the recorder's buffer type.
+/// Number of workgroups of a dispatch. `B` is the recorder's buffer type.
 pub(crate) enum GroupCount<'a, B> {
     Fixed([u32; 3]),
     /// The device reads the three numbers from three words of this buffer, starting at this byte.
     Indirect(&'a B, u64),
 }
 
-/// Describes a dispatch. Its arguments are ranges of blocks.
+/// A dispatch whose arguments are ranges of blocks.
 pub(crate) struct Dispatch<'a, Pipeline, Buffer, P> {
     pub(crate) pipeline: &'a Pipeline,
-    /// Holds the parameters in whole words.
+    /// Parameters, in whole words.
     pub(crate) params: &'a [u32],
-    /// Yields the bound ranges, in the order of the interface.
+    /// Bound ranges, in the order of the interface.
     pub(crate) parts: P,
     pub(crate) size: GroupCount<'a, Buffer>,
 }

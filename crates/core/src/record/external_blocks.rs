@@ -7,7 +7,7 @@ use crate::work::step::Step;
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Holds an external block, with the index of the first step of a batch that uses it.
+/// An external block, with the index of the first step of a batch that uses it.
 pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 
 /// Returns the external blocks that `steps` use, each once and with the index of its first step.

@@ -4,13 +4,13 @@ use crate::error::Result;
 use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernel, OwnRange};
 use crate::work::span::{Pattern, Span};
 
-/// Limits the bytes that one dispatch fills. The number of workgroups stays below 65536, which every device allows.
+/// Most bytes that one dispatch fills: the number of workgroups stays below 65536, which every device allows.
 const PIECE: u64 = 32 << 20;
 const WORKGROUP: u64 = 64;
-/// Counts the words that one invocation fills.
+/// Words that one invocation fills.
 const WORDS_EACH: u64 = 4;
 
-/// Describes one dispatch of a fill: the bound range, and the words to fill in it.
+/// One dispatch of a fill: the bound range, and the words to fill in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FillPiece {
     offset: u64,
@@ -52,8 +52,8 @@ pub(crate) fn fill_with_kernel<'e>(
 }
 
 /// Splits a range into pieces of at most `most` bytes. Every piece binds from a multiple of `alignment`, as devices
-/// require. Each piece after the first is filled from there too. `alignment` is a multiple of the pattern's size, so
-/// each of these pieces begins with the first word of the pattern.
+/// require. Each piece after the first also fills from there. `alignment` is a multiple of the pattern's size, so each
+/// of these pieces begins with the first word of the pattern.
 fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
     let most = (most / alignment).max(1) * alignment;
     let (start, end) = (offset / alignment * alignment, offset + size);

@@ -6,9 +6,9 @@ use crate::work::graph_data::control_table::{COUNTS, ControlTable, GatedPlace};
 use crate::work::graph_data::gate::Gate;
 use crate::work::span::Span;
 
-/// Counts the dispatches of a body that one workgroup handles.
+/// Dispatches of a body that one workgroup handles.
 const DISPATCHES_EACH: u32 = 64;
-/// Stands for a word that a gate does not have.
+/// Stand-in for a word that a gate does not have.
 const NONE: u32 = u32::MAX;
 
 /// Records the dispatch of a gate.
@@ -68,7 +68,7 @@ pub(crate) fn record_gated_groups<'e>(
     commands.dispatch_own(&OwnDispatch { kernel, params, ranges, groups })
 }
 
-/// Returns the range to bind for words of the program, and the index of the first word in it.
+/// Returns the range to bind for words of user data, and the index of the first word in it.
 fn bound<'e>(commands: &impl OwnCommands<'e>, span: &'e Span) -> (OwnRange<'e>, u32) {
     let alignment = commands.caps().binding_alignment;
     let offset = span.offset / alignment * alignment;

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Returns the group counts of each dispatch of a node in a body. The counts of an indirect launch are zero here,
-/// because the device copies them before the launch. The list ends behind [`MOST_DISPATCHES`], the limit of a graph.
+/// because the device copies them before the launch. The list ends after [`MOST_DISPATCHES`], the limit of a graph.
 ///
 /// # Errors
 /// Returns no error for work that can be in a body.
@@ -78,7 +78,7 @@ fn words(from: u64, dst: &Span) -> Rows {
     Rows { from, to: dst.offset, row: dst.size.next_multiple_of(4), axes: SmallVec::new() }
 }
 
-/// Records dispatches with group counts from the table, each from the next place.
+/// Commands whose dispatches take their group counts from successive places of the table.
 struct GatedCommands<'c, 'e, C> {
     commands: &'c mut C,
     counts: &'e Arc<Block>,
@@ -106,7 +106,7 @@ impl<'e, C: OwnCommands<'e>> OwnCommands<'e> for GatedCommands<'_, 'e, C> {
     }
 }
 
-/// Collects the group counts of dispatches, and records nothing.
+/// The group counts of dispatches, collected without recording anything.
 struct DispatchCounts<'e> {
     caps: &'e Caps,
     found: Vec<[u32; 3]>,

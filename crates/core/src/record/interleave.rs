@@ -7,20 +7,20 @@ use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::step::{Step, Work};
 use fencepost_sync::Stamp;
 
-/// Is one visit: of a step, or of a node of a graph. The order of the fields is the order of the visits.
+/// A visit of a step, or of a node of a graph. Visits are sorted by these fields, in this order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Visit {
     level: u32,
     stamp: Stamp,
-    /// Is the index of the step.
+    /// Index of the step.
     step: usize,
-    /// Is the place of the node in the order of the graph. It is `None` for a step that is visited as a whole.
+    /// Place of the node in the graph's order; `None` for a step that is visited as a whole.
     place: Option<u32>,
 }
 
-/// Counts the steps at the start of `later` whose levels overlap with those of the graph at `first` in a way that a
-/// visit of one after the other would add up their levels. `later` lists the steps behind the graph in the order of the
-/// visits. Returns 0 if each step can be visited as a whole.
+/// Counts the steps at the start of `later` that must be visited together with the graph at `first`, because their
+/// levels overlap: visited one after the other, their levels would add up. `later` lists the steps after the graph, in
+/// the order of the visits. Returns 0 if each step can be visited as a whole.
 pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usize {
     let (base, stamp) = (steps[first].level, steps[first].stamp);
     let mut end = base + steps[first].work.depth();

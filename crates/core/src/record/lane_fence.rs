@@ -5,8 +5,8 @@ use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 
-/// Passes a value when wgpu's own callbacks for its submission have run. A native signal would not be reliable, because
-/// another submission to the same queue could carry the signal, for example one of the program.
+/// A fence that passes a value when wgpu's own callbacks for its submission have run. A native signal would not be
+/// reliable, because another submission to the same queue, such as one of user code, could carry the signal.
 #[derive(Clone)]
 pub(crate) struct LaneFence(Arc<PortableFence>);
 

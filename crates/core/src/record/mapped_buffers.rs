@@ -13,12 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::{BufferUsages as Usages, MapMode};
 
-/// Counts the bytes of the smallest staging buffer.
+/// Bytes of the smallest staging buffer.
 const SMALLEST: u64 = 64 << 10;
-/// Aligns the start of each piece of a buffer to this number of bytes.
+/// Alignment in bytes of the start of each piece of a buffer.
 const MAPPED_ALIGNMENT: u64 = 16;
 
-/// Makes and reuses the staging buffers of one direction.
+/// The maker and pool of the staging buffers of one direction.
 #[derive(Clone)]
 pub(crate) struct MappedBuffers {
     device: wgpu::Device,
@@ -28,11 +28,11 @@ pub(crate) struct MappedBuffers {
     spares: Arc<SpareBuffers>,
 }
 
-/// Holds a staging buffer that one batch fills from the front.
+/// A staging buffer that one batch fills from the front.
 pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
-    /// Counts the bytes in use from the front, at most the size of the buffer.
+    /// Bytes in use from the front, at most the size of the buffer.
     used: u64,
     pool: MappedBuffers,
 }
@@ -116,8 +116,8 @@ impl FillingBuffer {
     }
 }
 
-/// Holds an upload buffer of a submitted batch. The drop, which comes after the batch is complete, asks wgpu to map the
-/// buffer again for a later batch.
+/// An upload buffer of a submitted batch. Dropped once the batch is complete, it asks wgpu to map the buffer again for
+/// a later batch.
 pub(crate) struct SubmittedUpload(Option<FillingBuffer>);
 
 impl SubmittedUpload {
@@ -148,19 +148,19 @@ impl Drop for SubmittedUpload {
     }
 }
 
-/// Holds a download buffer of a submitted batch. The host can read its bytes when the batch is complete.
+/// A download buffer of a submitted batch. The host can read its bytes when the batch is complete.
 pub(crate) struct DownloadBuffer(Arc<MappedDownload>);
 
 struct MappedDownload {
     buffer: wgpu::Buffer,
     count: Option<MeteredBytes>,
     used: u64,
-    /// Is `true` once wgpu has mapped the buffer for the host.
+    /// `true` once wgpu has mapped the buffer for the host.
     mapped: Arc<AtomicBool>,
     pool: MappedBuffers,
 }
 
-/// Holds the place of one read's bytes.
+/// Place of one read's bytes.
 struct MappedReadback {
     from: Arc<MappedDownload>,
     offset: u64,

@@ -32,7 +32,7 @@ pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
     Ok(vec![Lane { recorder, fence, async_submit, executes_in_submit, cost_model }])
 }
 
-/// Holds a recorder and the fence that reports the completion of its submissions.
+/// A recorder, and the fence that reports the completion of its submissions.
 type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
 
 /// Makes the native recorder of a device, or the wgpu recorder if the device does not use a native one.
@@ -53,7 +53,7 @@ fn wgpu_fence(device: &WgpuDevice) -> LaneFence {
     LaneFence::new(PortableFence::new(device.raw(), device.lost().clone(), device.gate().turn().clone()))
 }
 
-/// Makes the native recorder of a device.
+/// The maker of a device's native recorder, for [`with_backend`].
 #[cfg(native)]
 struct NativeRecorder<'a>(&'a Arc<WgpuDevice>);
 

@@ -10,7 +10,7 @@ use crate::work::region_copy::RegionCopy;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Names an own kernel of a recorder.
+/// An own kernel of a recorder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OwnKernel {
     FillWords,
@@ -40,7 +40,7 @@ impl OwnKernel {
     }
 }
 
-/// Holds the own kernels of one recorder. The first use of a kernel compiles it.
+/// The own kernels of one recorder, each compiled at its first use.
 pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 6]);
 
 impl<P> Default for OwnKernels<P> {
@@ -69,12 +69,12 @@ impl<P> OwnKernels<P> {
     }
 }
 
-/// Names a range of a block that an own kernel binds.
+/// A range of a block that an own kernel binds.
 pub(crate) struct OwnRange<'e> {
     pub(crate) block: &'e Arc<Block>,
     pub(crate) offset: u64,
     pub(crate) size: u64,
-    /// Is `true` if the kernel writes to the range.
+    /// `true` if the kernel writes to the range.
     pub(crate) write: bool,
 }
 
@@ -84,19 +84,19 @@ impl<'e> OwnRange<'e> {
     }
 }
 
-/// Describes a dispatch of an own kernel.
+/// A dispatch of an own kernel.
 pub(crate) struct OwnDispatch<'a, 'e> {
     pub(crate) kernel: OwnKernel,
-    /// Holds the parameters in whole words.
+    /// Parameters, in whole words.
     pub(crate) params: &'a [u32],
     pub(crate) ranges: &'a [OwnRange<'e>],
     pub(crate) groups: OwnGroups<'e>,
 }
 
-/// Holds the number of workgroups of a dispatch of an own kernel.
+/// Number of workgroups of a dispatch of an own kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum OwnGroups<'e> {
-    /// Counts the workgroups along the first dimension. The other dimensions have one.
+    /// Workgroups along the first dimension. The other dimensions have one.
     Fixed(u32),
     /// The device reads the three counts from this block, starting at this byte.
     Indirect(&'e Arc<Block>, u64),

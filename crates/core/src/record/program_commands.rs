@@ -1,4 +1,4 @@
-//! Batches of commands that the program recorded with wgpu.
+//! Batches of commands that user code recorded with wgpu.
 
 use crate::device::recorder::Failure;
 use crate::device::wgpu_device::WgpuDevice;
@@ -8,7 +8,7 @@ use crate::record::submitter::CommandBuffers;
 use crate::work::step::{Step, Work};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Takes the program's commands out of a batch that consists of them. Returns `None` for any other batch.
+/// Takes the user's commands out of a batch that consists of them. Returns `None` for any other batch.
 pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     match steps {
         [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
@@ -16,8 +16,8 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     }
 }
 
-/// Submits the program's commands through wgpu. Returns an empty list: no command buffer is left for the caller, which
-/// submits the list so that the fence follows.
+/// Submits the user's commands through wgpu. Returns an empty list, which the caller still submits so that the fence
+/// follows.
 ///
 /// # Errors
 /// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no

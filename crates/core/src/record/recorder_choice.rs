@@ -6,7 +6,7 @@ use std::env;
 
 const VARIABLE: &str = "FENCEPOST_RECORDER";
 
-/// Chooses the recorder that turns the batches of a context into calls of its device. The results are the same for all.
+/// The recorder that turns the batches of a context into calls of its device. Every choice gives the same results.
 ///
 /// # Example
 /// ```no_run
@@ -19,18 +19,18 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecorderChoice {
-    /// Uses the recorder that `FENCEPOST_RECORDER` names: `wgpu`, `hal` or `direct`. Without the variable, this is
-    /// [`Direct`](Self::Direct) on Vulkan, where it is proved. It is [`Wgpu`](Self::Wgpu) on other backends and on
+    /// The recorder that `FENCEPOST_RECORDER` names: `wgpu`, `hal` or `direct`. Without the variable, this is
+    /// [`Direct`](Self::Direct) on Vulkan, where it is proved, and [`Wgpu`](Self::Wgpu) on other backends and on
     /// adopted devices.
     #[default]
     Auto,
-    /// Records and submits through wgpu. This is safe Rust and works on every device.
+    /// Recording and submission through wgpu. This is safe Rust and works on every device.
     Wgpu,
-    /// Records through wgpu-hal, with the fewest barriers that keep the order, and submits through wgpu. In the browser,
-    /// this is [`Wgpu`](Self::Wgpu).
+    /// Recording through wgpu-hal, with the fewest barriers that keep the order, and submission through wgpu. In the
+    /// browser, this is [`Wgpu`](Self::Wgpu).
     Hal,
-    /// Records and submits through wgpu-hal. This costs the least. On a device to which other code submits, this is
-    /// [`Hal`](Self::Hal).
+    /// Recording and submission through wgpu-hal. This costs the least. On a device to which other code submits, this
+    /// is [`Hal`](Self::Hal).
     Direct,
 }
 

@@ -8,20 +8,18 @@ use crate::work::region_copy::{RegionCopy, RowAxis, Rows, WORD, extent};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits the rows that are copied one by one. Up to this number, the copies cost no more than a dispatch.
+/// Most rows that are always copied one by one. Up to this number, the copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Least bytes of a long row. A processor copies long rows one by one faster than a kernel copies them, whatever their
-/// number.
+/// Least bytes of a long row. A software driver copies long rows faster one by one than with a kernel, up to [`MANY`].
 const LONG: u64 = 256;
-/// Limits the long rows that are copied one by one. A longer list of copies would itself cost too much.
+/// Most long rows that are copied one by one. A longer list of copies would itself cost too much.
 const MANY: u64 = 1 << 16;
-/// Limits the axes of one dispatch.
+/// Most axes of one dispatch.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
-/// Counts the units that one invocation copies, if the device allows enough workgroups. `unit_bytes` returns the bytes
-/// of a unit.
+/// Units that one invocation copies, if the device allows enough workgroups. A unit has [`unit_bytes`] bytes.
 const WORDS_EACH: u64 = 4;
-/// Limits the bytes of a binding. The kernels address the units of a binding with 32-bit indices.
+/// Most bytes of a binding. The kernels address the units of a binding with 32-bit indices.
 const MOST: u64 = 1 << 32;
 
 /// Records a copy: row by row for few or long rows, otherwise with a kernel.
@@ -69,7 +67,7 @@ fn unit_bytes(rows: &Rows) -> u64 {
     rows.alignment().min(WORD)
 }
 
-/// Describes one dispatch of a copy. `params` holds the shader's `Params`.
+/// One dispatch of a copy. `params` are the shader's `Params`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct RegionPiece {
     pub(crate) src: RegionBinding,
@@ -78,14 +76,14 @@ pub(crate) struct RegionPiece {
     pub(crate) groups: u32,
 }
 
-/// Describes the bound range of a block. `offset` is a multiple of the device's binding alignment.
+/// The bound range of a block. `offset` is a multiple of the device's binding alignment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RegionBinding {
     pub(crate) offset: u64,
     pub(crate) size: u64,
 }
 
-/// Describes a part of a copy: the first unit in either block, and the axes. All numbers count units.
+/// A part of a copy: the first unit in either block, and the axes. All numbers are in units.
 struct RegionPart {
     from: u64,
     to: u64,
@@ -110,8 +108,8 @@ fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> R
     split(all, unit, caps, dispatch)
 }
 
-/// Calls `dispatch` for a part that fits one dispatch. Cuts any other part along its outermost axis, and splits the
-/// parts of it further.
+/// Calls `dispatch` for a part that fits one dispatch. Cuts any other part along its outermost axis, and splits these
+/// parts further.
 fn split(
     part: RegionPart,
     unit: u64,

@@ -6,8 +6,8 @@ use crate::work::graph_data::graph_plan::GraphPlan;
 use crate::work::step::Work;
 use std::fmt;
 
-/// Says how the second replay of a graph and later ones reach the device. [`Graph::statistics`](crate::Graph::statistics)
-/// tells the form of a graph. A profiled replay records all commands in any case.
+/// The way in which the second and later replays of a graph reach the device, as
+/// [`Graph::statistics`](crate::Graph::statistics) reports it. A profiled replay records all commands in any case.
 ///
 /// # Example
 /// ```
@@ -24,12 +24,12 @@ pub enum ReplayForm {
     /// The device executes `launches` launches from command buffers that were recorded once. Each replay records the
     /// other commands.
     Native {
-        /// Counts the launches that were recorded once.
+        /// Number of launches that were recorded once.
         launches: usize,
     },
     /// Each replay records all commands.
     Encoded {
-        /// Says why no launch is recorded once.
+        /// Reason why no launch is recorded once.
         reason: &'static str,
     },
 }

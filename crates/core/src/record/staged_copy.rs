@@ -10,15 +10,15 @@ use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
 use std::sync::{Arc, OnceLock};
 
-/// Counts the bytes of the intermediate buffer for copies within one block.
+/// Bytes of the intermediate buffer for copies within one block.
 pub(crate) const INTERMEDIATE: u64 = 16 << 20;
 
-/// Holds the staging memory of a batch, which the submission needs until it is complete.
+/// Staging memory of a batch, which the submission needs until it is complete.
 #[derive(Default)]
 pub(crate) struct BatchStaging {
-    /// Holds the bytes that the batch copies to the device.
+    /// Bytes that the batch copies to the device.
     uploads: Vec<StagingPiece<WgpuMemory>>,
-    /// Lists the staging memory that the batch writes and the host reads.
+    /// Staging memory that the batch writes and the host reads.
     reads: Vec<Arc<PinnedRead>>,
 }
 
@@ -51,7 +51,7 @@ impl BatchStaging {
         self.reads.iter().map(|read| read.piece.memory())
     }
 
-    /// Copies the bytes of the submitted reads to memory of the host, if the backend is GL. The next submission holds the
+    /// Copies the bytes of the submitted reads to host memory, if the backend is GL. The next submission holds the
     /// device's gate until its work is over, and a read that needs the gate would wait for that work.
     #[cfg(native)]
     pub(crate) fn fetch_on_gl(&self) {
@@ -67,7 +67,7 @@ impl BatchStaging {
     }
 }
 
-/// Holds the staging memory of a read. The bytes are valid after `fence` has passed `value`.
+/// Staging memory of a read. The bytes are valid after `fence` has passed `value`.
 pub(crate) struct PinnedRead {
     pub(crate) piece: StagingPiece<WgpuMemory>,
     fence: Arc<dyn Fence>,

@@ -1,4 +1,4 @@
-//! The order in which a recorder visits the steps of a batch. The CPU recorder has another order.
+//! The order in which a recorder visits the steps of a batch. The CPU recorder uses another order.
 
 use crate::device::recorder::Failure;
 use crate::record::interleave;
@@ -7,22 +7,22 @@ use crate::work::graph_data::graph_run::GraphStep;
 use crate::work::step::{Step, Work};
 use std::iter;
 
-/// Holds the order in which a recorder visits the steps of a batch, and two facts about the work of the batch.
+/// The order in which a recorder visits the steps of a batch, and two facts about the batch's work.
 #[derive(Default)]
 pub(crate) struct StepOrder {
-    /// Lists the indices of the steps in the order of the visits. The list stays for the next batch if the steps were
-    /// sorted, as they mostly are: the list 0, 1, 2 and so on of a longer batch begins with that of a shorter one.
+    /// Indices of the steps in the order of the visits. Most batches are sorted already: their list 0, 1, 2 and so on
+    /// is kept, and the next batch only shortens or extends it.
     order: Vec<usize>,
-    /// Is `true` if `order[at] == at` for each index.
+    /// `true` if `order[at] == at` for each index.
     identity: bool,
-    /// Is `true` if the batch has other work than launches.
+    /// `true` if the batch has other work than launches.
     pub(crate) more_than_launches: bool,
-    /// Is `true` if the batch measures the time of a command.
+    /// `true` if the batch measures the time of a command.
     pub(crate) times: bool,
 }
 
 impl StepOrder {
-    /// Orders the steps by level, then by stamp, which is the order of the program's calls.
+    /// Orders the steps by level, then by stamp, which is the order of the user's calls.
     pub(crate) fn sort(&mut self, steps: &[Step]) {
         self.more_than_launches = false;
         self.times = false;
@@ -46,8 +46,8 @@ impl StepOrder {
         }
     }
 
-    /// Visits every step, in the order of [`sort`](Self::sort). Steps at the levels of a graph are visited level by level
-    /// with the nodes of the graph.
+    /// Visits every step, in the order of [`sort`](Self::sort). Steps at the levels of a graph are visited level by
+    /// level with the nodes of the graph.
     ///
     /// # Errors
     /// Returns the error of the first step that the visitor could not record, with the index of the step.

@@ -13,10 +13,10 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Holds the command buffers of a recorded batch: one for most batches.
+/// Command buffers of a recorded batch: one for most batches.
 pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
-/// Submits for one lane of a wgpu device.
+/// The submissions of one lane of a wgpu device.
 #[derive(Clone)]
 pub(crate) struct Submitter {
     device: Arc<WgpuDevice>,
@@ -105,8 +105,8 @@ pub(crate) fn submit<K>(
     }
 }
 
-/// Returns the failure of a batch for which wgpu panicked. If the panic came after the record, the device may execute the
-/// batch, so the device is marked as lost and its resources stay.
+/// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may
+/// execute the batch, so the device is marked as lost and its resources stay.
 fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");

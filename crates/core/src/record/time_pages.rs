@@ -6,50 +6,48 @@ use crate::memory::read_slot::ReadSlot;
 use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
 use std::sync::Arc;
 
-/// Counts the queries of a page. Metal has room for 32 such pages. Two of the largest batches in flight need six.
+/// Queries of a page. Metal has room for 32 such pages. Two of the largest batches in flight need six.
 pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 
-/// Holds the queries of the batch that is being recorded.
+/// Queries of the batch that is being recorded.
 pub(crate) struct TimePages<Q> {
     idle: FreeList<Q>,
-    /// Lists the pages of the batch. Only the last page has room for more queries, and every page has
-    /// `used <= QUERIES_A_PAGE`.
+    /// Pages of the batch. Only the last page has room for more queries, and every page has `used <= QUERIES_A_PAGE`.
     pages: Vec<TimePage<Q>>,
-    /// Lists the timed commands of the batch. Their queries are in `pages`.
+    /// Timed commands of the batch. Their queries are in `pages`.
     commands: Vec<TimedQueries>,
-    /// Holds the level that is being recorded, with the query of its start time.
+    /// The level that is being recorded, with the query of its start time.
     level: Option<(u32, QueryPlace)>,
-    /// Holds the error of a page that could not be made.
+    /// Error of a page that could not be made.
     failed: Option<Error>,
 }
 
-/// Holds a page of queries of one batch. The drop returns the page to the free list, so the batch must be complete by
-/// then.
+/// A page of queries of one batch. The drop returns the page to the free list, so the batch must be complete by then.
 pub(crate) struct TimePage<Q> {
     queries: TakenItem<Q>,
     used: u32,
 }
 
-/// Holds the time slot of a command, and the queries of its two times.
+/// Time slot of a command, and the queries of its two times.
 struct TimedQueries {
     time: Arc<TimeSlot>,
     start: QueryPlace,
     end: QueryPlace,
 }
 
-/// Names a query by the index of its page in the batch, and by its index in the page.
+/// The index of a query's page in the batch, and the query's index in the page.
 #[derive(Clone, Copy)]
 struct QueryPlace {
     page: usize,
     query: u32,
 }
 
-/// Names the queries that receive the times of a command.
+/// The queries that receive the times of a command.
 pub(crate) struct TimeQueries<'a, Q> {
     pub(crate) queries: &'a Q,
-    /// Receives the time before the command. `None` if the command is not the first of its level.
+    /// Query of the time before the command; `None` if the command is not the first of its level.
     pub(crate) start: Option<u32>,
-    /// Receives the time after the command.
+    /// Query of the time after the command.
     pub(crate) end: u32,
 }
 
@@ -93,12 +91,12 @@ impl<Q> TimePages<Q> {
         Some((&self.pages[command.end.page].queries, command.end.query))
     }
 
-    /// Stores in the time slot of each command the place of the command's times. `read` records the copy of a page's
-    /// first queries, as many as its second argument says, to the host, and returns the slot of that copy. Returns the
-    /// pages, which the batch needs until it is complete.
+    /// Stores the place of each command's times in its time slot. `read` records the copy of a page's first queries to
+    /// the host (their number is its second argument), and returns the slot of that copy. Returns the pages, which the
+    /// batch needs until it is complete.
     ///
     /// # Errors
-    /// Returns the error of `read`, or of an `open` call before.
+    /// Returns the error of `read`, or of an earlier call of `open`.
     pub(crate) fn finish(
         &mut self,
         mut read: impl FnMut(&Q, u32) -> Result<Arc<ReadSlot>>,
@@ -151,7 +149,7 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    /// Makes pages and counts them.
+    /// A maker of pages, with the number made so far.
     #[derive(Default)]
     struct Made(usize);
 

@@ -15,19 +15,20 @@ use fencepost_kernels::ParamsBlock;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records or executes steps, with one method for each kind of work. Each recorder has a visitor, and [`visit`] calls
-/// the method for a step.
+/// A visitor that records or executes steps, with one method for each kind of work. Each recorder has one, and
+/// [`visit`] calls the method for a step.
 pub(crate) trait WorkVisitor<'e> {
     /// Begins a level, before the visit of its first step. The steps of a level depend only on steps of lower levels.
     fn level(&mut self, _level: u32) {}
 
-    /// Begins the visit of the step with the index `at`, or of one node of its graph. If it returns `false`, the visit is
-    /// left out.
+    /// Begins the visit of the step with the index `at`, or of one node of its graph. If it returns `false`, the visit
+    /// is left out.
     fn begin_step(&mut self, _at: usize) -> bool {
         true
     }
 
-    /// Begins the visit of a node of the step's graph. If it returns `false`, this node and the later ones are left out.
+    /// Begins the visit of a node of the step's graph. If it returns `false`, this node and the later ones are left
+    /// out.
     fn begin_node(&mut self, _graph: &'e GraphStep, _node: u32) -> bool {
         true
     }
@@ -46,8 +47,8 @@ pub(crate) trait WorkVisitor<'e> {
 
     fn launch(&mut self, launch: &'e Launch) -> Result<()>;
 
-    /// Launches with other parameters than those of the command. It is apart from [`launch`](Self::launch), whose code
-    /// is part of the loop over the steps.
+    /// Launches with other parameters than the command's. It is separate from [`launch`](Self::launch), whose code is
+    /// part of the loop over the steps.
     fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()>;
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
@@ -98,7 +99,7 @@ pub(crate) trait WorkVisitor<'e> {
 /// Calls the visitor's method for the work of one step.
 ///
 /// # Panics
-/// Panics if the step holds commands of the program, which are alone in their batch. This is a bug.
+/// Panics if the step holds user commands, which must be alone in their batch. This is a bug.
 #[inline(always)] // graphs call it too, and the loop over the steps makes no call for each launch
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {

@@ -5,23 +5,23 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// Names a point of a capture: the end of a captured queue at the time of a marker.
+/// A point of a capture: the end of a captured queue at the time of a marker.
 #[derive(Clone)]
 pub(crate) struct CapturedPoint {
-    /// Identifies the capture.
+    /// Number of the capture.
     pub(crate) tape: u64,
     pub(crate) queue: Arc<str>,
-    /// Lists the nodes that the point comes after.
+    /// Nodes that the point comes after.
     pub(crate) after: SmallVec<[u32; 2]>,
-    /// Counts for each captured queue the nodes that the point comes after.
+    /// For each captured queue, the number of its nodes that the point comes after.
     pub(crate) clock: Vec<u32>,
-    /// Is the node whose time is the time of the point, if the point is timed.
+    /// Node whose time is the time of the point, if the point is timed.
     pub(crate) time: Option<u32>,
     pub(crate) fault: CaptureFault,
 }
 
 impl CapturedPoint {
-    /// Returns the error of a call of the host that needs the point to complete, and makes the capture fail with it.
+    /// Returns the error of a host call that needs the point to complete, and makes the capture fail with it.
     #[cold]
     pub(crate) fn refuse(&self, call: &'static str, at: &'static Location<'static>) -> Error {
         let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns, or for the marker's event in it, which `Replay::event_of` returns";
@@ -30,7 +30,7 @@ impl CapturedPoint {
     }
 }
 
-/// Holds the first error of a capture, which the capture returns even if the program drops the result of the call.
+/// First error of a capture, which the capture returns even if the program drops the result of the call.
 #[derive(Clone, Default)]
 pub(crate) struct CaptureFault(Arc<OnceLock<Error>>);
 

@@ -1,5 +1,5 @@
-//! The memory that the open captures of a thread write. The host cannot read the results of captured commands during the
-//! capture, because a capture executes nothing.
+//! The memory that the open captures of a thread write. The host cannot read the results of captured commands during
+//! the capture, because a capture executes nothing.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::Block;
@@ -11,19 +11,19 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names the remedy for an access of the host to the results of captured commands.
+/// Remedy for an access of the host to the results of captured commands.
 const NOT_WRITTEN_YET: &str = "a capture executes nothing: declare an output with `Capture::read_as`, or access the array behind a replay";
 
 thread_local! {
-    /// Holds the captures that are open on this thread, the innermost one at the end.
+    /// Captures that are open on this thread, the innermost one at the end.
     static OPEN: RefCell<Vec<Arc<CapturedWrites>>> = RefCell::default();
 }
 
-/// Names memory that a captured command writes.
+/// Memory that a captured command writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum WrittenMemory {
     Block(BlockId),
-    /// Is the address of a pinned array that is ordinary memory.
+    /// A pinned array that is ordinary memory, by its address.
     Plain(usize),
 }
 
@@ -39,14 +39,14 @@ impl<T> From<&Arc<Mutex<T>>> for WrittenMemory {
     }
 }
 
-/// Holds the memory that the commands of one capture write, and that of the arrays that it makes.
+/// Memory that the commands of one capture write, and memory of the arrays that it makes.
 pub(crate) struct CapturedWrites {
     queue: Arc<str>,
     fault: CaptureFault,
     memory: Mutex<FxHashSet<WrittenMemory>>,
 }
 
-/// Is the time in which a capture is open on this thread. The drop ends it.
+/// A guard for the time in which a capture is open on this thread. The drop ends it.
 pub(crate) struct OpenCapture(());
 
 impl Drop for OpenCapture {

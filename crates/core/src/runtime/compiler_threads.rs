@@ -11,18 +11,17 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Limits the threads that compile at once, because a driver's compiler is often parallel itself.
+/// Most threads that compile at once, because a driver's compiler is often parallel itself.
 const MOST_COMPILER_THREADS: usize = 4;
 
-/// Compiles one kernel.
+/// The compilation of one kernel.
 pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 
-/// Queues the kernels of a context and compiles them on threads. A thread starts when work arrives and ends when no
-/// work is left.
+/// A queue of kernels to compile, with its threads. A thread starts when work arrives and ends when no work is left.
 #[derive(Clone, Default)]
 pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
-/// Holds the tasks that no thread has started, and counts the threads: `threads <= MOST_COMPILER_THREADS`.
+/// Tasks that no thread has started, and the number of threads: `threads <= MOST_COMPILER_THREADS`.
 #[derive(Default)]
 struct CompileQueue {
     tasks: VecDeque<CompileTask>,
@@ -46,7 +45,8 @@ impl CompilerThreads {
         }
     }
 
-    /// Starts a thread. It is replaced before user code waits on it, as a waker may: the code may wait for a kernel.
+    /// Starts a thread. Before it runs user code that may wait for a kernel, such as a waker, another thread replaces
+    /// it.
     fn start(&self, threads: &ContextThreads, engine: &Arc<Engine>) -> io::Result<()> {
         let (compilers, replaced) = (self.clone(), self.clone());
         let threads_again = threads.clone();

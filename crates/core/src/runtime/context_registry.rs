@@ -3,8 +3,8 @@
 use crate::runtime::owner::{Owner, WeakOwner};
 use std::sync::{Mutex, PoisonError};
 
-/// Lists the live contexts in the order in which they were made. Loom models use the lock of `std` here too, because
-/// a `static` needs a `const` constructor.
+/// Live contexts, in the order in which they were made. Loom models use the lock of `std` here too, because a `static`
+/// needs a `const` constructor.
 static CONTEXTS: Mutex<Vec<WeakOwner>> = Mutex::new(Vec::new());
 
 /// Adds a new context. The list does not keep the context alive.

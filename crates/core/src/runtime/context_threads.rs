@@ -13,11 +13,11 @@ use std::time::Duration;
 /// Longest time for which the end of a context waits for the program's logger, which may wait for the caller.
 const LOG_LIMIT: Duration = Duration::from_millis(200);
 
-/// Lists the threads of a context, which [`end`](Self::end) joins.
+/// Threads of a context, which [`end`](Self::end) joins.
 #[derive(Clone, Default)]
 pub(crate) struct ContextThreads(Arc<Mutex<Vec<JoinHandle<()>>>>);
 
-/// Selects the task of a thread of a lane.
+/// Task of a lane's thread.
 #[derive(Clone, Copy)]
 enum LaneThread {
     Submits,
@@ -51,8 +51,8 @@ impl ContextThreads {
         self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
     }
 
-    /// Starts the thread that delivers messages, unless it runs or the engine works without threads. If the system refuses
-    /// the thread, the context is lost.
+    /// Starts the thread that delivers messages, unless it runs or the engine works without threads. If the system
+    /// refuses the thread, the context is lost.
     pub(crate) fn start_messages(&self, engine: &Arc<Engine>) {
         if !engine.threads || std::mem::replace(&mut engine.lock().deliveries.has_thread, true) {
             return;
@@ -86,8 +86,8 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a function that starts another thread for the same task with `add`. A thread of a lane, and the thread for
-    /// messages, call the function before they run user code that may wait for their task. If the system refuses
+    /// Returns a function that starts another thread for the same task with `add`. A thread of a lane, and the thread
+    /// for messages, call the function before they run user code that may wait for their task. If the system refuses
     /// the thread, the context is lost.
     fn replacement(
         &self,
@@ -124,11 +124,10 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because
-    /// a callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
+    /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because a
+    /// callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
     /// context may wait for the calling thread: the thread executes a host function as a kernel, or the work waits for
-    /// another context. The separate thread drops `alive`
-    /// after the device.
+    /// another context. The separate thread drops `alive` after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
@@ -147,8 +146,8 @@ impl ContextThreads {
         }
     }
 
-    /// Closes the engine and joins all threads, also those that replaced other threads meanwhile. The program's logger
-    /// has the messages of the context then, unless it takes long.
+    /// Closes the engine and joins all threads, including those that replaced other threads meanwhile. By then the
+    /// program's logger has the messages of the context, unless it takes long.
     fn finish(&self, engine: &Engine) {
         engine.close();
         loop {

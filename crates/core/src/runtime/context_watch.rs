@@ -5,7 +5,7 @@ use crate::scheduler::engine::Engine;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-/// Shows the state of a context while the context lives or ends. Test harnesses and watchdogs use it.
+/// A view of the state of a context while the context lives or ends, for test harnesses and watchdogs.
 ///
 /// # Example
 /// ```

@@ -15,7 +15,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Marks a point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
+/// A point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
 ///
 /// [`CommandQueue::record`](crate::CommandQueue::record) puts an event at the end of a queue; this is a recording.
 /// [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
@@ -41,7 +41,7 @@ pub struct Event {
     options: EventOptions,
 }
 
-/// Sets the abilities of an event, for [`Context::event_with`](crate::Context::event_with) and
+/// Options of an event, for [`Context::event_with`](crate::Context::event_with) and
 /// [`CommandQueue::marker_with`](crate::CommandQueue::marker_with).
 ///
 /// # Example
@@ -59,12 +59,12 @@ pub struct Event {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
-    /// Is `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works for the
-    /// event on every queue. Otherwise it works on timed queues only.
+    /// `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works for the event on
+    /// every queue. Otherwise it works on timed queues only.
     pub timing: bool,
 }
 
-/// States the present recording of an event.
+/// Present recording of an event.
 #[derive(Clone, Default)]
 pub(crate) enum Recording {
     #[default]
@@ -89,7 +89,7 @@ impl Event {
         Self { owner, recording: Arc::new(Mutex::new(recording)), options }
     }
 
-    /// Returns `true` if each recording stores a time, also on an untimed queue.
+    /// Returns `true` if each recording stores a time, even on an untimed queue.
     pub(crate) fn wants_time(&self) -> bool {
         self.options.timing
     }
@@ -172,7 +172,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// Accepts one event or several events in [`wait_for`](crate::CommandQueue::wait_for).
+/// One event or several events, for [`wait_for`](crate::CommandQueue::wait_for).
 pub trait Events {
     /// Calls `each` for every event until a call fails.
     ///

@@ -11,7 +11,7 @@ use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::Point;
 use std::sync::Arc;
 
-/// Completes at a point of a queue.
+/// A late result that completes at a point of a queue.
 pub(crate) struct PointLate {
     registration: WakerRegistration,
     pub(crate) owner: Owner,
@@ -52,7 +52,7 @@ impl Drop for PointLate {
     }
 }
 
-/// Completes when a user event is signalled or abandoned.
+/// A late result that completes when a user event is signalled or abandoned.
 pub(crate) struct UserLate {
     registration: WakerRegistration,
     owner: Owner,

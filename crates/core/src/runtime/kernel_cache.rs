@@ -9,20 +9,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
-/// Limits the kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the
-/// least recently requested one first.
+/// Most kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the least
+/// recently requested one first.
 const MOST_KEPT_KERNELS: usize = 256;
 
-/// Identifies a kernel: two calls with equal keys get the same kernel.
+/// Identity of a kernel: two calls with equal keys get the same kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     source: ShaderSource,
     entry: String,
-    /// Lists the overrides sorted by name, with the bits of each value.
+    /// Overrides sorted by name, with the bits of each value.
     overrides: Vec<(String, u64)>,
-    /// Says which runtime checks the kernel lacks.
+    /// Runtime checks that the kernel lacks.
     trust: Option<Trust>,
-    /// Names the verb that launches the kernel. It is `None` for a kernel of the program.
+    /// Verb that launches the kernel; `None` for a kernel of the program.
     verb: Option<&'static str>,
 }
 
@@ -91,7 +91,7 @@ impl<K> Drop for Compilation<'_, K> {
     }
 }
 
-/// Maps keys to the compiled kernels of a context.
+/// Compiled kernels of a context, by their keys.
 pub(crate) struct KernelCache<K = KernelInner> {
     table: Mutex<KernelTable<K>>,
     /// `true` if a warning about a text is an error.
@@ -99,9 +99,9 @@ pub(crate) struct KernelCache<K = KernelInner> {
 }
 
 struct KernelTable<K> {
-    /// Maps each key to the place of its kernel and to the time of the last request.
+    /// For each key, the place of its kernel and the time of the last request.
     places: FxHashMap<KernelKey, (CachedKernel<K>, u64)>,
-    /// Counts the requests. The count at a request is its time.
+    /// Number of requests so far. The number at a request is its time.
     now: u64,
 }
 
@@ -128,7 +128,7 @@ impl<K> KernelCache<K> {
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
         drop(gone); // the drop of a kernel calls the driver, so the table is not locked
-        // A compiler runs on a thread of its own, for the one that asked.
+        // A compiler runs on a thread of its own, on behalf of the thread that asked.
         let here = calling_thread();
         let mut state = lock(&place.state);
         loop {

@@ -15,11 +15,11 @@ use crate::scheduler::engine::Engine;
 use fencepost_sync::Slot;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Keeps a context alive.
+/// A handle that keeps a context alive.
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<SharedContext>);
 
-/// Refers to a context without keeping it alive.
+/// A reference to a context that does not keep it alive.
 #[derive(Clone)]
 pub(crate) struct WeakOwner(Weak<SharedContext>);
 
@@ -35,7 +35,7 @@ struct SharedContext {
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
     threads: crate::runtime::context_threads::ContextThreads,
-    /// Is the last field, so it is dropped last. A `ContextWatch` counts its references to detect that a part of the
+    /// The last field, so it is dropped last. A `ContextWatch` counts its references to detect that a part of the
     /// context, such as the device, still lives.
     alive: Arc<()>,
 }

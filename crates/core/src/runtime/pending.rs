@@ -11,12 +11,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Returns a result once it exists, through `.wait()`, `.wait_timeout(..)` or `.await` on any executor. The drop of a
-/// `Pending` cancels no work.
+/// A result that may not exist yet. `.wait()`, `.wait_timeout(..)` or `.await` on any executor returns it once it
+/// exists. Dropping a `Pending` cancels no work.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
-/// Registers one waker for a late result in a context, whichever task polls the result. The drop of the registration
-/// removes the waker from the context. A result that no task has polled has no waker.
+/// The registration of one waker for a late result in a context, whichever task polls the result. Dropping the
+/// registration removes the waker from the context. A result that no task has polled has no waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration(Option<RegisteredWaker>);
 
@@ -45,8 +45,8 @@ impl Drop for RegisteredWaker {
     }
 }
 
-/// Adapts a future to [`Late`]: the late result is the output of the future. A blocking wait runs the future to its
-/// end and ignores the limit.
+/// A future as a [`Late`]: the late result is the output of the future. A blocking wait runs the future to its end and
+/// ignores the limit.
 pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
 
 impl<T, F> Late<T, Error> for FutureLate<F>

@@ -6,8 +6,8 @@ use crate::scheduler::signaller::Signaller;
 use crate::scheduler::user_signal::SignalledBy;
 use std::sync::Arc;
 
-/// Signals an event by hand. Device work that waits for the event stays on the host until the signal; other queues
-/// continue meanwhile.
+/// An event that the program signals by hand. Device work that waits for the event stays on the host until the signal;
+/// other queues continue meanwhile.
 ///
 /// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
 /// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
@@ -27,8 +27,8 @@ use std::sync::Arc;
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {
-    /// Is declared before `event`, so it is dropped first and abandons an unsignalled event. The drop of `event` may
-    /// end the context, and that end waits for the queues that wait for the event.
+    /// Declared before `event`, so it is dropped first and abandons an unsignalled event. The drop of `event` may end
+    /// the context, and that end waits for the queues that wait for the event.
     signaller: Arc<Signaller>,
     event: Event,
 }
@@ -62,7 +62,7 @@ mod tests {
         let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
         let (queue, gate) = (ctx.queue("gated"), ctx.user_event("gate"));
         let (ran, runs) = mpsc::channel();
-        // The wait behind a callback is planned only after the callback has run, so no command waits for the gate yet.
+        // The wait after a callback is planned only after the callback has run, so no command waits for the gate yet.
         queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");
         queue.wait_for(&gate.event()).expect("nothing has failed");
         drop((queue, ctx));

@@ -13,22 +13,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// Distinguishes the two ways of waiting for a late result: a poll registers the waker of its task and returns, and a
-/// blocking call returns at its deadline at the latest.
+/// The two ways of waiting for a late result: a poll registers the waker of its task and returns, and a blocking call
+/// returns at its deadline at the latest.
 pub(crate) enum WaitMode<'a> {
     Poll(&'a Waker),
     Block(Deadline),
 }
 
-/// Produces a late result. A [`Pending`] calls `advance` for each poll and for each blocking wait, until the result
-/// exists.
+/// A producer of a late result. A [`Pending`] calls `advance` for each poll and for each blocking wait, until the
+/// result exists.
 pub(crate) trait LateSteps<T>: MaybeSend {
     /// Continues the work for the result. Returns `None` if the result does not exist yet: then the waker of the poll
     /// is registered, or the deadline of the blocking call has passed.
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<T>>;
 }
 
-/// Adapts a [`LateSteps`] to [`Late`], which a [`Pending`] takes.
+/// A [`LateSteps`] as a [`Late`], which a [`Pending`] takes.
 struct Steps<S>(S);
 
 /// Returns a [`Pending`] of the result that `steps` produces.

@@ -8,13 +8,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Names the environment variable with the limit in seconds. Without it the watchdog is off.
+/// Environment variable with the limit in seconds. Without it the watchdog is off.
 const WATCHDOG_VARIABLE: &str = "FENCEPOST_WATCHDOG";
 
-/// Limits the wait for the state of a context.
+/// Longest wait for the state of a context.
 const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Lists the contexts with the time at which each was made.
+/// Contexts, each with the time at which it was made.
 static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
 
 /// Watches a new context if the process has a limit. The first call starts the watchdog thread.

@@ -61,8 +61,8 @@ impl Engine {
         }
     }
 
-    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Does so only under
-    /// `Unchecked`, which orders nothing by itself.
+    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Only needed under `Unchecked`,
+    /// which orders nothing by itself; under other policies it does nothing.
     pub(crate) fn wait_for_all(&self, slot: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.policy() != Policy::Unchecked || state.lost.is_some() {
@@ -89,8 +89,8 @@ impl Engine {
 
 impl State {
     /// Returns the ends of all existing queues, the oldest queue first. The work of queues that no longer exist is
-    /// done. The first end belongs to the context's own queue. The clock of that end covers everything enqueued so
-    /// far, so a report that the end is complete reports that everything is complete.
+    /// done. The first end belongs to the context's own queue. Its clock covers everything enqueued so far, so a report
+    /// that this end is complete reports that everything is complete.
     fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
         let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);

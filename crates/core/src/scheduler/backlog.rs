@@ -15,14 +15,15 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
-/// A queue with less than this part of the limit goes on while the backlog of the context is full.
+/// While the context's backlog is full, a queue goes on if its own backlog is below `1 / SHARES` of the limit.
 const SHARES: usize = 16;
 
-/// A call waits no longer for one callback, or for another context. The program may wait for the call to return.
+/// Longest time that a call waits for one callback or for another context. The program may be waiting for the call to
+/// return.
 const LONGEST_HOLD: Duration = Duration::from_secs(10);
 
 impl Backlog {
-    /// Returns `true` if this is at least one part in `parts` of a limit.
+    /// Returns `true` if this is at least `1 / parts` of a limit.
     #[inline]
     fn fills(self, limit: BacklogLimit, parts: usize) -> bool {
         self.commands >= limit.commands.div_ceil(parts).max(1)
@@ -32,7 +33,7 @@ impl Backlog {
 
 impl State {
     /// Returns `true` if a queue takes no further command now. A queue with little work of its own always takes one, so
-    /// that a queue that never waits stops no other.
+    /// that a queue with much work cannot stop the others.
     #[inline]
     fn is_full(&self, slot: Slot) -> bool {
         let Some(limit) = self.backlog_limit else { return false };
@@ -43,7 +44,7 @@ impl State {
         own.fills(limit, SHARES) && self.queues.backlog().fills(limit, 1)
     }
 
-    /// Returns `true` if a call on this queue has to wait behind others, so that each of them has its turn.
+    /// Returns `true` if other calls wait for room in this queue. A new call must then wait for its turn.
     #[inline]
     fn has_callers_for_room(&self, slot: Slot) -> bool {
         !self.callers_for_room.is_empty() && self.callers_for_room.iter().any(|(of, _)| *of == slot)
@@ -66,7 +67,7 @@ impl State {
     }
 }
 
-/// A call that waits for room, among those that wait.
+/// A call that waits for room. It is listed in `State::callers_for_room` until it is dropped.
 struct CallerForRoom<'a> {
     engine: &'a Engine,
     id: HoldId,

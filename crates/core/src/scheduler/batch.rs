@@ -10,43 +10,43 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use web_time::Instant;
 
-/// Holds a planned batch until it is submitted.
+/// A planned batch that is not yet submitted.
 pub(crate) struct Batch {
     pub(crate) seq: Seq,
     pub(crate) steps: Vec<Step>,
-    /// Names the batches that must be submitted first. On another lane, a dependency must also complete before this
-    /// batch starts. Every dependency was closed before this batch, so no cycle exists.
+    /// Batches that must be submitted first. On another lane, a dependency must also complete before this batch starts.
+    /// Every dependency was closed before this batch, so no cycle exists.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
-    /// Is true if the same planning pass closed an earlier batch so that results in that batch do not come late.
+    /// `true` if the same planning closed an earlier batch early, so that the results in it are not late.
     pub(crate) cut: bool,
-    /// Is true if the device has refused an earlier submission of this batch.
+    /// `true` if the device has refused an earlier submission of this batch.
     pub(crate) refused: bool,
 }
 
-/// Holds a submitted batch until it completes.
+/// A submitted batch that is not yet complete.
 pub(crate) struct Submitted {
     pub(crate) seq: Seq,
     pub(crate) value: TimelineValue,
     pub(crate) steps: Arc<Vec<Step>>,
-    /// Keeps resources of the recorder until the batch completes.
+    /// Resources of the recorder, kept until the batch completes.
     pub(crate) keep: Keep,
     pub(crate) expected: ExpectedCost,
-    /// Holds the time of the submission.
     pub(crate) submitted_at: Instant,
 }
 
-/// Names the stage of a batch. A batch passes the stages in this order, but a refused batch becomes ready again.
+/// Stage of a batch. A batch passes the stages in this order, but a refused batch becomes ready again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     /// The planner still adds commands to the batch.
     Open,
-    /// The batch stands in the list of its lane and priority.
+    /// The batch is in the list of its lane and priority.
     Ready(Priority),
     /// A thread encodes the batch.
     Encoding,
     Submitted(TimelineValue),
-    /// The host receives the messages of a launch. Such a batch has no commands, and the device waits for none.
+    /// The host receives the messages of a launch. Such a batch has no commands, and no work on the device waits for
+    /// it.
     Delivery,
     /// The batch has completed or failed.
     Done,
@@ -66,11 +66,11 @@ impl Status {
     }
 }
 
-/// Number of the last entries among which a queue is not listed twice. A search of all entries would cost too much in a batch
-/// with the commands of thousands of queues.
+/// A queue is not listed again if it is among this many last entries. A search of all entries would cost too much in a
+/// batch with the commands of thousands of queues.
 const RECENT_SLOTS: usize = 4;
 
-/// Describes a batch until [`Batches::trim`] drops the entry.
+/// State of a batch, kept until [`Batches::trim`] drops it.
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
@@ -90,12 +90,12 @@ impl Info {
     }
 }
 
-/// Holds the stage, the lane and the queues of every batch that is not done, by number.
+/// Stage, lane and queues of every batch that is not done, by number.
 #[derive(Default)]
 pub(crate) struct Batches {
-    /// Counts the oldest batches without an entry. All of them are done.
+    /// Number of the first entry. All older batches are done.
     first: u64,
-    /// Holds one entry for each number: `infos[i]` belongs to batch `first + i`.
+    /// One entry per number: `infos[i]` belongs to batch `first + i`.
     infos: VecDeque<Info>,
 }
 

@@ -13,43 +13,43 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
-/// Records a wait of a thread that runs callbacks.
+/// A wait of a thread that runs callbacks.
 struct BlockedWait {
     number: u64,
     thread: ThreadId,
     engine: Weak<Engine>,
     point: Point,
-    /// Is `None` if the thread blocks.
+    /// `None` if the thread blocks.
     poll: Option<Polled>,
 }
 
-/// Records that a task was polled. One poll does not prove that the thread has nothing else to do.
+/// A poll of a task. One poll does not prove that the thread has nothing else to do.
 struct Polled {
     waker: Waker,
     sure: PollEvidence,
 }
 
-/// Names the evidence that a thread does nothing but poll a task.
+/// Evidence that a thread does nothing but poll a task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PollEvidence {
     No,
-    /// The task was woken to find out if the thread polls it again.
+    /// The task was woken to find out whether the thread polls it again.
     Requested,
     /// The thread polled the task again after it was woken.
     Yes,
 }
 
-/// Holds the recorded waits of the process.
+/// Recorded waits of the whole process.
 struct BlockedWaits {
     numbers: u64,
     waits: Vec<BlockedWait>,
 }
 
-/// Guards the recorded waits. It is a lock of `std` in loom models too, since a static needs a constant initializer. No
-/// other lock is taken while it is held.
+/// Lock of the recorded waits. It is a lock of `std` even in loom models, since a static needs a constant initializer.
+/// No other lock is taken while it is held.
 static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
 
-/// Counts the recorded waits that are polls.
+/// Number of recorded waits that are polls.
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
 fn waits() -> MutexGuard<'static, BlockedWaits> {
@@ -73,7 +73,7 @@ impl BlockedWaits {
     }
 }
 
-/// Records, until it is dropped, that this thread blocks for a point without a time limit.
+/// Record that this thread blocks for a point without a time limit. Dropping it removes the record.
 pub(crate) struct Blocked(u64);
 
 impl Blocked {
@@ -117,7 +117,7 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
 /// Removes the recorded polls of a thread.
 pub(crate) fn forget_polls(thread: ThreadId) {
     let gone: Vec<BlockedWait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
-    drop(gone); // outside the lock: dropping a waker may run code of the program
+    drop(gone); // outside the lock: dropping a waker may run user code
 }
 
 /// Removes the recorded polls of `waker`. Its future was dropped.
@@ -130,8 +130,8 @@ pub(crate) fn forget_polls_of(waker: &Waker) {
     }
 }
 
-/// Links a callback to a recorded wait of the thread that runs it. The last link of a cycle has no wait: its thread is
-/// the calling thread.
+/// A callback, with a recorded wait of the thread that runs it. The last link of a cycle has no wait: its thread is the
+/// calling thread.
 #[derive(PartialEq, Eq)]
 struct WaitLink {
     before: BlockingCallback,

@@ -1,4 +1,4 @@
-//! Runs host functions in queue order: on the callback thread of the context or, without threads, on a thread that
+//! Runs host callbacks in queue order: on the callback thread of the context or, without threads, on a thread that
 //! makes progress.
 
 use crate::error::Kind;
@@ -17,8 +17,8 @@ use fencepost_sync::{HoldId, Point, Slot};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Marks this thread as one that [runs a callback](crate::scheduler::thread_state::is_inside_callback), until this
-/// value is dropped.
+/// Guard that marks this thread as [running a callback](crate::scheduler::thread_state::is_inside_callback) until it is
+/// dropped.
 pub(crate) struct Inside(());
 
 impl Inside {
@@ -66,7 +66,7 @@ impl Engine {
         any
     }
 
-    /// Runs the callbacks that are due, also those that become due meanwhile.
+    /// Runs the due callbacks, including those that become due meanwhile.
     pub(crate) fn run_callbacks<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while let Some((id, slot, run)) = state.calls.pop_front() {
             state = self.run_callback(state, id, slot, run);

@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// Limits the entries of a chunk.
+/// Most entries of a chunk.
 const CHUNK_ENTRIES: usize = 1024;
 
-/// Holds a FIFO list in chunks. Adding an entry never moves the entries that are there. A `VecDeque` of a million
-/// entries stalls for milliseconds when it grows.
+/// A FIFO list in chunks. Adding an entry never moves existing entries. A `VecDeque` of a million entries stalls for
+/// milliseconds when it grows.
 ///
 /// `len` is the total length of the chunks. Only the first chunk may be empty, and every chunk between the first and
 /// the last is full.
@@ -40,8 +40,8 @@ impl<T> ChunkedList<T> {
         self.chunks.iter_mut().find_map(VecDeque::front_mut)
     }
 
-    /// Returns the first entry for which `before` returns `false`. It returns `true` for the first entries and `false` for
-    /// the others.
+    /// Returns the first entry for which `before` returns `false`. `before` must return `true` for the entries up to
+    /// some place in the list, and `false` for all later ones.
     pub(crate) fn first_from_mut(&mut self, before: impl Fn(&T) -> bool) -> Option<&mut T> {
         let chunk = self.chunks.iter().position(|chunk| chunk.back().is_some_and(|last| !before(last)))?;
         let chunk = &mut self.chunks[chunk];

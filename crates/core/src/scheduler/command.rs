@@ -10,9 +10,9 @@ use fencepost_sync::prim::assert_unlocked;
 use fencepost_sync::{HoldId, Point, Seq, Stamp};
 use std::sync::Arc;
 
-/// Holds an enqueued command until it is planned.
+/// An enqueued command that is not yet planned.
 pub(crate) struct Command {
-    /// Orders the command among all commands of the context.
+    /// Position among all commands of the context.
     pub(crate) stamp: Stamp,
     pub(crate) op: Op,
 }
@@ -25,7 +25,7 @@ impl Command {
     }
 }
 
-/// Names the effect of a command.
+/// Effect of a command.
 pub(crate) enum Op {
     /// The device executes this work as part of a batch.
     Work(Work),
@@ -33,9 +33,9 @@ pub(crate) enum Op {
     Timed(Box<Timed>),
     /// Later commands of the queue wait for this point of another queue.
     Wait(Point),
-    /// Later commands of the queue wait for this event of the host.
+    /// Later commands of the queue wait for this user event.
     WaitUser(UserWait),
-    /// A context command that was planned in this batch before the context commands in front of it.
+    /// A context command that was planned in this batch, ahead of the context commands before it.
     Early(Seq),
     /// The callback thread runs this function in queue order.
     Callback(Callback),
@@ -46,7 +46,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns the bytes that the command holds for the device until it is complete.
+    /// Returns the bytes that the command keeps staged for the device until it is complete.
     #[inline]
     pub(crate) fn staged_bytes(&self) -> u64 {
         match self {
@@ -56,14 +56,14 @@ impl Op {
         }
     }
 
-    /// Returns `true` for a callback and for a wait for an event of the host.
+    /// Returns `true` for a callback and for a wait for a user event.
     #[inline]
     pub(crate) fn is_of_host(&self) -> bool {
         matches!(self, Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_))
     }
 
-    /// Returns `true` for a command that may keep the later ones of its queue from executing: it waits for another queue or
-    /// for the host, or the program can cancel it.
+    /// Returns `true` for a command that may stop the later commands of its queue: it waits for another queue or for
+    /// the host, or the program can cancel it.
     #[inline]
     pub(crate) fn may_stop(&self) -> bool {
         match self {
@@ -74,7 +74,7 @@ impl Op {
         }
     }
 
-    /// Returns the read of the command if it reads the messages of a launch, with the number of its bytes.
+    /// Returns the read of a command that reads the messages of a launch, and the size of the read in bytes.
     #[inline]
     pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {
         let work = match self {
@@ -87,8 +87,8 @@ impl Op {
     }
 }
 
-/// A host function that runs in queue order. It and the values that it captures are user code, so it is called and
-/// dropped without a lock.
+/// A host callback. The function and the values that it captures are user code, so it is called and dropped without a
+/// lock.
 pub(crate) struct Callback(Option<Box<dyn FnOnce() + Send>>);
 
 impl Callback {
@@ -96,7 +96,6 @@ impl Callback {
         Self(Some(Box::new(run)))
     }
 
-    /// Calls the function.
     pub(crate) fn call(mut self) {
         assert_unlocked("a host callback");
         if let Some(run) = self.0.take() {
@@ -113,10 +112,10 @@ impl Drop for Callback {
     }
 }
 
-/// Holds a command whose start and end are measured.
+/// A command whose start and end are measured.
 pub(crate) struct Timed {
     pub(crate) work: Work,
     pub(crate) time: Arc<TimeSlot>,
-    /// Is true if the device measures the time with timestamps.
+    /// `true` if the device measures the time with timestamps.
     pub(crate) clocked: bool,
 }

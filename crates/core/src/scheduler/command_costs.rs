@@ -13,34 +13,34 @@ use std::cell::RefCell;
 use std::hash::Hasher;
 use std::time::Duration;
 
-/// Bounds the difference in seconds between the expected and the measured time below which an estimate stays as it is.
+/// An estimate stays as it is if the expected and the measured time differ by less than this many seconds.
 const NOISE: f32 = 1e-4;
-/// Limits the kinds of commands that are known. At the limit all of them are dropped and learned again.
+/// Most kinds of commands that are known. At the limit all of them are dropped and learned again.
 const MOST_KINDS: usize = 4096;
-/// Limits how fast an estimate falls: a shorter measured time lowers the estimate to this fraction of its value at
-/// most. If the data decide how long a kernel takes, one short run says little about the next.
+/// A shorter measured time lowers an estimate at most to this fraction of its value. If the data decide how long a
+/// kernel takes, one short run says little about the next.
 const FALL: f32 = 0.7;
-/// Limits the different parameter values of a kind. At the limit all launches of the kind share the longest of
-/// their estimates.
+/// Most different parameter values of a kind. At the limit all launches of the kind share the longest of their
+/// estimates.
 const ALIKE: usize = 8;
 
-/// Estimates a transfer until one of its size was measured: seconds for each transfer, and seconds for each byte.
+/// Estimate for a transfer until one of its size was measured: seconds per transfer, and seconds per byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
-/// Largest estimate of a transfer, as a multiple of the first one. The clock of a busy machine also measures how long
-/// threads wait for a processor: with that, a fill of a few bytes would count as long, and get a batch of its own.
+/// Largest estimate of a transfer, as a multiple of the first one. On a busy machine the measured time includes waits
+/// of threads for a processor. Without this limit, a fill of a few bytes could count as long and get a batch of its
+/// own.
 const LONGEST_TRANSFER: f32 = 4.0;
 
-/// Holds the estimates for the commands of one lane.
+/// Cost estimates for the commands of one lane.
 pub(crate) struct CommandCosts {
     source: CostSource,
-    /// Limits how many seconds a result in a batch may be late: a batch may be longer than its first command by
-    /// this time.
+    /// Most seconds by which a result in a batch may be late: a batch may take this much longer than its first command.
     pub(crate) bound: f32,
-    /// Maps each kind of command to its estimates.
+    /// Estimates of each kind of command.
     known: FxHashMap<u64, CostKind>,
 }
 
-/// Names the source of the estimates.
+/// Source of the estimates.
 enum CostSource {
     Measured,
     /// The device does nothing, so a command that was seen once takes no time, whatever the clock shows.
@@ -51,29 +51,29 @@ enum CostSource {
     Nothing,
 }
 
-/// Holds the estimates of commands that differ only in their parameter values.
+/// Estimates of commands that differ only in their parameter values.
 #[derive(Default)]
 pub(crate) struct CostKind {
-    /// Pairs a hash of the parameter values with the seconds that a command with these values takes.
+    /// Hash of the parameter values, with the seconds that a command with these values takes.
     values: SmallVec<[(u64, f32); 1]>,
-    /// Holds the seconds for any values, once [`ALIKE`] different values were seen.
+    /// Seconds for any values, once [`ALIKE`] different values were seen.
     any: Option<f32>,
 }
 
-/// Sums up the commands of one kind in the completed batches.
+/// The commands of one kind in the completed batches.
 struct SeenCommands {
     count: f32,
-    /// Holds the seconds that one command is expected to take. It is infinite if the command was never measured.
+    /// Seconds that one command is expected to take. Infinite if the command was never measured.
     each: f32,
-    /// Largest estimate that one command can get.
+    /// Largest estimate that one command may get.
     most: f32,
 }
 
-/// Holds the time that the planner expects a batch to take.
+/// Time that the planner expects a batch to take.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct ExpectedCost {
     pub(crate) seconds: f32,
-    /// Is true if the batch has a command that was never measured.
+    /// `true` if the batch has a command that was never measured.
     pub(crate) unknown: bool,
 }
 
@@ -108,7 +108,7 @@ impl CommandCosts {
         Self { source, bound: bound.as_secs_f32(), known: FxHashMap::default() }
     }
 
-    /// Returns the seconds that a command is expected to take. They are infinite for a launch that was never measured.
+    /// Returns the seconds that a command is expected to take: infinite for a launch that was never measured.
     pub(crate) fn of_work(&self, work: &Work) -> f32 {
         match work {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
@@ -130,7 +130,7 @@ impl CommandCosts {
         self.known.get(&kind_of_launch(launch))
     }
 
-    /// Returns what [`of_work`](Self::of_work) returns, for a launch whose `kind` the caller has looked up.
+    /// Like [`of_work`](Self::of_work), for a launch whose `kind` the caller has already looked up.
     #[inline]
     pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&CostKind>) -> f32 {
         self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
@@ -139,8 +139,8 @@ impl CommandCosts {
     /// Learns from completed batches that took `took` seconds together, where the planner expected `expected`.
     ///
     /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound of
-    /// the estimate. One clock cannot tell known commands apart, so all their estimates change by the same factor. The
-    /// factor relates `took` to the estimates of this moment, because another batch of the same planning pass may have
+    /// the estimate. A single measured time cannot tell known commands apart, so all their estimates change by the same
+    /// factor. The factor relates `took` to the current estimates, because another batch of the same planning may have
     /// corrected them already.
     pub(crate) fn learn<'s>(
         &mut self,
@@ -223,7 +223,7 @@ impl CostKind {
     }
 }
 
-/// Returns `true` if the measured time differs from the expected time by more than a factor of 2 and the noise.
+/// Returns `true` if the measured and the expected time differ by more than a factor of 2 and the noise.
 fn is_off(expected: f32, took: f32) -> bool {
     took > 2.0 * expected + NOISE || expected > 2.0 * took + NOISE
 }

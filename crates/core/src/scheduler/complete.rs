@@ -21,9 +21,9 @@ impl Engine {
         self.wait_watched(lane, value, limit, 0);
     }
 
-    /// Waits as [`wait_native`](Self::wait_native) does, where `watch` is 1 if the caller counts as a watcher of
-    /// the lane, and 0 otherwise. The caller no longer counts as a watcher when a waker or a destructor of the
-    /// program runs, because that code may wait for this lane itself.
+    /// Like [`wait_native`](Self::wait_native). `watch` is 1 if the caller counts as a watcher of the lane, and 0
+    /// otherwise. The caller no longer counts as a watcher when wakers and destructors of the program run, because that
+    /// user code may wait for this lane itself.
     pub(crate) fn wait_watched(
         &self,
         lane: usize,
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// Ends the count of a watcher. If it was the last one, the completer is notified.
+    /// Ends the caller's count as a watcher. After the last one, the completer is notified.
     fn unwatch(&self, lane: usize, watch: u32) {
         if watch > 0 {
             let mut state = self.lock();
@@ -75,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// Polls for device loss, for a waiter whose work is not in flight, and polls the fences of all lanes.
+    /// Polls for device loss, for a waiter whose work is not in flight, and then polls the fences of all lanes.
     pub(crate) fn poll_loss(&self) {
         if self.lock().lost.is_some() {
             return;
@@ -84,8 +84,7 @@ impl Engine {
         (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
     }
 
-    /// Returns `outcome`, the result of a call of the device. If the device is lost, returns the loss instead of
-    /// another error.
+    /// Returns `outcome`, the result of a device call. If the device is lost, an error is replaced by the loss.
     pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
             (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
@@ -129,8 +128,8 @@ impl Engine {
         self.tick_driver(lane);
     }
 
-    /// Lets the driver release resources whose handles were dropped: some memory returns only then. If the lane
-    /// thread ticks soon, leaves this to that thread, so that a waiting caller spends no time on it.
+    /// Lets the driver release resources whose handles were dropped: some memory returns only then. Leaves this to the
+    /// lane thread if that thread ticks soon, so that a waiting caller spends no time on it.
     fn tick_driver(&self, lane: usize) {
         if self.threads {
             let mut state = self.lock();
@@ -146,8 +145,8 @@ impl Engine {
         }
     }
 
-    /// Marks the device as lost. Every wait ends and every later call returns the loss. No call is made to the device
-    /// from now on, and resources that it may still use are never freed.
+    /// Marks the device as lost. Every wait ends and every later call returns the loss. The device is not called from
+    /// now on, and resources that it may still use are never freed.
     pub(crate) fn lose(&self, reason: &str) {
         let mut state = self.lock();
         if state.lost.is_some() {
@@ -238,7 +237,7 @@ mod tests {
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
 
-    /// Counts the calls to a driver, and records when a batch dropped its resources.
+    /// Observed calls to a driver, and the moment when a batch dropped its resources.
     #[derive(Default)]
     struct Seen {
         state: Mutex<Sight>,
@@ -248,7 +247,7 @@ mod tests {
     #[derive(Default)]
     struct Sight {
         ticks: u32,
-        /// Holds the number of ticks at which the resources of the batch were dropped.
+        /// Number of ticks when the resources of the batch were dropped.
         dropped_after: Option<u32>,
     }
 
@@ -269,7 +268,7 @@ mod tests {
         }
     }
 
-    /// Stands for a resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
+    /// A resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
     struct Kept(Arc<Seen>);
 
     impl Drop for Kept {
@@ -295,7 +294,7 @@ mod tests {
         }
     }
 
-    /// Wraps the CPU device with a driver that counts its ticks.
+    /// The CPU device with a driver that counts its ticks.
     struct Tidied(Arc<dyn Device>, Arc<Seen>);
 
     impl Allocate for Tidied {

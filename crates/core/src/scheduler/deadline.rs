@@ -4,7 +4,7 @@ use crate::scheduler::engine::SLICE;
 use std::time::Duration;
 use web_time::Instant;
 
-/// Holds the time at which a wait ends. `None` means that the wait has no limit.
+/// Time at which a wait ends. `None` means no limit.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 

@@ -9,23 +9,23 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Represents an action that a thread defers while it polls relays, and runs afterwards.
+/// An action that a thread defers while it polls relays, and runs afterwards.
 pub(crate) trait Deferred {
     fn run(self: Arc<Self>);
 }
 
 thread_local! {
-    /// Holds the relays that were woken while this thread polls relays. It is `None` while the thread polls none.
+    /// Relays that were woken while this thread polls relays. `None` while the thread polls none.
     static RELAYS: RefCell<Option<VecDeque<Arc<dyn Deferred>>>> = RefCell::default();
-    /// Holds the deferred calls that run the callbacks of contexts.
+    /// Deferred calls that run the callbacks of contexts.
     static CALLBACKS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
-    /// Holds the deferred drops.
+    /// Deferred drops.
     static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
 
 /// Runs `first`, then the relays that were woken on this thread meanwhile. The relays run in a loop and not
-/// recursively, as a chain of relays may be long. Code of the program runs last, because it may wait for any of the
-/// relays: destructors, then tasks, then callbacks.
+/// recursively, because a chain of relays may be long. User code runs last, because it may wait for any of the relays:
+/// destructors, then tasks, then callbacks.
 pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     let outermost = with_relays(|list| {
         let outermost = list.is_none();
@@ -101,8 +101,8 @@ fn next_relay() -> Option<Arc<dyn Deferred>> {
     })
 }
 
-/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone already, and the thread
-/// polls no relays then.
+/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone already; the
+/// thread then polls no relays.
 fn with_relays<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<dyn Deferred>>>) -> R) -> R {
     let mut look = Some(look);
     let looked = RELAYS.try_with(|woken| look.take().map(|look| look(&mut woken.borrow_mut())));
@@ -128,7 +128,7 @@ mod tests {
 
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
-    /// Records, when it is woken, whether the relay has signalled.
+    /// A task that notes, when it is woken, whether the relay has signalled.
     struct Task(Notes, Arc<UserSignal>);
 
     impl Wake for Task {
@@ -144,7 +144,7 @@ mod tests {
         }
     }
 
-    /// Records, when it is dropped, whether the relay has signalled.
+    /// A value that notes, when it is dropped, whether the relay has signalled.
     struct Dropped(Task);
 
     impl Drop for Dropped {

@@ -1,8 +1,8 @@
 //! The messages of launches that the host has not received.
 //!
-//! A *delivery* stands for the messages of one launch. It is a batch without commands, directly behind the read of the
-//! messages in the queue of the launch. So everything that comes after the launch completes on the host after its messages
-//! are delivered, and everything else completes without them. The device waits for no delivery.
+//! A *delivery* passes the messages of one launch to the program. It is a batch without commands, directly after the
+//! read of the messages in the queue of the launch. So everything after the launch completes on the host after its
+//! messages are delivered, and everything else completes without them. No work on the device waits for a delivery.
 
 use crate::memory::read_slot::ReadSlot;
 use crate::scheduler::thread_state::{ThreadId, this_thread};
@@ -12,23 +12,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
 
-/// Holds the messages of one launch.
+/// Messages of one launch.
 #[derive(Clone)]
 pub(crate) struct Delivery {
     pub(crate) queue: Slot,
-    /// Is the stamp of the read of the messages.
+    /// Stamp of the read of the messages.
     pub(crate) stamp: Stamp,
     pub(crate) read: Arc<ReadSlot>,
-    /// Counts the bytes of the message buffer.
+    /// Bytes of the message buffer.
     pub(crate) size: u64,
 }
 
-/// Describes the delivery that a thread has begun.
+/// The delivery that a thread has begun.
 pub(crate) struct RunningDelivery {
     pub(crate) read: Arc<ReadSlot>,
     thread: ThreadId,
     since: Instant,
-    /// Is true once the tasks of the context were woken because the delivery takes long.
+    /// `true` once the tasks of the context were woken because the delivery takes long.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) announced: bool,
 }
@@ -56,16 +56,17 @@ impl RunningDelivery {
     }
 }
 
-/// Holds the deliveries of a context.
+/// Deliveries of a context.
 #[derive(Default)]
 pub(crate) struct Deliveries {
-    /// Holds the deliveries of the planned launches by their batches.
+    /// Deliveries of the planned launches, by their batches.
     pub(crate) planned: FxHashMap<Seq, Delivery>,
-    /// Names the delivery that a thread has begun: one at a time, so that the lines of launches are not mixed.
+    /// The delivery that a thread has begun. Only one runs at a time, so that the lines of different launches do not
+    /// mix.
     pub(crate) running: Option<RunningDelivery>,
-    /// Is true while the message thread is parked.
+    /// `true` while the message thread is parked.
     pub(crate) idle: bool,
-    /// Is true once the context has a message thread.
+    /// `true` once the context has a message thread.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) has_thread: bool,
 }

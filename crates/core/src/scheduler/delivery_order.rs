@@ -47,7 +47,7 @@ impl State {
         Some((seq, delivery))
     }
 
-    /// Ends a delivery. Everything that came after it only is complete now.
+    /// Ends a delivery. Everything that waited only for this delivery is complete now.
     pub(crate) fn end_delivery(&mut self, seq: Seq) {
         self.deliveries.running = None;
         if self.deliveries.planned.remove(&seq).is_some() {

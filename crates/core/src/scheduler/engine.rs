@@ -19,53 +19,53 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// Limits one native wait in a context with threads, so that a waiter detects a lost device between two waits.
+/// Longest native wait in a context with threads. A waiter checks for a lost device between two waits.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
-/// Limits how often a thread yields so that others can take S.
+/// Most times that a thread yields so that others can take S.
 const MOST_YIELDS: usize = 1000;
 
-/// Holds the state that the threads, queues and arrays of a context share.
+/// State that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
-    /// The process that made the engine, and what takes the place of `state` in its children: a thread of the parent may have
-    /// held S at the fork. It is lost, so nothing is done there.
+    /// Process that made the engine. A child of fork(2) uses `in_child` instead of `state`, because a thread of the
+    /// parent may have held S at the fork. The state of a child is lost, so no work is done there.
     process: Process,
     in_child: OnceLock<Mutex<State>>,
     /// Number of slots, for `in_child`.
     slots: AtomicU32,
-    /// Counts the threads that wait for S.
+    /// Number of threads that wait for S.
     waiting: AtomicU32,
-    /// Notifies the thread of a lane that there may be work to plan or to submit.
+    /// Notified when a lane may have work to plan or to submit. The lane's thread sleeps here.
     pub(crate) work: Vec<Condvar>,
-    /// Notifies the completer of a lane that work is in flight and no caller polls its fence.
+    /// Notified when work is in flight on a lane and no caller polls its fence. The lane's completer sleeps here.
     pub(crate) in_flight: Vec<Condvar>,
-    /// Notifies waiting callers of any progress.
+    /// Notified of any progress. Waiting callers sleep here.
     pub(crate) done: Condvar,
-    /// Notifies the callback thread that callbacks are due.
+    /// Notified when callbacks are due. The callback thread sleeps here.
     pub(crate) calls: Condvar,
-    /// Notifies the message thread that messages are due.
+    /// Notified when messages are due. The message thread sleeps here.
     pub(crate) messages: Condvar,
     pub(crate) lanes: Vec<EngineLane>,
     pub(crate) device: Arc<dyn Device>,
     pub(crate) launches: LaunchPool,
     pub(crate) print_options: Mutex<PrintOptions>,
-    /// Is true if the context has threads. Without them, the calls that flush or wait do all work.
+    /// `true` if the context has threads. Without them, the calls that flush or wait do all work.
     pub(crate) threads: bool,
-    /// Is true while a microtask is scheduled.
+    /// `true` while a microtask is scheduled.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
     pub(crate) me: Weak<Engine>,
 }
 
-/// Holds the part of a lane that the state lock does not guard.
+/// The part of a lane that the state lock does not guard.
 pub(crate) struct EngineLane {
-    /// Records the batches of the lane. Only the holder of the lane's token uses it, so no thread ever blocks on
-    /// this lock.
+    /// Recorder of the lane's batches. Only the holder of the lane's token uses it, so no thread ever blocks on this
+    /// lock.
     pub(crate) recorder: Mutex<Box<dyn Recorder>>,
     pub(crate) fence: Arc<dyn Fence>,
-    /// Is true if a submission returns before its work is complete. Otherwise a waiting caller leaves submissions
-    /// to the lane thread, so that it still returns at its timeout.
+    /// `true` if a submission returns before its work is complete. Otherwise a waiting caller leaves submissions to the
+    /// lane thread, so that it still returns at its timeout.
     pub(crate) async_submit: bool,
 }
 
@@ -102,7 +102,7 @@ impl Engine {
         engine
     }
 
-    /// Takes S, or what takes its place in a child of fork(2).
+    /// Takes S, or the state that replaces it in a child of fork(2).
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         if self.process.is_left() {
             return self.lock_in_child();
@@ -163,8 +163,8 @@ impl Engine {
         state
     }
 
-    /// Yields while other threads wait for S. A thread that has just released a mutex mostly takes it again first.
-    /// So a thread that takes S again and again would starve all others without this call.
+    /// Yields while other threads wait for S. A thread that has just released a mutex usually wins it again, so a
+    /// thread that takes S repeatedly would starve all others without this call.
     pub(crate) fn yield_lock(&self) {
         for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
@@ -227,8 +227,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.lock().lost.is_some() {
-            // No call is made to a lost device, not even the one that frees it. The device may still use memory of the
-            // recorders.
+            // A lost device is not called, not even to free it. It may still use memory of the recorders.
             std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
         }
     }

@@ -27,10 +27,10 @@ mod long_replay_tests;
 #[cfg(test)]
 mod wake_tests;
 
-/// Is the number of nodes from which a replay fills a batch.
+/// A replay of at least this many nodes fills a batch.
 const NODES_OF_A_BATCH: usize = 100;
 
-/// Counts the waits of a queue after which [`State::tidy_clock`] removes entries of its clock.
+/// Fewest waits of a queue between two cleanups of its clock by [`State::tidy_clock`].
 const KNOWN: usize = 16;
 
 impl Engine {
@@ -44,7 +44,7 @@ impl Engine {
         self.check_and_push(state, by, work)
     }
 
-    /// Enqueues work as [`enqueue`](Self::enqueue) does, behind a wait for an event of the host.
+    /// Like [`enqueue`](Self::enqueue), but the work first waits for a user event.
     #[cold]
     pub(crate) fn enqueue_behind(&self, by: Admission, work: Work, event: Arc<UserSignal>) -> Result<Stamp> {
         let mut state = self.lock_with_room(by.slot)?;
@@ -78,7 +78,7 @@ impl Engine {
         Ok(stamp)
     }
 
-    /// Checks a work as [`enqueue`](Self::enqueue) does, and enqueues nothing.
+    /// Checks work as [`enqueue`](Self::enqueue) does, but enqueues nothing.
     #[cold]
     pub(crate) fn check_only(&self, by: Admission, work: &Work) -> Result<()> {
         let state = self.lock();
@@ -95,7 +95,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Enqueues launches as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does, each with its own kind.
+    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none), for launches that each have their own kind.
     pub(crate) fn enqueue_launches(&self, by: Admission, launches: KindsOfWork) -> Result<()> {
         let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, launches)?;
@@ -103,8 +103,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Enqueues works as [`enqueue_all_or_none`](Self::enqueue_all_or_none) does. Returns the end of the last one: no
-    /// command of another thread comes before it.
+    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none). Returns the end of the last work; no command of another
+    /// thread comes before that end.
     pub(crate) fn enqueue_call(
         &self,
         by: Admission,
@@ -117,8 +117,8 @@ impl Engine {
         Ok(end)
     }
 
-    /// Enqueues `ops`, which together have the effect of `whole`, with no other command between them. Returns the stamp
-    /// of each.
+    /// Enqueues `ops`, which together have the effect of `whole`, with no other command between them. Returns their
+    /// stamps.
     pub(crate) fn enqueue_all(&self, by: Admission, whole: &[Work], ops: Vec<Op>) -> Result<Vec<Stamp>> {
         let mut state = self.lock();
         state.check_all(by, whole)?;
@@ -147,7 +147,7 @@ impl Engine {
         let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
             let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
-            // The stamp needs a command: this one waits for work that the queue comes after already.
+            // The stamp needs a command. This one waits for work that the queue already comes after.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
             ordering::admit::record_making(&state, by, stamp, block);
         }
@@ -171,7 +171,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Enqueues a wait for an event of the host.
+    /// Enqueues a wait for a user event.
     pub(crate) fn enqueue_user_wait(
         &self,
         slot: Slot,
@@ -184,7 +184,7 @@ impl Engine {
         self.push_op(state, slot, Op::WaitUser(UserWait(event)))
     }
 
-    /// Enqueues a host function.
+    /// Enqueues a host callback.
     pub(crate) fn enqueue_callback(
         &self,
         slot: Slot,
@@ -199,7 +199,8 @@ impl Engine {
         if !(self.threads && is_due) {
             return self.push_op(state, slot, Op::Callback(callback));
         }
-        // Nothing comes before the callback, so it must not wait for the lane thread, which may be inside a submission.
+        // No other command comes before the callback, so it must not wait for the lane thread, which may be inside a
+        // submission.
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op: Op::Callback(callback) });
         state.queue_mut(slot).end_times();
@@ -271,7 +272,7 @@ impl State {
         self.check_each(by, works.iter().map(|work| (by.what, work)))
     }
 
-    /// Checks works as [`check_all`](Self::check_all) does, each with its own kind.
+    /// Like [`check_all`](Self::check_all), for works that each have their own kind.
     fn check_each<'a>(
         &mut self,
         by: Admission,
@@ -291,7 +292,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns the error that the check of a work would return now.
+    /// Returns the error that enqueueing this work would return now.
     pub(crate) fn check_work(&self, by: Admission, work: &Work) -> Result<()> {
         if self.host_uses > 0 {
             check_maps(work)?;
@@ -387,8 +388,8 @@ impl State {
     }
 }
 
-/// Returns `true` for a replay that fills a batch. It gains nothing from a later command in its batch, so its enqueue requests
-/// it: the lane thread then needs one wake-up, and a later flush needs none.
+/// Returns `true` for a replay that fills a batch. A later command in the same batch would gain it nothing, so its
+/// enqueue requests it: the lane thread then needs one wake-up, and a later flush needs none.
 fn fills_a_batch(work: &Work) -> bool {
     matches!(work, Work::Graph(part) if part.node_count() >= NODES_OF_A_BATCH)
 }

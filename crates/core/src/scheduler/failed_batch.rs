@@ -19,8 +19,8 @@ impl Engine {
     /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
     /// command, or if the batch was refused before.
     ///
-    /// A removed command leaves [`Work::Nothing`] in its place, since other commands may depend on the waits of that
-    /// place.
+    /// A removed command is replaced by [`Work::Nothing`], since other commands may depend on the waits at that
+    /// position.
     pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
         if failure.lost {
             let reason = match failure.error.kind() {
@@ -57,7 +57,7 @@ impl Engine {
     }
 }
 
-/// Returns the queues that fail, each with the first of its commands in the batch.
+/// Returns the queues that fail, each with its first command in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
     // Timestamps are not work of the queue.
@@ -70,7 +70,7 @@ fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     firsts
 }
 
-/// Puts [`Work::Nothing`] in the place of the work of `slot` from `first` on, and returns that work.
+/// Replaces the work of `slot` from `first` on by [`Work::Nothing`], and returns that work.
 fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
     let take = |step: &mut Step| {
@@ -112,8 +112,7 @@ impl Engine {
 
 impl State {
     /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
-    /// context's own work has failed, every queue with later commands fails, as those commands may use the result of
-    /// that work.
+    /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
     fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
         let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
             return firsts;
@@ -132,7 +131,7 @@ impl State {
         firsts
     }
 
-    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they ask only for
+    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they only ask for
     /// order.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
         report!(Error, "queue `{}` failed: {error}", self.queue(slot).label);
@@ -181,7 +180,7 @@ mod tests {
     use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
     use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
 
-    /// Plans up to `point` and lets the device refuse a step of the batch. `before` states that the batch was refused
+    /// Plans up to `point` and lets the device refuse a step of the batch. `before` is `true` if the batch was refused
     /// before.
     fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
         let mut state = engine.lock();

@@ -1,4 +1,4 @@
-//! Failures of commands that the device began to execute. Each fails its queue, and other queues go on.
+//! Failures of commands that the device began to execute. Each fails its own queue; other queues go on.
 
 use crate::device::recorder::ExecutionFailure;
 use crate::scheduler::engine::Engine;

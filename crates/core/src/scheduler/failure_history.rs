@@ -5,25 +5,25 @@ use fencepost_sync::{Clock, Stamp};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 
-/// Counts the newest failures that are kept without a [`FailureWatch`], because a call that runs at this moment may
-/// ask for one of them.
+/// Number of newest failures that are kept even without a [`FailureWatch`], because a running call may ask for one of
+/// them.
 const NEWEST: usize = 16;
 
-/// Keeps the failures of one stretch of a queue available. A stretch is a run of commands that ends when the
-/// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all
-/// clones are dropped, the history may drop the failures.
+/// Watch that keeps the failures of one stretch of a queue available. A stretch is a run of commands that ends when the
+/// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all clones
+/// are dropped, the history may drop the failures.
 pub(crate) type FailureWatch = Arc<()>;
 
-/// The facts about a point of a queue that a handle of the point carries.
+/// Facts about a point that its handles carry.
 #[derive(Clone, Default)]
 pub(crate) struct PointHistory {
     /// Points of other queues that this point comes after.
     pub(crate) clock: Clock,
-    /// Keeps the failures of the work before the point.
+    /// Watch that keeps the failures of the work before the point.
     pub(crate) stretch: FailureWatch,
 }
 
-/// Holds the failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
+/// Failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
 ///
 /// A queue whose error is taken begins a new stretch, so that the earlier failures do not affect its later
 /// commands.
@@ -31,13 +31,13 @@ pub(crate) struct PointHistory {
 pub(crate) struct FailureHistory {
     /// Failures by stamp, without overlaps.
     failed: Vec<FailedCommands>,
-    /// Lists the earlier stretches that a watch refers to, in ascending order.
+    /// Earlier stretches that a watch refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
-    /// Is the watch of the current stretch.
+    /// Watch of the current stretch.
     now: FailureWatch,
-    /// Holds the first stamp of the current stretch. Every stretch of `before` ends before it.
+    /// First stamp of the current stretch. Every stretch of `before` ends before it.
     first: Stamp,
-    /// Counts the entries that were left after the last [`tidy`](Self::tidy).
+    /// Number of entries left by the last [`tidy`](Self::tidy).
     kept: usize,
 }
 
@@ -60,8 +60,8 @@ impl FailureHistory {
         self.now.clone()
     }
 
-    /// Returns a watch for the stretch of an earlier command, or for the current stretch if no watch of the earlier one
-    /// is left.
+    /// Returns a watch for the stretch of an earlier command, or for the current stretch if the earlier one has no
+    /// watch left.
     pub(crate) fn stretch_of(&self, stamp: Stamp) -> FailureWatch {
         let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
         let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
@@ -147,8 +147,8 @@ impl FailureHistory {
         self.failed.len() + self.before.len()
     }
 
-    /// Drops the failures that no watch refers to. Does so only once the entries have doubled, so that the cost for
-    /// each failure stays small.
+    /// Drops the failures that no watch refers to, but only once the entries have doubled, so that the cost per failure
+    /// stays small.
     fn tidy(&mut self) {
         if self.len() <= 2 * self.kept + 2 * NEWEST {
             return;

@@ -1,5 +1,5 @@
-//! Free blocks: the check that a queue may use one again, and the return of unused blocks to the driver. S is the
-//! state lock.
+//! Free blocks: the check that a queue may reuse one, and the return of unused blocks to the driver. S is the state
+//! lock.
 
 use crate::error::{Kind, Result};
 use crate::memory::block::{Block, HostUse};
@@ -24,8 +24,8 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     block.order().uses.all().all(before)
 }
 
-/// Keeps the memory of a block for a graph, also after the drop of the last array on the block. A lease does not keep
-/// the context alive.
+/// A graph's claim on the memory of a block. It keeps the memory even after the last array on the block is dropped. A
+/// lease does not keep the context alive.
 pub(crate) struct BlockLease {
     pub(crate) block: Arc<Block>,
     engine: Weak<Engine>,
@@ -41,7 +41,7 @@ impl Drop for BlockLease {
 
 impl State {
     /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
-    /// program was told that it is complete, because the progress of the device must not decide what is an error.
+    /// program was told that it is complete, because errors must not depend on the progress of the device.
     fn is_over(&self, block: &Block) -> bool {
         self.policy() != Policy::Checked || block.order().uses.all().all(|u| self.forgettable(u))
     }
@@ -54,7 +54,7 @@ impl Engine {
         let state = self.lock();
         if state.lost.is_some() {
             drop(state);
-            // The device may still use the block, and no call may be made to a lost device.
+            // The device may still use the block, and a lost device must not be called.
             std::mem::forget(block);
             return;
         }
@@ -64,11 +64,11 @@ impl Engine {
         self.give_to_pool(state, block);
     }
 
-    /// Returns a block without array and without lease to the pool.
+    /// Returns a block without an array and without a lease to the pool.
     fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
         if !block.is_external() {
             state.pool.give(block);
-            // Only memory above the program's threshold is released here. The driver may block in a release, and
+            // Only memory above the program's threshold is released here. A release may block in the driver, and
             // dropping an array never blocks.
             let surplus = state.pool.over_threshold();
             drop(state);
@@ -81,7 +81,7 @@ impl Engine {
         self.release_external_blocks(state);
     }
 
-    /// Returns a lease of a block that has an array now.
+    /// Returns a lease of a block that still has an array.
     pub(crate) fn lease(&self, block: &Arc<Block>) -> BlockLease {
         let state = self.lock();
         block.order().leases += 1;
@@ -104,7 +104,7 @@ impl Engine {
         true
     }
 
-    /// Ends one lease. The last one returns the block to the pool if its array is gone.
+    /// Ends one lease. The last lease returns the block to the pool if its array is gone.
     fn end_lease(&self, block: &Arc<Block>) {
         let state = self.lock();
         let mut order = block.order();
@@ -122,7 +122,7 @@ impl Engine {
         self.give_to_pool(state, block.clone());
     }
 
-    /// Drops the external blocks whose uses no later command must be ordered after.
+    /// Drops the external blocks whose uses can no longer affect a later command.
     pub(crate) fn release_external_blocks(&self, mut state: MutexGuard<'_, State>) {
         let blocks = std::mem::take(&mut state.external);
         let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
@@ -158,8 +158,8 @@ impl Engine {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold of the program counts only
-    /// free memory, so the threshold is applied when the new block is free again.
+    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold set by the program counts only
+    /// free memory, so it is applied when the new block is free again.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }

@@ -1,5 +1,5 @@
-//! Points that are submitted but not complete. A wait of another context on the same hardware queue may end then,
-//! because the hardware queue executes the submissions in order.
+//! Points that are submitted but not complete. A wait of another context on the same hardware queue may end at such a
+//! point, because the hardware queue executes submissions in order.
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue_state::PointProgress;
 use crate::scheduler::state::State;
@@ -36,7 +36,7 @@ impl Engine {
     }
 
     /// Returns `true` if everything up to `point` was submitted. Otherwise registers `waker` for the submission. The
-    /// completion may come first, and the caller waits for it with another waker.
+    /// completion may come first; the caller waits for it with another waker.
     pub(crate) fn register_submitted_waker(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
         let submitted = state.is_submitted(point);

@@ -74,7 +74,8 @@ mod tests {
         Kind::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
     }
 
-    /// Returns the first point of a queue, which is done, with a clock that covers a stamp of another queue.
+    /// Returns the first point of a queue, which is done, with a clock that covers a stamp of another queue, and that
+    /// stamp.
     fn over(engine: &Engine, slot: Slot, other: Slot) -> (Point, Clock, Stamp) {
         let (point, _) = engine.marker(slot);
         let (mut clock, stamp) = (Clock::default(), Stamp(1));

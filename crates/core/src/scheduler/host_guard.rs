@@ -14,7 +14,7 @@ use fencepost_sync::{Point, Stamp};
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
 
-/// Gives the host access to the bytes of a block until it is dropped.
+/// Guard that gives the host access to the bytes of a block until it is dropped.
 ///
 /// The scheduler creates a guard only if no earlier command can still use the range, or write it if the host reads.
 /// Later commands that conflict with the access stay in their queues until the guard is dropped. The guard tells
@@ -109,7 +109,7 @@ impl Engine {
         state.host_uses += 1;
         order.fresh &= !want.writes();
         if want == (HostUseKind::Map { write: true }) {
-            self.device.host_writes(&span.block, span.range()); // what the program changes is not known
+            self.device.host_writes(&span.block, span.range()); // the bytes that will change are unknown
         }
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
@@ -128,7 +128,7 @@ impl Engine {
     }
 }
 
-/// Names the result of a request for host access.
+/// Result of a request for host access.
 pub(crate) enum HostClaim {
     Granted(HostGuard),
     /// The host must wait for this point first.
@@ -222,7 +222,7 @@ impl Engine {
 }
 
 impl HostGuard {
-    /// Records that the host writes a range with this access. A map to write has recorded its whole range.
+    /// Records that the host writes a range with this access. For a map to write, the whole range was recorded already.
     pub(crate) fn writes(&self, range: Range<u64>) {
         self.engine.device.host_writes(self.access.block(), range);
     }

@@ -4,18 +4,18 @@ use crate::error::site::KernelId;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Counts the names of dropped kernels that are kept, since a hazard may name an earlier launch of one.
+/// Number of dropped kernels whose names are kept, since a hazard may name an earlier launch of one.
 const GONE: u32 = 1024;
 
-/// Maps the kernels of a context to their names. Kernels with the same name share a number.
+/// Names of the kernels of a context. Kernels with the same name share a number.
 #[derive(Default)]
 pub(crate) struct KernelNames {
     ids: FxHashMap<Arc<str>, KernelId>,
-    /// Holds the same pairs as `ids`, by number.
+    /// The same pairs as in `ids`, by number.
     names: FxHashMap<KernelId, Arc<str>>,
-    /// Holds the number of the next name. Every number in the tables is smaller.
+    /// Number of the next name. All numbers in the tables are smaller.
     next: u32,
-    /// Counts the names that were left after the last [`tidy`](Self::tidy).
+    /// Number of names left by the last [`tidy`](Self::tidy).
     kept: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The bookkeeping of a lane, which stands for a hardware queue.
+//! The bookkeeping of a lane, which corresponds to a hardware queue.
 
 use crate::device::CostModel;
 use crate::scheduler::batch::{Batch, Submitted};
@@ -7,35 +7,35 @@ use crate::scheduler::priority::Priority;
 use fencepost_sync::Timeline;
 use std::collections::VecDeque;
 
-/// Limits the submissions in flight: one runs and one waits behind it. Later commands *gather*: while a planned
-/// batch of their priority is not submitted, they stay unplanned, and then share the next batch. Each submission
-/// costs time, and an earlier planning would start no command earlier.
+/// Most submissions in flight: one runs and one waits. Later commands *gather*: while a planned batch of their priority
+/// is not submitted, they stay unplanned, and then share the next batch. Each submission costs time, and planning
+/// earlier would not start any command earlier.
 const SUBMISSIONS_IN_FLIGHT: u64 = 2;
-/// Limits the submissions in flight while the next batch was cut from a larger plan. Such batches are short, so the
-/// device needs more of them in advance, and they gain nothing from a delay, because no more commands join them.
+/// Most submissions in flight while the next batch was cut from a larger plan. Such batches are short, so the device
+/// needs more of them in advance. A delay would gain nothing, because no more commands join them.
 const CUT_SUBMISSIONS_IN_FLIGHT: u64 = 8;
-/// Limits the plans of higher priority in a row while a batch of lower priority waits. After that the waiting batch
-/// is submitted.
+/// Most plans of higher priority in a row while a batch of lower priority waits. After that the waiting batch is
+/// submitted.
 const STARVATION: u32 = 8;
 
 /// Most short batches that wait to be submitted while a long one waits too. Further short commands gather.
 const SHORT_AHEAD: usize = 8;
-/// Limits the batches in a row that overtake older batches because callers wait for them. After that the oldest
-/// batch is submitted.
+/// Most batches in a row that overtake older batches because callers wait for them. After that the oldest batch is
+/// submitted.
 const OVERTAKEN: u32 = 4;
 
 /// The commands of a priority that a planning may take while earlier batches wait to be submitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Plannable {
-    /// All commands: no batch waits.
+    /// All commands, because no batch waits.
     All,
-    /// Short commands, which pass the long batch that waits.
+    /// Short commands only. They pass the long batch that waits.
     Short,
-    /// No command.
+    /// No commands.
     Nothing,
 }
 
-/// Tells how a lane thread waits for work. This decides which work must notify the thread.
+/// Sleep state of a lane thread. It decides which work must notify the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum ThreadRest {
     /// The thread runs, and searches for work before it parks.
@@ -50,49 +50,49 @@ pub(crate) enum ThreadRest {
 }
 
 impl ThreadRest {
-    /// Returns `true` if the thread finds no work soon without a notification.
+    /// Returns `true` if the thread would not find work soon without a notification.
     pub(crate) fn is_deep(self) -> bool {
         self == Self::Asleep || self == Self::PollingForLoss
     }
 }
 
-/// Holds the bookkeeping of a lane.
+/// Bookkeeping of a lane.
 #[derive(Default)]
 pub(crate) struct LaneState {
-    /// Lists the planned batches of each priority in the order in which they are submitted. Their status is `Ready`.
+    /// Planned batches of each priority, in order of submission. Their status is `Ready`.
     pub(crate) ready: [VecDeque<Batch>; 3],
-    /// Is true while a thread submits on the lane. At most one batch of the lane has the status `Encoding`.
+    /// `true` while a thread submits on the lane. At most one batch of the lane has the status `Encoding`.
     pub(crate) token: bool,
     pub(crate) timeline: Timeline,
-    /// Lists the batches in flight, oldest first, with one value each: its length is `timeline.in_flight()`, unless the
+    /// Batches in flight, oldest first, one for each value in flight: the length is `timeline.in_flight()`, unless the
     /// device is lost.
     pub(crate) submitted: VecDeque<Submitted>,
-    /// Tells how the lane thread waits for work.
+    /// Sleep state of the lane thread.
     pub(crate) rest: ThreadRest,
-    /// Is true while the completer of the lane sleeps.
+    /// `true` while the completer of the lane sleeps.
     pub(crate) idle: bool,
-    /// Is true if the driver may have resources of dropped objects to release.
+    /// `true` if the driver may have resources of dropped objects to release.
     pub(crate) needs_cleanup: bool,
-    /// Counts the watchers: callers that poll the lane's fence, or are about to, and process the completed batches
+    /// Number of watchers: callers that poll the lane's fence, or are about to, and process the completed batches
     /// themselves. The completer sleeps while there is one.
     pub(crate) watchers: u32,
-    /// Counts the plans in a row that were submitted while a batch of lower priority waited. The batches that one plan
+    /// Number of plans in a row that were submitted while a batch of lower priority waited. All batches that one plan
     /// was cut into count once.
     streak: u32,
-    /// `true` while a batch may stand before older batches of its list, because a caller waits for it or because it
-    /// is short and the others are long. `false` if no batch is ready.
+    /// `true` if a batch may be listed before older batches of its list, because a caller waits for it or because it is
+    /// short and the others are long. `false` if no batch is ready.
     pub(crate) mixed: bool,
-    /// Counts for each priority the batches in a row that were submitted before an older batch of the same priority.
+    /// For each priority, the number of batches in a row that were submitted before an older batch of that priority.
     overtaken: [u32; 3],
-    /// Counts how often callers have planned their own queues since the lane's queues were last planned.
+    /// Number of times that callers have planned their own queues since the lane's queues were last planned.
     pub(crate) own_plannings: u32,
-    /// Estimates the time of the lane's commands.
+    /// Estimated times of the lane's commands.
     pub(crate) costs: CommandCosts,
-    /// Is true if the lane has a thread, which submits later the batches that cannot be submitted at once.
+    /// `true` if the lane has a thread. The thread later submits the batches that cannot be submitted at once.
     pub(crate) has_thread: bool,
-    /// `true` if no thread can read the fence while another one submits. One batch is then in flight at a time.
+    /// `true` if no thread can read the fence while another one submits. Then only one batch is in flight at a time.
     pub(crate) executes_in_submit: bool,
-    /// Holds the time at which a completion on the lane was last seen.
+    /// Time at which a completion on the lane was last seen.
     pub(crate) last_finish: Option<web_time::Instant>,
 }
 
@@ -105,8 +105,8 @@ impl LaneState {
         &mut self.ready[priority as usize]
     }
 
-    /// Adds a planned batch to the list of its priority: if it `passes`, a short batch before the long ones at the end of
-    /// the list, as far as it depends on none of them.
+    /// Adds a planned batch to the list of its priority. If `passes` is `true`, a short batch goes before the long ones
+    /// at the end of the list, unless it depends on one of them.
     pub(crate) fn add(&mut self, batch: Batch, priority: Priority, passes: bool) {
         let bound = self.costs.bound;
         let passes = passes && batch.expected.is_short(bound);
@@ -153,7 +153,7 @@ impl LaneState {
     }
 
     /// Returns `true` if the lane may take the front batch of `priority` now. A batch that was cut from a larger plan
-    /// may be submitted behind more batches than others.
+    /// may be submitted while more batches are in flight than for other batches.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
         self.has_room(urgent) || (cut && !urgent && !self.executes_in_submit && self.has_little())
@@ -253,7 +253,7 @@ mod tests {
     }
 
     /// Returns the order of submission. There are `old` batches of normal priority at the start. Each new batch of
-    /// normal priority is put in front of the older ones, and then each priority of `taken` submits one batch.
+    /// normal priority is put before the older ones, and then each priority of `taken` submits one batch.
     fn submitted(old: u64, taken: &[Priority]) -> Vec<u64> {
         let mut lane = LaneState { mixed: true, ..LaneState::default() };
         fill(&mut lane, Priority::Normal, 0..old);
@@ -276,14 +276,14 @@ mod tests {
         assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
     }
 
-    /// A queue of high priority always has a batch, which overtakes no older batch of its own priority.
+    /// A queue of high priority always has a batch, and overtakes no older batch of its own priority.
     #[test]
     fn batches_of_other_priorities_do_not_reset_the_count_of_overtaken_batches() {
         let order = submitted(1, &[Priority::High, Priority::Normal]);
         assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
     }
 
-    /// Adds batches that take these seconds. Returns the order of the list.
+    /// Adds batches that take these seconds. Returns the resulting order of the list.
     fn added(lane: &mut LaneState, batches: &[(f32, Option<u64>)]) -> Vec<u64> {
         for (at, &(seconds, dep)) in batches.iter().enumerate() {
             let batch = Batch {

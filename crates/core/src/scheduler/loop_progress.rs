@@ -14,7 +14,7 @@ use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use std::sync::{Arc, Weak};
 use std::task::Wake;
 
-/// Continues the loops of a context when it is woken.
+/// Waker that continues the loops of a context.
 struct LoopWaker(Weak<Engine>);
 
 impl Wake for LoopWaker {
@@ -36,8 +36,8 @@ impl Engine {
         run.begin(state.new_hold(), Arc::new(LoopWaker(self.me.clone())).into(), time);
     }
 
-    /// Reads whether loops go on whose first chunk is complete, and releases their queues. Any thread may call this. The
-    /// words are read without S, because the read may be a call of the device.
+    /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
+    /// may call this. The words are read without S, because the read may call the device.
     pub(crate) fn continue_loops(&self) {
         let complete = self.lock().complete_chunks();
         if complete.is_empty() {
@@ -75,8 +75,8 @@ fn front_loop(queue: &QueueState) -> Option<&LoopRun> {
 }
 
 impl State {
-    /// Returns the reads of the complete chunks whose words are not read, each with the hold of its loop. Wakers of chunks
-    /// that are not complete are registered again, because a waker may be called early.
+    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
+    /// incomplete chunks are registered again, because a waker may be called early.
     fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
         let Self { queues, batches, wakers, loops, .. } = self;
         let mut complete = Vec::new();
@@ -95,8 +95,8 @@ impl State {
         complete
     }
 
-    /// Stores whether a loop goes on behind a chunk, and releases the queues that the loop holds. Another thread may have
-    /// stored it already, and the queue may have failed meanwhile.
+    /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
+    /// have stored it already, and the queue may have failed meanwhile.
     fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
         let Some(&(slot, _)) = self.loops.iter().find(|(slot, of)| {
             *of == hold && front_loop(self.queue(*slot)).is_some_and(|run| run.hold == hold)
@@ -120,7 +120,8 @@ impl State {
         }
     }
 
-    /// Returns the batch of the chunk that must complete before an unplanned point is planned, if a loop holds its queue.
+    /// If a loop holds the queue of an unplanned point, returns the batch of the chunk that must complete before the
+    /// point can be planned.
     pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
         let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {

@@ -1,8 +1,8 @@
 //! A loop in chunks: a command of a queue whose work the planner plans piece by piece.
 //!
-//! A loop stays at the front of its queue until it ends. The planner plans its chunks, each with a batch of its own, and
-//! keeps two of them planned. When the first one is complete, a thread reads the word that says whether the loop goes on,
-//! and the queue is planned again.
+//! A loop stays at the front of its queue until it ends. The planner plans its chunks, each with a batch of its own,
+//! and keeps two of them planned. When the first one is complete, a thread reads the word that tells whether the loop
+//! goes on, and the queue is planned again.
 
 use crate::error::{Error, Kind};
 use crate::memory::read_slot::ReadSlot;
@@ -18,49 +18,49 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
-/// Counts the chunks of a loop that are planned and not known to go on: the device executes one, and the other one is
-/// submitted ahead.
+/// Number of planned chunks that are not yet known to go on: the device executes one, and the next one is submitted
+/// ahead.
 const CHUNKS_AHEAD: usize = 2;
 
-/// Holds a loop in chunks of one replay.
+/// A loop in chunks of one replay.
 pub(crate) struct LoopRun {
-    /// Is one part of the loop. Its nodes have no times, because they execute many times.
+    /// One part of the loop. Its nodes have no times, because they execute many times.
     part: GraphStep,
     chunked: ChunkedLoop,
-    /// Holds the queue while the planner waits for the first chunk.
+    /// Hold of the queue while the planner waits for the first chunk.
     pub(crate) hold: HoldId,
-    /// Is called when a chunk is complete.
+    /// Called when a chunk is complete.
     waker: Waker,
     /// Time at which the first chunk was planned.
     started: Option<Instant>,
-    /// Counts the planned iterations.
+    /// Number of planned iterations.
     iterations: u64,
-    /// Counts the parts of the next chunk.
+    /// Number of parts of the next chunk.
     parts: u32,
-    /// Lists the planned chunks, except those that are known to go on.
+    /// Planned chunks, except those that are known to go on.
     pub(crate) chunks: VecDeque<LoopChunk>,
     time: Option<LoopTime>,
 }
 
-/// Describes a planned chunk.
+/// A planned chunk.
 pub(crate) struct LoopChunk {
     pub(crate) seq: Seq,
     pub(crate) read: Arc<ReadSlot>,
-    /// Says whether the loop goes on behind the chunk, once this is read.
+    /// `true` if the loop goes on after the chunk. `None` until this is read.
     pub(crate) goes_on: Option<bool>,
 }
 
-/// Holds the time of a loop that is measured.
+/// Time of a loop that is measured.
 pub(crate) struct LoopTime {
     whole: Arc<TimeSlot>,
-    /// Is `true` if the device has a clock.
+    /// `true` if the device has a clock.
     clocked: bool,
-    /// Holds the times of the first chunk and of the last planned ones.
+    /// Times of the first chunk and of the last planned ones.
     first: Option<Arc<TimeSlot>>,
     last: VecDeque<Arc<TimeSlot>>,
 }
 
-/// Says what the planner does next for a loop.
+/// Next step of the planner for a loop.
 pub(crate) enum LoopStep {
     /// The loop has ended, or all iterations that its bound allows are planned.
     Ended,
@@ -87,8 +87,8 @@ impl LoopRun {
         }
     }
 
-    /// Prepares the loop, which is about to be enqueued. `time` receives the time of the loop, and is with `true` if the
-    /// device measures the time.
+    /// Prepares the loop, which is about to be enqueued. `time` receives the time of the loop; its `bool` is `true` if
+    /// the device measures the time.
     pub(crate) fn begin(&mut self, hold: HoldId, waker: Waker, time: Option<(Arc<TimeSlot>, bool)>) {
         self.hold = hold;
         self.waker = waker;
@@ -96,7 +96,7 @@ impl LoopRun {
         self.time = time.map(timed);
     }
 
-    /// Returns what follows for the planner.
+    /// Returns the next step of the planner.
     pub(crate) fn next(&mut self) -> LoopStep {
         while let Some(goes_on) = self.chunks.front().and_then(|chunk| chunk.goes_on) {
             if !goes_on {
@@ -123,8 +123,8 @@ impl LoopRun {
         Work::Graph(Box::new(self.part.clone()))
     }
 
-    /// Records that a chunk is planned in batch `seq`. Returns the read of the word that says whether the loop goes on,
-    /// unless the bound allows no iteration behind the chunk.
+    /// Records that a chunk is planned in batch `seq`. Returns the read of the word that tells whether the loop goes
+    /// on, unless the bound allows no iteration after the chunk.
     pub(crate) fn add_chunk(&mut self, seq: Seq, parts: u32) -> Option<(Span, Arc<ReadSlot>)> {
         self.started.get_or_insert_with(Instant::now);
         self.iterations += u64::from(parts) * u64::from(self.chunked.iterations);
@@ -138,7 +138,8 @@ impl LoopRun {
         Some((self.chunked.state(table), read))
     }
 
-    /// Returns the error that ends the loop before its next chunk: the context ends, or the loop has run for `limit`.
+    /// Returns the error that ends the loop before its next chunk: the context is ending, or the loop has run for
+    /// `limit`.
     pub(crate) fn stop(&self, ending: bool, limit: Option<Duration>) -> Option<Error> {
         let (graph, launch) = (self.part.run.plan.label.to_string(), self.part.run.at);
         if ending {
@@ -149,8 +150,8 @@ impl LoopRun {
         Some(Kind::LoopTooLong { graph, launch, iterations, limit }.into())
     }
 
-    /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed, and
-    /// `true` if the device measures the time.
+    /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed. The
+    /// `bool` is `true` if the device measures the time.
     pub(crate) fn time_chunk(&mut self, seq: Seq) -> Option<(Arc<TimeSlot>, bool)> {
         let time = self.time.as_mut()?;
         time.whole.plan(seq);
@@ -183,7 +184,7 @@ impl LoopRun {
         format!("loop of graph `{graph}`, {planned} of at most {bound} iterations planned")
     }
 
-    /// Returns the batch of the chunk whose end the planner waits for.
+    /// Returns the batch of the chunk that the planner waits for.
     pub(crate) fn awaited(&self) -> Option<Seq> {
         self.chunks.iter().find(|chunk| chunk.goes_on.is_none()).map(|chunk| chunk.seq)
     }

@@ -1,7 +1,7 @@
 //! Delivers the messages of completed launches: printed lines and failed assertions. S is the state lock.
 //!
-//! A context with threads has a thread for messages, so that neither a poll nor a wait with a limit calls the function that
-//! receives lines. Without threads, a call that makes progress delivers them.
+//! A context with threads has a message thread, so that neither a poll nor a wait with a limit calls the user code that
+//! receives the lines. Without threads, a call that makes progress delivers them.
 
 use crate::error::panic_text::panic_text;
 use crate::error::{Error, Kind};
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// Delivers the messages of one launch without S, and then completes what comes after them.
+    /// Delivers the messages of one launch without S, and then completes the work that waited for them.
     fn run_delivery<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -65,7 +65,7 @@ impl Engine {
             if state.lost.is_none() && queue.failures.of(delivery.stamp).is_none() {
                 state.fail_queue(delivery.queue, delivery.stamp, error);
             } else {
-                // A command that has failed for another reason keeps that error.
+                // A command that failed before keeps its first error.
                 report!(Error, "queue `{}`, which has failed before: {error}", queue.label);
             }
         }
@@ -107,7 +107,7 @@ impl Engine {
     }
 }
 
-/// Passes lines on. Returns the text of a panic.
+/// Passes lines to the program. Returns the text of a panic.
 fn print(to: &PrintTo, printed: &Printed<'_>) -> Option<String> {
     let _inside = Inside::enter();
     assert_unlocked("a function for printed lines");
@@ -142,7 +142,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    /// Has failed assertions, and prints.
+    /// Text of a kernel that has failed assertions, and prints.
     const TEXT: &str =
         "@compute @workgroup_size(1) fn k() { assert(1 == 0); print(\"a\"); assert(1 == 2, \"b\"); }";
 
@@ -162,7 +162,7 @@ mod tests {
         enqueue_work(engine, queue, Work::Read { src: buffer, slot: ReadSlot::of_messages(source) })
     }
 
-    /// Executes everything up to the points in one batch of a lane, which is the submission `value` of the lane. The context
+    /// Executes everything up to the points in one batch of a lane, which is the lane's submission `value`. The context
     /// does not know yet that the batch is complete.
     fn execute<const N: usize>(engine: &Engine, lane: usize, value: u64, points: [Point; N]) {
         engine.lock().plan(points, Priority::Normal);

@@ -2,17 +2,17 @@
 //!
 //! # The life of a command
 //!
-//! A verb enqueues a command: it gets a *stamp* and goes to the end of the list of its queue (`enqueue.rs`). Planning moves
-//! commands from queues into *batches* (`plan.rs`). The holder of a lane's token submits a batch (`submit.rs`). A batch completes
-//! as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and submit up to the point
-//! that they wait for, and then wait for the fence on their own thread (`wait.rs`).
+//! A verb enqueues a command: it gets a *stamp* and goes to the end of its queue's list (`enqueue.rs`). Planning moves
+//! commands from queues into *batches* (`plan.rs`). The holder of a lane's token submits a batch (`submit.rs`). A batch
+//! completes as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and
+//! submit up to the point that they wait for, and then wait for the fence on their own thread (`wait.rs`).
 //!
-//! The messages of a launch are a batch of their own, which the host completes when it has delivered them (`deliveries.rs`,
-//! `message_delivery.rs`). No batch of the device waits for it.
+//! The messages of a launch are a batch of their own, which the host completes when it has delivered them
+//! (`deliveries.rs`, `message_delivery.rs`). No work on the device waits for it.
 //!
-//! A loop in chunks stays at the front of its queue, and each planning moves a chunk of it into a batch (`loop_run.rs`). While two
-//! chunks are planned, the loop holds the queue. A waker of the context is called when a chunk is complete. It reads whether the
-//! loop goes on, and releases the hold (`loop_progress.rs`).
+//! A loop in chunks stays at the front of its queue, and each planning moves one chunk into a batch (`loop_run.rs`).
+//! While two chunks are planned, the loop holds the queue. When a chunk is complete, a waker of the context reads
+//! whether the loop goes on, and releases the hold (`loop_progress.rs`).
 //!
 //! # Invariants
 //!
@@ -22,7 +22,7 @@
 //!    command that waits for a user event, a host callback or another context stays in the list of its queue, on the host. Therefore
 //!    all submissions have one order in which each depends only on earlier ones, no deadlock exists on the device, and a held queue
 //!    delays no other queue.
-//! 3. **The state lock S guards bookkeeping only.** No thread holds S across a call of the device, a wait, code of the program, or
+//! 3. **The state lock S guards bookkeeping only.** No thread holds S across a device call, a wait, user code, or
 //!    the drop of an array. Under S a thread takes only locks that guard one value during one call, such as the uses of a block, the
 //!    outcome of a signal or the place of a read, and it takes no lock under those. No thread holds the S of two contexts. Wakers,
 //!    callbacks and drops are collected in `State::after` and run after S is released.
@@ -41,17 +41,19 @@
 //!
 //! # The planner's rule
 //!
-//! A command is *short* if it is expected to take at most the bound of rule E02, and *long* if not, or if it was never measured. The
-//! short commands of all queues share a batch until together they take as long as the bound; a long command begins a batch, which
-//! short ones may follow. Short batches come before long ones, also before those that are planned and not submitted, as far as they
-//! depend on none of them. While a batch waits to be submitted, later commands gather, except short ones before a long batch. After as
-//! much short work as one planning takes, and after four batches that overtook it, the oldest long command comes first.
+//! A command is *short* if it is expected to take at most the bound of rule E02. Otherwise, or if it was never
+//! measured, it is *long*. The short commands of all queues share a batch until together they take as long as the
+//! bound; a long command begins a batch, and short ones may follow it. Short batches come before long ones that they do
+//! not depend on, even if those are already planned but not submitted. While a batch waits to be submitted, later
+//! commands gather, except short ones before a long batch. The oldest long command comes first after as much short work
+//! as one planning takes, and after four batches that overtook it.
 //!
-//! Indexes follow the queues that a call has changed, so that no call looks at all queues (`queues.rs`). The arrays that the context
-//! makes are commands of a queue of its own; while many are pending, a command takes along those that it needs
-//! (`plan/context_commands.rs`).
+//! Indexes follow the queues that a call has changed, so that no call looks at all queues (`queues.rs`). Arrays that
+//! the context makes are commands of its own queue; while many are pending, a command that is planned takes along only
+//! those that it needs (`plan/context_commands.rs`).
 //!
-//! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the results.
+//! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the
+//! results.
 
 pub(crate) mod all_queues;
 pub(crate) mod backlog;

@@ -13,8 +13,8 @@ use std::time::Duration;
 use web_time::Instant;
 
 impl Engine {
-    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it
-    /// does not park, because even the shortest park lasts for a tick of the system timer.
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it does
+    /// not park, because even the shortest park lasts for a tick of the system timer.
     pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {
@@ -26,8 +26,8 @@ impl Engine {
         self.poll_loss_after(start, limit);
     }
 
-    /// Parks as [`park`](Self::park) does, but until a point, or a batch without a point, no longer waits for the batch
-    /// `seq`, or until this caller can submit a batch or wait for the fence of its own.
+    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point: when
+    /// the batch is done), or when this thread can submit or wait on its own fence.
     pub(crate) fn park_for(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -56,8 +56,8 @@ impl Engine {
 impl State {
     /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
     ///
-    /// For a lane that is idle and can submit a batch, this is the caller that waits for this batch, or else any one: each
-    /// caller can submit the batches of the others.
+    /// For each idle lane that can submit a batch, one caller can go on: the caller that waits for this batch, or else
+    /// any other one, since each caller can submit the batches of the others.
     pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
         let mut due = SmallVec::new();
         if self.parked.is_empty() {
@@ -82,7 +82,7 @@ impl State {
         due
     }
 
-    /// Returns `true` if a parked caller waits for its batch no longer, or can wait for the fence of the batch.
+    /// Returns `true` if a parked caller no longer waits for its batch, or can wait for the fence of the batch.
     fn can_go_on(&self, caller: &ParkedCaller) -> bool {
         let waits = match caller.point.map(|point| self.reached(point)) {
             None => !self.batches.is_done(caller.seq),

@@ -21,23 +21,23 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-/// Limits the steps of one batch and the commands of one planning. Later commands are encoded while this batch runs.
+/// Most steps of one batch and most commands of one planning. Later commands are encoded while this batch runs.
 const LARGEST_BATCH: usize = 4096;
-/// Limits the batches with commands of unknown cost in one planning. Their measured times improve the next planning.
+/// Most batches with commands of unknown cost in one planning. Their measured times improve the next planning.
 const MOST_UNSEEN: usize = 8;
-/// Limits the cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
+/// Most cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
 const MOST_CUTS: usize = 16;
 
 /// Most commands that a round refuses because its batch is full. A smaller command of a later queue may still fit,
 /// so the planner does not stop at the first one.
 const MOST_REFUSED: usize = 256;
 
-/// Names a queue and the stamp up to which the planner plans it.
+/// A queue, and the stamp up to which the planner plans it.
 #[derive(Clone, Copy)]
 struct PlanGoal {
     slot: Slot,
     upto: Stamp,
-    /// Is true if the goal below on the stack waits for this goal.
+    /// `true` if the goal below on the stack waits for this goal.
     needed: bool,
 }
 
@@ -46,13 +46,13 @@ struct PlanGoal {
 /// A command is *long* if it is expected to take longer than the bound of the lane, or if it was never measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanRound {
-    /// Short commands of all roots, as long as they take no longer than the bound together.
+    /// Short commands of all roots, as long as they together take no longer than the bound.
     Short,
     /// One long command, then the short commands after it.
     Long,
 }
 
-/// Names the result of an attempt to plan the front command of a queue.
+/// Result of an attempt to plan the front command of a queue.
 enum FrontStep {
     /// The front has changed: the planner tries again.
     Again,
@@ -66,27 +66,27 @@ enum FrontStep {
     Later,
 }
 
-/// Describes the work that a planning leaves for later.
+/// Work that a planning leaves for later.
 #[derive(Default)]
 pub(crate) struct PlanRest {
-    /// Holds the roots up to which not everything is planned. They are marked as requested.
+    /// Roots that are not planned up to their stamps. They are marked as requested.
     pub(crate) roots: Vec<Point>,
-    /// Names the batch that must complete before the rest is planned, if there is one. The device has enough work
-    /// until then, and the measured time of that batch improves the expected costs of the rest.
+    /// Batch that must complete before the rest is planned, if any. The device has enough work until then, and the
+    /// measured time of that batch improves the expected costs of the rest.
     pub(crate) after: Option<Seq>,
 }
 
-/// Runs one planning. Batches stay open until it ends.
+/// State of one planning. Batches stay open until it ends.
 struct Planner<'s> {
     state: &'s mut State,
     priority: Priority,
     open: Vec<Option<OpenBatch>>,
     round: PlanRound,
-    /// Counts the commands taken so far.
+    /// Number of commands taken so far.
     taken: usize,
-    /// Counts how often the open batches were closed while commands remained to be planned.
+    /// Number of times that the open batches were closed while commands remained to be planned.
     cuts: usize,
-    /// Number of commands of this round for which the batch had no room.
+    /// Number of commands of this round that did not fit into the batch.
     refused: usize,
     /// `false` if long commands stay pending, because an unsubmitted batch has one already.
     takes_long: bool,
@@ -94,17 +94,17 @@ struct Planner<'s> {
     left_long: bool,
     /// `true` if a long command was taken.
     took_long: bool,
-    /// Holds the closed batches that contain commands of unknown cost.
+    /// Closed batches that contain commands of unknown cost.
     unseen: SmallVec<[Seq; MOST_UNSEEN]>,
-    /// Names a batch that was closed after half of the allowed cuts. The rest is planned once this batch completes:
-    /// the device still has the batches of the other half then, so it does not run out of work.
+    /// Batch that was closed after half of the allowed cuts. The rest is planned once this batch completes: the device
+    /// then still has the batches of the other half, so it does not run out of work.
     middle: Option<Seq>,
-    /// Holds the expected costs of the launches that are being moved. The planner reuses its memory.
+    /// Expected costs of the launches that are being moved, kept to reuse the memory.
     costs: Vec<f32>,
-    /// Queues whose front command cannot be planned in this round. Without them, each queue of a chain of waits would look
-    /// at the whole chain.
+    /// Queues whose front command cannot be planned in this round. Without this set, each queue of a chain of waits
+    /// would look at the whole chain.
     later: FxHashSet<Slot>,
-    /// Holds the queue of the last moved command and the open batch that already has all dependencies of that queue.
+    /// Queue of the last moved command, with the open batch that already has all dependencies of that queue.
     joined: Option<(Slot, Seq)>,
 }
 
@@ -152,7 +152,7 @@ impl State {
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
         for root in &roots {
-            // The indexes follow each queue that is borrowed to be changed.
+            // A mutable borrow makes the indexes look at the queue again.
             if !planner.state.queue(root.slot).has_requested(root.stamp) {
                 planner.state.queue_mut(root.slot).request(root.stamp);
             }
@@ -164,7 +164,7 @@ impl State {
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
         };
         if roots.len() > LARGEST_BATCH {
-            // The threads plan the younger ones later, which are marked as requested.
+            // The threads plan the younger roots later, because these are marked as requested.
             roots.select_nth_unstable_by_key(LARGEST_BATCH, age);
             roots.truncate(LARGEST_BATCH);
         }
@@ -213,7 +213,7 @@ impl Planner<'_> {
                 self.took_long |= took_long;
                 return PlanRest::default();
             }
-            // A round of long commands that took only context commands comes again.
+            // A round of long commands that took only context commands is repeated.
             let again = self.round == PlanRound::Long && !is_empty && !self.took_long;
             self.round = match self.round {
                 PlanRound::Short if is_empty && self.takes_long => PlanRound::Long,
@@ -230,7 +230,7 @@ impl Planner<'_> {
                 return PlanRest { roots, after: self.middle };
             }
             if empty_rounds > usize::from(self.takes_long) {
-                // Every root is held or waits for a held queue. The release of the hold plans it again.
+                // Every root is held or waits for a held queue. When the hold is released, it is planned again.
                 return PlanRest::default();
             }
         }
@@ -241,8 +241,8 @@ impl Planner<'_> {
         (0..self.open.len()).for_each(|lane| self.close(lane));
     }
 
-    /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue
-    /// is held: this planning can do no more for the queue.
+    /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue is
+    /// held: this planning can do nothing more for the queue.
     fn reach(&mut self, root: PlanGoal) -> bool {
         if self.later.contains(&root.slot) {
             return false;
@@ -265,7 +265,8 @@ impl Planner<'_> {
         true
     }
 
-    /// Leaves the queues of a stack for the next round, as none of them goes on before the one on top does. Returns `false`.
+    /// Leaves the queues of a stack for the next round, since none of them can go on before the top one does. Returns
+    /// `false`.
     fn leave(&mut self, stack: &[PlanGoal]) -> bool {
         self.later.extend(stack.iter().map(|goal| goal.slot));
         false
@@ -376,8 +377,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round: it makes no
-    /// result in the batch late. A short command that does not fit closes the batch, if the limits allow one more.
+    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round, because it
+    /// makes no result in the batch late. A short command that does not fit closes the batch, if the limits allow
+    /// another one.
     fn fits(&mut self, slot: Slot, cost: f32) -> bool {
         let lane = self.state.queue(slot).lane;
         let is_long = cost > self.state.lanes[lane].costs.bound;
@@ -392,7 +394,7 @@ impl Planner<'_> {
         };
         self.took_long |= fits && is_long;
         self.left_long |= !fits && is_long;
-        // A round of short commands looks for them behind all the long ones. Another lane may have room.
+        // A round of short commands searches for them after all the long ones, and another lane may have room.
         let ends_round = self.round == PlanRound::Long || !is_long;
         let is_refused = !fits && ends_round && self.open[lane].is_some() && self.open.len() == 1;
         self.refused += usize::from(is_refused);
@@ -404,8 +406,8 @@ impl Planner<'_> {
         self.cuts + 1 < MOST_CUTS && self.unseen.len() + 1 < MOST_UNSEEN
     }
 
-    /// Moves the work at the front into a batch, with the launches behind it. With a `hold`, the host accesses the
-    /// bytes of the work, and the queue is held.
+    /// Moves the front command and the launches after it into a batch. With a `hold`, the host accesses the bytes of
+    /// the command, and the queue is held.
     fn move_front(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
@@ -415,7 +417,8 @@ impl Planner<'_> {
             return FrontStep::Later;
         }
         self.append(goal.slot, cost);
-        // The launches behind are moved together, without a check of each for bytes that the host accesses.
+        // The launches after it are moved together, so the planner does not check for each one whether the host
+        // accesses its bytes.
         if self.state.host_uses == 0 {
             self.append_launches(goal);
         }
@@ -470,8 +473,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Returns the incomplete batches that precede `point` and did not precede `since`. On one lane, batches complete in the
-    /// order of their dependencies, so those that the last one with work follows are left out.
+    /// Returns the incomplete batches that precede `point` and did not precede `since`. On one lane, batches complete
+    /// in the order of their dependencies, so batches before the last one with work are left out, except deliveries.
     fn open_before(&self, point: Point, since: Stamp) -> SmallVec<[Seq; 4]> {
         let queue = self.state.queue(point.slot);
         let first = if self.open.len() == 1 { queue.first_since_work(point.stamp) } else { 0 };
@@ -599,8 +602,8 @@ impl Planner<'_> {
         open.add_launches(goal.slot, queue.pop_launches(self.costs.len(), open.seq), &self.costs);
     }
 
-    /// Adds every dependency of the next command of `slot` to the open batch of `lane`, and returns that batch. If
-    /// the command before was one of the same queue and no wait came between, the batch has them already.
+    /// Adds every dependency of the next command of `slot` to the open batch of `lane`, and returns that batch. If the
+    /// previous command came from the same queue and no wait came between, the batch already has them.
     fn join_batch(&mut self, slot: Slot, lane: usize) -> Seq {
         if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
             && last == slot
@@ -654,8 +657,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a batch of `lane` must list `seq` as a dependency. A submitted batch of the same lane is
-    /// no dependency any more, because a lane runs its submissions in order.
+    /// Returns `true` if a batch of `lane` must list `seq` as a dependency. A submitted batch of the same lane need not
+    /// be listed, because a lane runs its submissions in order.
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {

@@ -7,14 +7,13 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Is the default of [`PrintOptions::capacity`].
+/// Default of [`PrintOptions::capacity`].
 const CAPACITY: u32 = 64 << 10;
 
-/// Is the default of [`PrintOptions::limit`].
+/// Default of [`PrintOptions::limit`].
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Chooses what a context does with the lines that `print` writes in kernels:
-/// [`Context::set_print`](crate::Context::set_print).
+/// Options for the lines that `print` writes in kernels, set by [`Context::set_print`](crate::Context::set_print).
 ///
 /// # Example
 /// ```
@@ -24,14 +23,14 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// ```
 #[derive(Clone, Debug)]
 pub struct PrintOptions {
-    /// Receives the lines.
+    /// Receiver of the lines.
     pub to: PrintTo,
-    /// Counts the bytes of device memory for the lines of one launch. Lines that do not fit are counted, and not printed.
-    /// A line takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
+    /// Bytes of device memory for the lines of one launch. Lines that do not fit are counted, and not printed. A line
+    /// takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
     pub capacity: u32,
-    /// Limits how long a wait without a limit of its own waits for one call of the function that receives lines. After
-    /// that, the wait returns [`PrintOverdue`](crate::Kind::PrintOverdue), because the function may wait for the waiting
-    /// thread. The default is 10 seconds.
+    /// Longest time that a wait without a limit of its own waits for one call of the function that receives lines.
+    /// After that, the wait returns [`PrintOverdue`](crate::Kind::PrintOverdue), because the function may be waiting
+    /// for the waiting thread. The default is 10 seconds.
     pub limit: Duration,
 }
 
@@ -41,20 +40,20 @@ impl Default for PrintOptions {
     }
 }
 
-/// Receives the lines that kernels print.
+/// Receiver of the lines that kernels print.
 #[derive(Clone, Default)]
 pub enum PrintTo {
-    /// Writes the lines to the standard output of the program. On Unix they do not take the lock of
-    /// [`stdout`](std::io::stdout), so a program that holds it may wait for them; the lines come before an unfinished line of
-    /// the program. In the browser, where there is no standard output, the lines go to the log.
+    /// The standard output of the program. On Unix, printing does not take the lock of [`stdout`](std::io::stdout), so
+    /// a program that holds the lock may wait for the lines; they come before an unfinished line of the program. In the
+    /// browser, which has no standard output, the lines go to the log.
     #[default]
     StandardOutput,
-    /// Writes the lines to the log, with the level `info`.
+    /// The log, with the level `info`.
     Log,
-    /// Calls a function for each launch that has printed, on a thread of the context. In a context without threads, a call
-    /// that makes progress calls the function. Its calls come one after the other. A wait in it for work of the same context
-    /// is [`WaitInPrint`](crate::Kind::WaitInPrint), and a wait of another thread for the lines ends after
-    /// [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
+    /// A function that is called for each launch that has printed, on a thread of the context. In a context without
+    /// threads, a call that makes progress calls the function. Its calls never overlap. A wait in the function for work
+    /// of the same context returns [`WaitInPrint`](crate::Kind::WaitInPrint), and a wait of another thread for the
+    /// lines ends after [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
     /// [`CallbackPanicked`](crate::Kind::CallbackPanicked).
     Function(Arc<dyn Fn(&Printed<'_>) + Send + Sync>),
 }
@@ -70,7 +69,8 @@ impl fmt::Debug for PrintTo {
 }
 
 impl PrintTo {
-    /// Returns the receiver, and what may keep it from taking lines with the remedy, for the message of a wait that gives up.
+    /// Returns the receiver, and the usual cause of a blocked receiver with its remedy, for the message of a wait that
+    /// gives up.
     pub(crate) fn receiver(&self) -> (&'static str, &'static str) {
         match self {
             Self::StandardOutput if cfg!(unix) => {
@@ -91,7 +91,7 @@ impl PrintTo {
         }
     }
 
-    /// Passes on the lines of a launch.
+    /// Passes the lines of a launch to their receiver.
     pub(crate) fn print(&self, printed: &Printed<'_>) {
         match self {
             Self::StandardOutput if cfg!(not(target_arch = "wasm32")) => {
@@ -105,7 +105,7 @@ impl PrintTo {
     }
 }
 
-/// Writes to the standard output without the lock of `std`: a thread that holds it may wait for the lines.
+/// Writes to the standard output without the lock of `std`, because a thread that holds it may wait for the lines.
 #[cfg(unix)]
 fn write_to_standard_output(bytes: &[u8]) {
     use std::os::fd::AsFd as _;
@@ -115,28 +115,28 @@ fn write_to_standard_output(bytes: &[u8]) {
     }
 }
 
-/// Writes to the standard output. `std` converts the characters for a console of Windows, so its lock is taken.
+/// Writes to the standard output. `std` converts the characters for a Windows console, so its lock is taken.
 #[cfg(not(unix))]
 fn write_to_standard_output(bytes: &[u8]) {
     // Nothing can be done about a closed standard output.
     let _ = std::io::stdout().lock().write_all(bytes);
 }
 
-/// Holds the lines that one launch has printed. [`Display`](fmt::Display) writes them, each at the end of a line.
+/// Lines that one launch has printed. [`Display`](fmt::Display) writes each of them as a line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Printed<'a> {
-    /// Names the kernel.
+    /// Name of the kernel.
     pub kernel: &'a str,
-    /// Names the queue.
+    /// Label of the queue.
     pub queue: &'a str,
-    /// Is the line of the launch in the program.
+    /// Line of the program that enqueued the launch.
     pub launch: &'static Location<'static>,
-    /// Lists the lines, ordered by invocation.
+    /// Lines, ordered by invocation.
     pub lines: &'a [PrintedLine],
-    /// Counts the lines that did not fit into the capacity.
+    /// Number of lines that did not fit into the capacity.
     pub left_out: u32,
-    /// Counts the bytes of the capacity.
+    /// Capacity in bytes.
     pub capacity: u32,
 }
 

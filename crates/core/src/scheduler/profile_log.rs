@@ -1,4 +1,4 @@
-//! Holds the notes of a profile as plain data.
+//! The notes of a profile as plain data.
 
 use crate::error::site::CommandKind;
 use crate::scheduler::user_signal::UserSignal;
@@ -11,18 +11,18 @@ use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
 
-/// Holds the notes of a context while a profiler or a reader of them exists.
+/// Notes of a context, kept while a profiler or a reader of the notes exists.
 #[derive(Default)]
 pub(crate) struct ProfileLog {
-    /// Counts the profilers that note commands: `profilers <= readers`, because each is a reader too.
+    /// Number of profilers that note commands: `profilers <= readers`, because each is a reader too.
     pub(crate) profilers: usize,
-    /// Counts the readers of the notes. The last one drops the log.
+    /// Number of readers of the notes. The last one drops the log.
     pub(crate) readers: usize,
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
-/// Describes a noted command, wait or callback.
+/// A noted command, wait or callback.
 pub(crate) struct ProfileEntry {
     pub(crate) queue: QueueKey,
     pub(crate) label: Arc<str>,
@@ -33,10 +33,10 @@ pub(crate) struct ProfileEntry {
     pub(crate) noted: ProfileEvent,
 }
 
-/// Describes the noted event.
+/// The noted event.
 pub(crate) enum ProfileEvent {
     Command(NotedCommand),
-    /// The command is a node of the graph whose replay is the last noted command before the node.
+    /// A node of the graph whose replay is the last noted command before the node.
     Node(NotedNode),
     Wait {
         point: Point,
@@ -47,45 +47,45 @@ pub(crate) enum ProfileEvent {
     Callback(Arc<CallTime>),
 }
 
-/// Describes a noted command for a device.
+/// A noted command for a device.
 pub(crate) struct NotedCommand {
     pub(crate) what: CommandKind,
-    /// Holds the name of the launched kernel, or the name of a node.
+    /// Name of the launched kernel, or of a node.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) bytes: Option<u64>,
-    /// Holds the device times of the command, or `None` if the host executes it.
+    /// Device times of the command, or `None` if the host executes it.
     pub(crate) time: Option<Arc<TimeSlot>>,
 }
 
-/// Describes a node of a noted replay.
+/// A node of a noted replay.
 pub(crate) struct NotedNode {
     pub(crate) command: NotedCommand,
-    /// Names the captured queue.
+    /// Label of the captured queue.
     pub(crate) queue: Arc<str>,
 }
 
-/// Identifies one of the queues that use a slot in turn: the queue born at this stamp.
+/// Key of one of the queues that use a slot in turn: the queue born at this stamp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct QueueKey {
     pub(crate) slot: Slot,
     pub(crate) born: Stamp,
 }
 
-/// Holds when the host function of a callback started and ended.
+/// Start and end of a host callback, once it has run.
 #[derive(Default)]
 pub(crate) struct CallTime(pub(crate) Mutex<Option<(Instant, Instant)>>);
 
-/// Holds the host times of one batch.
+/// Host times of one batch.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchTimes {
     pub(crate) lane: usize,
-    /// Holds the time right before the batch was recorded and submitted.
+    /// Time right before the batch was recorded and submitted.
     pub(crate) submitted: Instant,
-    /// Holds the time at which the host saw the completion.
+    /// Time at which the host saw the completion.
     pub(crate) completed: Option<Instant>,
 }
 
-/// Holds the notes between two positions of the log.
+/// Notes between two positions of the log.
 #[derive(Default)]
 pub(crate) struct ProfileNotes {
     pub(crate) entries: Vec<Arc<ProfileEntry>>,

@@ -77,7 +77,7 @@ impl Engine {
         Some(self.look_at_clock(state, Slot::CONTEXT))
     }
 
-    /// Makes the device read its clock behind `ends`, on a queue of its own, so that no later command delays it. Flushes
+    /// Makes the device read its clock after `ends`, on a queue of its own, so that no later command delays it. Flushes
     /// that command. Returns `None` if the device has no clock.
     pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
         if !self.device.caps().timestamps {
@@ -95,7 +95,7 @@ impl Engine {
         Some(self.look_at_clock(state, slot))
     }
 
-    /// Enqueues and flushes a command without work that has a time.
+    /// Enqueues and flushes a timed command without work.
     fn look_at_clock(&self, mut state: MutexGuard<'_, State>, slot: Slot) -> (Point, Arc<TimeSlot>) {
         let stamp = state.next_stamp();
         let time = Arc::<TimeSlot>::default();
@@ -154,7 +154,7 @@ impl State {
         }
     }
 
-    /// Notes a wait for an event of the host.
+    /// Notes a wait for a user event.
     pub(crate) fn note_user_wait(
         &mut self,
         slot: Slot,
@@ -167,7 +167,7 @@ impl State {
         }
     }
 
-    /// Notes a callback and makes it note its times when it runs.
+    /// Notes a callback and makes it record its times when it runs.
     pub(crate) fn note_callback(
         &mut self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! Holds the scheduler's state of one command queue.
+//! The scheduler's state of one command queue.
 
 use crate::error::Error;
 use crate::memory::heap::BlockId;
@@ -17,13 +17,13 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// The commands of a queue with this many pending commands are planned before the program requests them.
+/// A queue with this many pending commands is planned before the program requests it.
 const URGENT_COMMANDS: usize = 16;
 
-/// Number of the last segments among which a batch that makes an array is not listed twice.
+/// A batch that makes an array is not listed again if it is among this many last segments.
 const MADE_TOGETHER: usize = 4;
 
-/// Names the reason why no further command of a queue can be planned.
+/// Reason why no further command of a queue can be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Hold {
     /// The queue waits for a user event that is not signalled.
@@ -34,7 +34,7 @@ pub(crate) enum Hold {
     Host(BlockId),
     /// The front command is a callback, and earlier work of the queue is not complete.
     Drain(Slot),
-    /// The queue waits for a chunk of a loop, because the loop may go on behind it.
+    /// The queue waits for a chunk of a loop, because the loop may go on after it.
     Loop(HoldId),
 }
 
@@ -45,15 +45,15 @@ pub(crate) struct Backlog {
     pub(crate) bytes: u64,
 }
 
-/// Describes a run of a queue's commands that are planned and not known to be complete.
+/// A run of a queue's commands that are planned and not known to be complete.
 struct Segment {
-    /// Is the stamp of the last command of the run.
+    /// Stamp of the last command of the run.
     last: Stamp,
-    /// Names the batch that contains the run, or that the run waits for.
+    /// Batch that contains the run, or that the run waits for.
     seq: Seq,
 }
 
-/// Holds the state of one queue. The state of a closed queue stays until another queue takes the slot.
+/// State of one queue. The state of a closed queue stays until another queue takes the slot.
 #[derive(Default)]
 pub(crate) struct QueueState {
     /// `true` while [`Queues`](crate::scheduler::queues::Queues) has to update its indexes for this queue.
@@ -62,65 +62,65 @@ pub(crate) struct QueueState {
     pub(crate) lane: usize,
     pub(crate) priority: Priority,
     pub(crate) pending: ChunkedList<Command>,
-    /// Number of pending commands that the host has a part in: callbacks and waits for events of the host.
+    /// Number of pending commands that depend on the host: callbacks and waits for user events.
     host_commands: usize,
     /// Number of pending commands that may keep later ones from executing: waits, callbacks, replays and loops.
     stops: usize,
-    /// Bytes that the pending commands hold for the device.
+    /// Bytes that the pending commands keep staged for the device.
     pending_bytes: u64,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
-    /// Cancelled ranges of commands that planning has not come to, in ascending order, each with its error.
+    /// Cancelled ranges of commands that planning has not reached, in ascending order, each with its error.
     cancelled: Vec<(RangeInclusive<Stamp>, Error)>,
-    /// Holds the first failure since the program last took the error. Every call that enqueues returns it.
+    /// First failure since the program last took the error. Every call that enqueues returns it.
     pub(crate) error: Option<Error>,
-    /// Holds the points that the next command is ordered after.
+    /// Points that the next command is ordered after.
     pub(crate) clock: Clock,
-    /// Counts the waits since the entries of `clock` that are no longer needed were last removed.
+    /// Number of waits since unneeded entries of `clock` were last removed.
     pub(crate) learned: usize,
-    /// Holds the times of the queue's commands if the queue is timed.
+    /// Times of the queue's commands, if the queue is timed.
     pub(crate) timing: Option<Box<QueueTiming>>,
     /// Commands up to this stamp do not belong to this queue.
     pub(crate) born: Stamp,
-    /// Is true while a handle of the queue exists.
+    /// `true` while a handle of the queue exists.
     pub(crate) open: bool,
-    /// Is true if a new queue can take the slot. A free queue is closed and has no incomplete command.
+    /// `true` if a new queue can take the slot. A free queue is closed and has no incomplete command.
     pub(crate) free: bool,
-    /// Is true while the queue has only the waits that its creation added, and no command waits for a point of the
+    /// `true` while the queue has only the waits that its creation added, and no command waits for a point of the
     /// queue.
     pub(crate) unused: bool,
-    /// Is true for a queue that the context makes for one command. The queue follows only the commands that its own
+    /// `true` for a queue that the context makes for one command. The queue follows only the commands that its own
     /// command needs.
     pub(crate) helper: bool,
-    /// Holds the stamp of the last command that the program requested with a flush or a wait.
+    /// Stamp of the last command that the program requested with a flush or a wait.
     requested: Stamp,
-    /// Holds the stamp of the last command. The stamps of a queue only grow.
+    /// Stamp of the last command. The stamps of a queue only grow.
     enqueued: Stamp,
-    /// Holds the stamp of the last command that is planned: `completed <= planned <= enqueued`.
+    /// Stamp of the last command that is planned: `completed <= planned <= enqueued`.
     planned: Stamp,
-    /// Holds the stamp up to which every command is complete: `born <= completed`.
+    /// Stamp up to which every command is complete: `born <= completed`.
     completed: Stamp,
-    /// Lists the runs in the order of their stamps. The last run ends at `planned`. If the list is empty,
-    /// `completed` equals `planned`.
+    /// Runs in the order of their stamps. The last run ends at `planned`. If the list is empty, `completed` equals
+    /// `planned`.
     segments: VecDeque<Segment>,
-    /// Names the last incomplete batch that contains work of this queue. It is the batch of a segment.
+    /// Last incomplete batch that contains work of this queue. A segment names it.
     last_work: Option<Seq>,
-    /// Names the batch that must complete before a waiting caller plans more of this queue. This limits how far
-    /// waits plan ahead of the device.
+    /// Batch that must complete before a waiting caller plans more of this queue. This limits how far waits plan ahead
+    /// of the device.
     pub(crate) ahead: Option<Seq>,
-    /// Holds the stamp up to which this queue follows each other queue. The batches of those queues up to that stamp
+    /// For each other queue, the stamp up to which this queue follows it. The batches of those queues up to that stamp
     /// are among `segments` or complete.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     pub(crate) failures: FailureHistory,
 }
 
-/// Describes the progress of a point.
+/// Progress of a point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PointProgress {
     Done,
-    /// The point is in this batch or behind it. Earlier batches of the queue may complete later.
+    /// The point is in this batch or after it. Earlier batches of the queue may complete later.
     Planned(Seq),
     Unplanned,
 }
@@ -159,8 +159,8 @@ impl QueueState {
         Backlog { commands: self.pending.len(), bytes: self.pending_bytes }
     }
 
-    /// Removes the work of the pending command with this stamp, for an [early](Op::Early) plan in batch `seq`. Returns `None`
-    /// if it is planned early already, or has failed.
+    /// Removes the work of the pending command with this stamp, to plan it [early](Op::Early) in batch `seq`. Returns
+    /// `None` if the command is already planned early, or has failed.
     pub(crate) fn take_early(&mut self, stamp: Stamp, seq: Seq) -> Option<Op> {
         let failed_upto = self.failed_upto;
         let command = self.pending.first_from_mut(|command| command.stamp < stamp)?;
@@ -262,7 +262,7 @@ impl QueueState {
         }
     }
 
-    /// Removes the commands that are not planned, on a lost device.
+    /// Removes the commands that are not planned. The device is lost.
     pub(crate) fn take_pending(&mut self) -> ChunkedList<Command> {
         self.host_commands = 0;
         self.stops = 0;
@@ -270,7 +270,7 @@ impl QueueState {
         std::mem::take(&mut self.pending)
     }
 
-    /// Makes the wait of the device for another context the front command, in place of the wait of the host.
+    /// Replaces the front command, a wait of the host for another context, by a wait on the device.
     pub(crate) fn wait_on_device(&mut self) {
         if let Some(front) = self.pending.front_mut() {
             self.host_commands -= usize::from(front.op.is_of_host());
@@ -279,7 +279,7 @@ impl QueueState {
         }
     }
 
-    /// Returns `true` if the device alone continues the queue: it waits for no callback and no event of the host.
+    /// Returns `true` if only the device is needed to continue the queue: it waits for no callback and no user event.
     pub(crate) fn has_device_work_only(&self) -> bool {
         self.hold.is_none() && self.host_commands == 0
     }
@@ -309,8 +309,8 @@ impl QueueState {
         self.pending.push_back(command);
     }
 
-    /// Removes the front command, which is now planned. The command completes with batch `seq`, or with the
-    /// commands before it if `seq` is `None`.
+    /// Removes the front command, which is now planned. It completes with batch `seq`, or with the commands before it
+    /// if `seq` is `None`.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.host_commands -= usize::from(command.op.is_of_host());
@@ -377,14 +377,14 @@ impl QueueState {
         let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
         let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
         for &seq in others.iter().filter(|seq| !known.contains(seq)) {
-            // This segment adds a batch to wait for and no command: the stamp of the last command is the same.
+            // This segment adds a batch to wait for but no command, so it repeats the stamp of the last command.
             self.segments.push_back(Segment { last: self.planned, seq });
         }
         self.pop(Some(last));
     }
 
-    /// Records a wait for `point`, all of whose batches are among the segments. Returns the stamp up to which this
-    /// queue followed the queue of `point` before.
+    /// Records a wait for `point`, whose batches are all among the segments. Returns the stamp up to which this queue
+    /// already followed the queue of `point`.
     pub(crate) fn follow(&mut self, point: Point) -> Stamp {
         match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
@@ -395,8 +395,8 @@ impl QueueState {
         }
     }
 
-    /// Returns the progress of the point with `stamp`, as far as this queue knows it. The batch may be done while
-    /// an earlier one is not.
+    /// Returns the progress of the point with `stamp`, as far as this queue knows it. The returned batch may be done
+    /// while an earlier one is not.
     pub(crate) fn reached(&self, stamp: Stamp) -> PointProgress {
         if self.completed >= stamp {
             return PointProgress::Done;
@@ -431,25 +431,26 @@ impl QueueState {
         self.debug_check();
     }
 
-    /// Returns the batches that contain planned work or waits of this queue. The queue's next work follows them.
+    /// Returns the batches that contain planned work or waits of this queue. The queue's next work comes after them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
         self.segments.iter().map(|segment| segment.seq)
     }
 
-    /// Returns the entries of [`batches`](Self::batches) from the first segment of the last batch with work of this
-    /// queue on. That batch follows all earlier ones.
+    /// Returns the entries of [`batches`](Self::batches), starting at the first segment of the last batch with work of
+    /// this queue. That batch follows all earlier ones.
     pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
         self.batches().skip(self.first_since_work(self.planned))
     }
 
-    /// Returns the number of the first segment of the last batch with work of this queue, or 0 if `stamp` may come before it.
+    /// Returns the index of the first segment of the last batch with work of this queue, or 0 if `stamp` may come
+    /// before it.
     pub(crate) fn first_since_work(&self, stamp: Stamp) -> usize {
         let is_last = |segment: &Segment| Some(segment.seq) == self.last_work;
         if stamp < self.planned { 0 } else { self.segments.iter().position(is_last).unwrap_or(0) }
     }
 
-    /// Fails the commands from `first` on. Planning [drops](Self::pop_failed) the pending commands in small
-    /// portions. Waits for other queues stay because other commands may rely on the order that they impose.
+    /// Fails the commands from `first` on. Planning [drops](Self::pop_failed) the pending commands in small portions.
+    /// Waits for other queues stay, because other commands may rely on their order.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
@@ -465,10 +466,10 @@ impl QueueState {
         self.pending.front().is_some_and(failed_upto)
     }
 
-    /// Cancels the commands from `first` on that are enqueued so far. They fail when planning comes to them. Commands
-    /// enqueued later do not fail with them: they begin a stretch at `next`, which is a new stamp.
+    /// Cancels the commands from `first` on that are enqueued so far. They fail when planning reaches them. Later
+    /// commands do not fail with them: they begin a stretch at `next`, a new stamp.
     pub(crate) fn cancel(&mut self, first: Stamp, error: Error, next: Stamp) {
-        // The cancel of a command that is cancelled changes nothing.
+        // A command that is already cancelled is not cancelled again.
         if !self.cancelled.iter().any(|(stamps, _)| stamps.contains(&first)) {
             self.cancel_range(first, &error);
         }
@@ -477,7 +478,7 @@ impl QueueState {
         self.push(Command { stamp: next, op: Op::Wait(Point::START) });
     }
 
-    /// Cancels the commands from `first` on, except those that are cancelled: they keep their errors.
+    /// Cancels the commands from `first` on, except those that are already cancelled: they keep their errors.
     fn cancel_range(&mut self, first: Stamp, error: &Error) {
         let mut next = first;
         let later = self.cancelled.partition_point(|(stamps, _)| *stamps.end() < first);
@@ -493,7 +494,8 @@ impl QueueState {
         }
     }
 
-    /// Fails the commands of a cancelled range whose turn it is: the front command is the first one that is not planned.
+    /// Fails the commands of a cancelled range once planning reaches it: the front command is the first one that is not
+    /// planned.
     #[cold]
     pub(crate) fn fail_cancelled(&mut self) {
         let Some(front) = self.pending.front().map(|front| front.stamp) else { return };
@@ -509,7 +511,7 @@ impl QueueState {
         }
     }
 
-    /// Returns `true` if a range of commands is cancelled that planning has not come to.
+    /// Returns `true` if planning has not yet reached a cancelled range of commands.
     #[inline]
     pub(crate) fn has_cancelled(&self) -> bool {
         !self.cancelled.is_empty()

@@ -15,7 +15,7 @@ use fencepost_sync::{Slot, Stamp};
 use std::sync::Arc;
 
 impl Engine {
-    /// Returns a marker as [`marker`](Self::marker) does, with its time if the queue or the event is timed.
+    /// Like [`marker`](Self::marker), with a time if the queue or the event is timed.
     pub(crate) fn timed_marker(
         &self,
         slot: Slot,
@@ -37,7 +37,7 @@ impl Engine {
         started
     }
 
-    /// Stops noting launches. Returns their times and the point behind them.
+    /// Stops noting launches. Returns their times and the point after them.
     pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
         let mut state = self.lock();
         let noting = state.is_noting();
@@ -109,8 +109,7 @@ impl QueueState {
         (QueueTiming::op(work, &time, clocked), time)
     }
 
-    /// Records that the end of the last timed command is no longer the end of the queue, because another command
-    /// follows.
+    /// Records that the last timed command no longer ends the queue, because another command follows.
     pub(crate) fn end_times(&mut self) {
         if let Some(timing) = &mut self.timing {
             timing.last = None;
@@ -118,8 +117,7 @@ impl QueueState {
     }
 }
 
-/// Returns `true` if a step of the library executes `work` on the device. Only the time of such a step can be
-/// measured.
+/// Returns `true` if a step of the library executes `work` on the device. Only such a step can be timed.
 fn takes_time(work: &Work) -> bool {
     match work {
         Work::WgpuCommands(_) => false,

@@ -1,4 +1,4 @@
-//! Times a queue and its points.
+//! The times of a queue and of its points.
 
 use crate::scheduler::command::{Op, Timed};
 use crate::work::step::Work;
@@ -6,16 +6,15 @@ use crate::work::time_slot::TimeSlot;
 use fencepost_sync::Stamp;
 use std::sync::Arc;
 
-/// Holds the times of a queue's commands.
+/// Times of a queue's commands.
 pub(crate) struct QueueTiming {
-    /// Is true if the program asked for times of the markers. It is false if only a profiler needs the times.
+    /// `true` if the program asked for times of the markers. `false` if only a profiler needs the times.
     pub(crate) marked: bool,
-    /// Is true if the device has a clock.
+    /// `true` if the device has a clock.
     pub(crate) clocked: bool,
-    /// Holds the stamp and the time of the last timed command, unless a wait, a callback or untimed work follows
-    /// it.
+    /// Stamp and time of the last timed command, unless a wait, a callback or untimed work follows it.
     pub(crate) last: Option<(Stamp, Arc<TimeSlot>)>,
-    /// Holds the launches since tuning started.
+    /// Times of the launches since tuning started.
     pub(crate) tuned: Option<Vec<Arc<TimeSlot>>>,
 }
 
@@ -25,7 +24,7 @@ impl QueueTiming {
         Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
     }
 
-    /// Returns the timing of a queue whose commands are noted only.
+    /// Returns the timing of a queue whose commands are only noted.
     pub(crate) fn for_notes(clocked: bool) -> Box<Self> {
         Box::new(Self { marked: false, clocked, last: None, tuned: None })
     }
@@ -41,11 +40,11 @@ impl QueueTiming {
     }
 }
 
-/// Holds the time at which a queue passes a point.
+/// Time at which a queue passes a point.
 pub(crate) struct PointTime {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
-    /// Names the command whose end the point is.
+    /// Stamp of the command that ends at the point.
     pub(crate) stamp: Stamp,
     pub(crate) time: Arc<TimeSlot>,
 }

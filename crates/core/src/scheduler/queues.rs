@@ -1,4 +1,5 @@
-//! The queues of a context, with the indexes that keep the work of one call apart from their number. S is the state lock.
+//! The queues of a context, with indexes that keep the work of one call independent of the number of queues. S is the
+//! state lock.
 
 use crate::scheduler::priority::Priority;
 use crate::scheduler::queue_state::{Backlog, Hold, QueueState};
@@ -9,15 +10,15 @@ use std::ops::{Index, IndexMut};
 
 /// The queues of a context by slot.
 ///
-/// Every mutable access to a queue *touches* it. A query first updates what the indexes say of the touched queues, so they
-/// are always a function of the queues, and a query costs no more than the touches before it.
+/// Every mutable access to a queue *touches* it. A query first updates the index entries of the touched queues. So the
+/// indexes always match the queues, and a query costs no more than the touches before it.
 #[derive(Default)]
 pub(crate) struct Queues {
     list: Vec<QueueState>,
     indexes: RefCell<Indexes>,
 }
 
-/// State of all queues as the queries need it. The context queue is only counted.
+/// Facts about all queues that the queries need. The context queue is only counted.
 #[derive(Default)]
 struct Indexes {
     /// Queues whose entries may be out of date.
@@ -26,7 +27,7 @@ struct Indexes {
     marks: Vec<Mark>,
     /// For each lane and priority, the queues that can be planned.
     waiting: Vec<[SlotSet; 3]>,
-    /// For each lane and priority, those of them that are urgent.
+    /// For each lane and priority, the urgent ones among the queues that can be planned.
     urgent: Vec<[SlotSet; 3]>,
     /// Number of open queues of each priority.
     open: [usize; 3],
@@ -34,15 +35,15 @@ struct Indexes {
     on_lane: Vec<usize>,
     /// Queues with each hold.
     held: FxHashMap<Hold, Vec<Slot>>,
-    /// Free slots of queues of the program, and of helpers. An entry may be in use again.
+    /// Free slots of queues of the program, and of helpers. A listed slot may be in use again.
     free: [Vec<Slot>; 2],
-    /// Queue that was linked last. The links lead from queue to queue in the order of their last commands.
+    /// The queue that was linked last. Links go from queue to queue in the order of their last commands.
     newest: Option<Slot>,
     /// Largest stamp of a command.
     last: Stamp,
     /// Sum over all queues.
     backlog: Backlog,
-    /// Number of queues that wait for the host, or may come to.
+    /// Number of queues that wait for the host, or may later.
     of_host: usize,
     /// Number of touched queues that queries have looked at.
     #[cfg(test)]
@@ -65,13 +66,13 @@ struct Mark {
     /// `true` while the queue is linked: it has incomplete commands that a new queue may have to follow.
     linked: bool,
     enqueued: Stamp,
-    /// Largest stamp when the queue was linked. No queue behind this one has a later command.
+    /// Largest stamp when the queue was linked. No queue after this one in the list has a later command.
     linked_at: Stamp,
     newer: Option<Slot>,
     older: Option<Slot>,
 }
 
-/// A set of queues, each of which knows its place.
+/// A set of queues. The mark of each queue has its place in the set.
 #[derive(Default)]
 struct SlotSet(Vec<Slot>);
 
@@ -163,7 +164,7 @@ impl Queues {
         sets.get(lane).map_or_else(Vec::new, |sets| sets[priority as usize].0.clone())
     }
 
-    /// Returns the queues with commands that are not planned, held ones too.
+    /// Returns the queues with unplanned commands, including held queues.
     pub(crate) fn unplanned(&self) -> Vec<Slot> {
         let indexes = self.indexes();
         let waiting = indexes.waiting.iter().flatten().flat_map(|set| &set.0);
@@ -172,8 +173,8 @@ impl Queues {
         all.filter(|&slot| !self[slot].pending.is_empty()).collect()
     }
 
-    /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
-    /// later, delays no queue of higher priority.
+    /// Returns `true` if all open queues have the same priority. A longer batch, or a batch that is planned later, then
+    /// delays no queue of higher priority.
     pub(crate) fn one_priority(&self) -> bool {
         self.indexes().open.iter().filter(|&&open| open > 0).count() <= 1
     }
@@ -214,9 +215,9 @@ impl Queues {
         self.indexes().of_host == 0
     }
 
-    /// Calls `each` for the queues with incomplete commands that a new queue may have to follow, those with the newest
-    /// commands first, until a call returns `false`. Each queue comes with a stamp that neither its last command nor those
-    /// of the queues after it pass.
+    /// Calls `each` for the queues with incomplete commands that a new queue may have to follow, newest commands first,
+    /// until a call returns `false`. The stamp passed with a queue is at least as large as the stamps of its last
+    /// command and of the last commands of the queues after it.
     pub(crate) fn newest_first(&self, mut each: impl FnMut(Slot, Stamp) -> bool) {
         let indexes = self.indexes();
         let mut next = indexes.newest;
@@ -317,7 +318,7 @@ impl Indexes {
         }
     }
 
-    /// Updates the counts of open queues and the lists of free slots. Another queue may have the slot now.
+    /// Updates the counts of open queues and the lists of free slots. Another queue may have taken the slot.
     fn update_place(&mut self, slot: Slot, queue: &QueueState) {
         let (lane, priority) = (queue.lane, queue.priority);
         if self.waiting.len() <= lane {
@@ -417,8 +418,8 @@ mod tests {
     use fencepost_sync::{Point, Slot};
     use std::sync::Arc;
 
-    /// Makes `count` queues with a command each, plans and completes them, and drops the queues. Returns how many steps the
-    /// planner took, how many queues the queries looked at, and how many waits were added.
+    /// Makes `count` queues with a command each, plans and completes the commands, and drops the queues. Returns the
+    /// sum of the planner's steps, the queues that the queries looked at, and the added waits.
     fn work_of(count: usize, made: impl Fn(usize) -> Arc<Block>, flushes: bool, interleaved: bool) -> u64 {
         let engine = engine_with(Policy::Ordered, false);
         // Measured times would let the number of batches depend on the speed of the machine.
@@ -446,8 +447,8 @@ mod tests {
         state.plan_steps + state.queues.updates() + waits
     }
 
-    /// The work of each queue must not depend on the number of queues. The number is above that of the commands of one
-    /// planning.
+    /// The work for each queue must not depend on the number of queues, even if there are more queues than commands in
+    /// one planning.
     #[test]
     fn q01_the_work_for_a_queue_does_not_grow_with_the_number_of_queues() {
         for (shared, interleaved) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -470,8 +471,8 @@ mod tests {
         }
     }
 
-    /// Each command fills a third of a batch. The planner fills one batch after the other, and does not look at all queues
-    /// for each of them, nor at those that are left once the last one is full.
+    /// Each command fills a third of a batch. The planner fills one batch after the other. It does not look at all
+    /// queues for each batch, nor at the remaining queues once the last batch is full.
     #[test]
     fn q01_a_planning_of_many_batches_looks_at_few_queues() {
         const QUEUES: u64 = 3000;
@@ -544,7 +545,7 @@ mod tests {
         assert_eq!(queue(&engine), high, "the slot is free");
     }
 
-    /// Compares the waits of a new queue with those that a look at all queues finds.
+    /// Compares the waits of a new queue with the waits found by a search of all queues.
     #[test]
     fn q03_a_new_queue_follows_every_incomplete_command() {
         let mut rng = fastrand::Rng::with_seed(1);

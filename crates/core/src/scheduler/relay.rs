@@ -1,4 +1,4 @@
-//! Implements a wait of one context, the *waiter*, for a point or event of another context, the *source*.
+//! A wait of one context, the *waiter*, for a point or event of another context, the *source*.
 
 use crate::error::{Error, Kind, Result};
 use crate::scheduler::deadline::Deadline;
@@ -16,55 +16,55 @@ use std::sync::{Arc, Weak};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 
-/// Sets how often a caller polls for a change that it is not notified of.
+/// Time between two polls of a caller for a change that it is not notified of.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Signals an event of the waiter's context when another context reaches a point, or when that context has submitted
-/// everything up to the point to a hardware queue that both contexts share.
+/// A relay: it signals an event of the waiter's context when another context reaches a point, or when that context has
+/// submitted everything up to the point to a hardware queue that both contexts share.
 ///
-/// The wakers of the source's context own the relay, and poll it again. The event refers to the relay weakly, so
-/// that the waiter can start the work of the source.
+/// The wakers of the source's context own the relay, and poll it again. The event refers to the relay weakly, so that
+/// the waiter can start the work of the source.
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
     origin: RelaySource,
     progress: Mutex<RelayProgress>,
-    /// Is true once no queue waits for the signal any more.
+    /// `true` once no queue waits for the signal any more.
     abandoned: AtomicBool,
 }
 
-/// Holds the progress of a relay.
+/// Progress of a relay.
 struct RelayProgress {
-    /// Runs after the source is reached and before the signal. Is `None` if nothing must run, or if the relay is
+    /// Step that runs after the source is reached and before the signal. `None` if nothing must run, or if the relay is
     /// finished.
     then: Option<RelayStep>,
-    /// Is true once the signal is sent or about to be sent. It never becomes false again.
+    /// `true` once the signal is sent or about to be sent. It never becomes `false` again.
     finished: bool,
-    /// `true` while a call polls, which has taken `then`.
+    /// `true` while a call polls. That call has taken `then`.
     polling: bool,
     /// `true` if another call came during the poll.
     again: bool,
 }
 
-/// The signal at the end of a relay.
+/// Signal at the end of a relay.
 enum RelayOutcome {
-    /// The source and the step after it are over.
+    /// The source is reached and the step after it is done.
     Over(Result<()>),
-    /// The source is submitted and not complete, and the device keeps the order.
+    /// The source is submitted but not complete, and the device keeps the order.
     Submitted,
 }
 
-/// Names the source that a relay waits for.
+/// Source that a relay waits for.
 #[derive(Clone)]
 pub(crate) enum RelaySource {
-    /// Waits for a point. The failure watch keeps the error of the point available.
+    /// A point. The failure watch keeps the error of the point available.
     Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
-    /// Waits for a user event of the given context.
+    /// A user event of the given context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 
-/// Does work between the source and the signal, such as the fetch of read bytes. The relay calls it until it
-/// returns a result.
+/// Work between the source and the signal, such as fetching the bytes of a read. The relay calls it until it returns a
+/// result.
 pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
 impl RelaySource {
@@ -98,8 +98,8 @@ impl RelaySource {
         }
     }
 
-    /// Returns `true` if both contexts submit to one hardware queue and the source is submitted, so that the device
-    /// keeps the order itself. If only the submission is missing, registers `waker` for the submission.
+    /// Returns `true` if both contexts submit to one hardware queue and the source is submitted: the device then keeps
+    /// the order itself. If only the submission is missing, registers `waker` for it.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
@@ -114,8 +114,8 @@ impl Relay {
         source.downcast().ok()
     }
 
-    /// Creates a relay that signals `signaller`, of the context `waiter`, when `origin` is reached and `then` is
-    /// done. This call flushes nothing.
+    /// Creates a relay that completes `signaller`, of the context `waiter`, when `origin` is reached and `then` is
+    /// done. Flushes nothing.
     pub(crate) fn attach(
         waiter: &Arc<Engine>,
         signaller: Signaller,
@@ -136,9 +136,9 @@ impl Relay {
         run_with_deferred(|| self.poll_source())
     }
 
-    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished, and `false`
-    /// while another call polls, which then polls again: it may have missed the change that this call sees. No lock is held
-    /// during a poll, because the step after the source may wake user code.
+    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished.
+    /// Returns `false` while another call polls; that call then polls again, because it may have missed the change that
+    /// this call saw. No lock is held during a poll, because the step after the source may wake user code.
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
         loop {
@@ -174,7 +174,7 @@ impl Relay {
         }
     }
 
-    /// Returns what to signal, or `None` if the source is not reached or `then` is not done.
+    /// Returns the signal to send, or `None` if the source is not reached or `then` is not done.
     fn outcome(&self, then: &mut Option<RelayStep>, waker: &Waker) -> Option<RelayOutcome> {
         let Some(arrived) = self.origin.register_waker(waker) else {
             let submitted = then.is_none() && self.origin.is_submitted(&self.waiter, waker);
@@ -200,8 +200,7 @@ impl Relay {
         Some((engine.upgrade()?, *point))
     }
 
-    /// Starts the work up to the source. In a source context without threads, this call also does one turn of the
-    /// work there.
+    /// Starts the work up to the source. If the source's context has no threads, also does one turn of its work.
     fn start(&self) {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
@@ -210,8 +209,8 @@ impl Relay {
         }
     }
 
-    /// Returns the relay at the end of the chain, whose source no other context holds. `each` is called on every relay
-    /// of the chain. The chain is finite because an event exists before any wait for it.
+    /// Returns the last relay of the chain: no other context holds its source. Calls `each` for every relay of the
+    /// chain. The chain is finite because an event exists before any wait for it.
     fn last(self: &Arc<Self>, mut each: impl FnMut(&Relay)) -> Arc<Self> {
         let mut at = self.clone();
         loop {
@@ -244,7 +243,7 @@ impl Relay {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
-                    // The point is reached, and the work of `then` is left: it waits for a batch that saves the
+                    // The point is reached, and only the work of `then` is left: it waits for a batch that saves the
                     // bytes it needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
                     Ok(true) | Err(_) => engine.make_progress(limit),
@@ -274,7 +273,7 @@ impl Relay {
         self.waiter.park_while_held(self.signaller.state().hold, limit);
     }
 
-    /// Registers `waker`, which is registered in the waiter's context, with the source too.
+    /// Registers `waker`, which is registered in the waiter's context, with the source's context too.
     fn forward_waker(&self, waker: &Waker) {
         if let Some(engine) = self.origin.engine() {
             self.waiter.forward_waker(waker, &engine);
@@ -282,8 +281,8 @@ impl Relay {
         drop(self.origin.register_waker(waker));
     }
 
-    /// Registers `waker` to be called on any progress in the chain, and does one turn of the work of source
-    /// contexts without threads. Returns `None` unless the source can never be reached.
+    /// Registers `waker` for any progress in the chain, and does one turn of the work of source contexts without
+    /// threads. Returns an error if the source can never be reached.
     ///
     /// # Errors
     /// The returned error is `WouldDeadlock`: the source comes after a callback that waits for this poll.

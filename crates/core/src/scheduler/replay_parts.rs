@@ -1,4 +1,4 @@
-//! The commands of a replay in one context, if the graph has the work of several contexts. S is the state lock.
+//! The commands of a replay in one context, for a graph with work of several contexts. S is the state lock.
 
 use crate::error::Result;
 use crate::scheduler::command::{Callback, Command, Op};
@@ -15,23 +15,23 @@ use fencepost_sync::{Point, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Is a command of a replay.
+/// A command of a replay.
 pub(crate) enum PartCommand {
-    /// Is a part of the graph.
+    /// A part of the graph.
     Nodes(GraphStep),
-    /// Is one side of a copy between contexts, with its uses.
+    /// One side of a copy between contexts, with its uses.
     Copy(Vec<Op>, Vec<Work>),
-    /// Waits for another context.
+    /// A wait for another context.
     Wait(Op),
-    /// Is a function of the host.
+    /// A host callback.
     Host(Callback),
-    /// Is no command: the answer has the point of the commands so far.
+    /// No command. The answer has the point of the commands so far.
     Mark,
 }
 
-/// Is the answer for one command.
+/// Answer for one command.
 pub(crate) enum EnqueuedPart {
-    /// Lists the stamps of the commands.
+    /// Stamps of the commands.
     Stamps(Vec<Stamp>),
     Mark(Point, Arc<PointHistory>),
 }
@@ -56,7 +56,7 @@ fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
 }
 
 impl Engine {
-    /// Checks that the commands of a replay can be enqueued now, behind `turns`. Enqueues nothing.
+    /// Checks that the commands of a replay can be enqueued now, after `turns`. Enqueues nothing.
     ///
     /// # Errors
     /// Returns the errors of [`enqueue_parts`](Self::enqueue_parts).
@@ -73,7 +73,7 @@ impl Engine {
     }
 
     /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
-    /// commands come after `turns`, which this call sets to the last command. Returns an answer for each command.
+    /// commands come after `turns`, and each turn is set to the last command. Returns an answer for each command.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -91,7 +91,8 @@ impl Engine {
         ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         let mut answers = Vec::with_capacity(commands.len());
         for (command, uses) in commands.into_iter().zip(uses) {
-            // The waits of a part come directly before it, so that other contexts do not wait for them too early.
+            // The waits of a part come directly before it, so that other contexts, which may wait for an earlier part,
+            // do not wait for them.
             state.check_all(by, &uses).expect("bug: a command is refused after its check");
             let answer = self.push_part(&mut state, by, command);
             if let EnqueuedPart::Stamps(stamps) = &answer

@@ -1,4 +1,4 @@
-//! The times of replays: those that a profile notes, and those of timed markers.
+//! The times of replays, for profiles and for timed markers.
 
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::admission::Admission;
@@ -10,8 +10,8 @@ use crate::work::step::Work;
 use fencepost_sync::Stamp;
 
 impl Engine {
-    /// Makes the times of a replay whose nodes are timed: all of them while the context is profiled, and otherwise the
-    /// timed markers. The times of other replays do not exist.
+    /// Creates the times of a replay: of all nodes while the context is profiled, and otherwise of the timed markers.
+    /// Without either, a replay has no times.
     pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
         let (plan, clocked) = (&whole.run.plan, self.device.caps().timestamps);
         let noting = state.is_noting();
@@ -78,7 +78,7 @@ mod tests {
     use smallvec::SmallVec;
     use std::sync::{Arc, OnceLock};
 
-    /// Enqueues a replay of fills with a timed marker behind the first one. Returns the number of its slots for times.
+    /// Enqueues a replay of fills with a timed marker after the first one. Returns the number of its slots for times.
     fn slots(engine: &Engine, fills: usize) -> usize {
         let block = block();
         let node = |work| {

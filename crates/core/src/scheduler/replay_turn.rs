@@ -1,4 +1,4 @@
-//! The replays of a graph as commands of queues. S is the state lock.
+//! Enqueues the replays of a graph. S is the state lock.
 
 use crate::error::site::CommandKind;
 use crate::error::{Kind, Result};
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Holds the end of the last replay of a graph, which the next replay waits for if the replays of the graph take turns.
+/// End of a graph's last replay. The next replay waits for it if the replays of the graph take turns.
 #[derive(Default)]
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
@@ -37,8 +37,8 @@ impl ReplayTurn {
 }
 
 impl State {
-    /// Checks works as if their queue came after `ends`, the ends of the last replays that the works come after. Enqueues
-    /// nothing, so that a refused replay leaves no wait.
+    /// Checks works as if their queue came after `ends`, the ends of the earlier replays that they must follow.
+    /// Enqueues nothing, so that a refused replay leaves no wait.
     ///
     /// # Errors
     /// Returns `Mapped`, or `Hazard` under `Checked`.
@@ -63,8 +63,8 @@ impl Engine {
         plan.sources.iter().map(stage).collect()
     }
 
-    /// Cancels a replay, whose commands are those after `before` up to `end`, unless it is planned to its end. The commands
-    /// enqueued behind it so far end with it, because they may use what the replay does not write.
+    /// Cancels a replay, unless it is already planned to its end. Its commands are those after `before` up to `end`.
+    /// Commands enqueued after it so far are cancelled too, because they may use what the replay does not write.
     pub(crate) fn cancel_replay(&self, before: Stamp, end: Point, graph: &str) {
         let mut state = self.lock();
         let over = state.reached(end) != PointProgress::Unplanned || state.queue(end.slot).error.is_some();
@@ -76,7 +76,7 @@ impl Engine {
         let error = Kind::Cancelled { graph: graph.into() };
         queue.cancel(Stamp(before.0 + 1), error.into(), next);
         queue.end_times();
-        // A callback that runs keeps its hold. Another hold is of a command that is cancelled, or a planning finds it again.
+        // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning finds it again.
         let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
         if let Some(held) = held {
             state.release(held);
@@ -88,9 +88,9 @@ impl Engine {
         }
     }
 
-    /// Enqueues the commands of a replay, with no other command between them. `turns` are those of the graph and of the
-    /// graphs in it. `message_reads` read the message buffers of the graph, behind its commands. Returns the stamp that the
-    /// commands come after, and the point of the last command with its history.
+    /// Enqueues the commands of a replay, with no other command between them. `turns` are the turns of the graph and of
+    /// the graphs in it. `message_reads` read the message buffers of the graph, after its commands. Returns the stamp
+    /// that the commands come after, and the point of the last command with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.

@@ -45,8 +45,8 @@ impl State {
 }
 
 impl Engine {
-    /// Polls as [`poll`](Self::poll) does, on a thread inside callbacks. Plans at once, because only planning shows
-    /// that the point comes after one of the callbacks.
+    /// Like [`poll`](Self::poll), on a thread inside callbacks. Plans at once, because only planning shows that the
+    /// point comes after one of the callbacks.
     pub(crate) fn poll_inside(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -59,8 +59,8 @@ impl Engine {
         }
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
-        // This registration comes before the check of callbacks, so that a hold found after the check makes the task
-        // poll again.
+        // This registration comes before the check of callbacks, so that a hold that appears after the check makes the
+        // task poll again.
         state.register_repoll(point);
         self.unlock(state);
         if !self.threads {
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Records that `waker`, which is registered here, is registered with the other context `to` too.
+    /// Records that `waker`, which is registered here, is also registered with the other context `to`.
     pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
         let to: Arc<dyn WakerOwner> = to.clone();
         self.lock().wakers.forward_waker(waker, &to);

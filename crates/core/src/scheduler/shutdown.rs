@@ -15,7 +15,7 @@ use fencepost_sync::{Point, Slot};
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
-/// The end of a context stops the loops in chunks that run for longer than this.
+/// When a context ends, it stops loops in chunks that still run after this time.
 #[cfg(not(target_arch = "wasm32"))]
 const LOOPS_END: Duration = Duration::from_secs(5);
 
@@ -58,7 +58,7 @@ impl Engine {
         self.unlock(state);
     }
 
-    /// Closes a queue whose handle is dropped. Its work is flushed, so that none is lost.
+    /// Closes a queue whose handle is dropped. Its work is flushed, so that nothing is lost.
     pub(crate) fn close_queue(&self, slot: Slot) {
         let mut state = self.lock();
         let queue = state.queue_mut(slot);

@@ -8,7 +8,7 @@ use crate::scheduler::user_signal::{HoldOwner, SignalledBy, UserSignal, UserWait
 use fencepost_sync::HoldId;
 use std::sync::Arc;
 
-/// Signals a user event. Dropping the signaller abandons an event that has not ended.
+/// Handle that signals a user event. Dropping it abandons an event that has not ended.
 pub(crate) struct Signaller(Arc<UserSignal>);
 
 impl Signaller {
@@ -35,7 +35,7 @@ impl Signaller {
         self.0.complete(result);
     }
 
-    /// Ends the event with `result`, as a signal of the program ends it.
+    /// Ends the event with `result`, in the same way as a signal of the program.
     pub(crate) fn end(&self, result: Result<()>) {
         signal(|| self.complete(result));
     }

@@ -31,20 +31,20 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// Collects the actions that must run after S is released: drops of arrays and calls of wakers.
+/// Actions that must run after S is released: drops of arrays and calls of wakers.
 #[derive(Default)]
 pub(crate) struct AfterUnlock {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
-    /// Holds the timing notes of closed queues, so that their memory is freed outside S.
+    /// Timing notes of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
-    /// Is true if planning removed a command from a queue. A batch or another queue may be able to continue now, so
-    /// S is released with notifications.
+    /// `true` if planning removed a command from a queue. A batch or another queue may be able to continue now, so
+    /// releasing S notifies other threads.
     pub(crate) planned_any: bool,
 }
 
 impl AfterUnlock {
-    /// Returns `true` if code of the program must run.
+    /// Returns `true` if user code must run.
     pub(crate) fn has_code(&self) -> bool {
         !self.dropped.is_empty() || !self.wakers.is_empty()
     }
@@ -55,82 +55,79 @@ impl AfterUnlock {
     }
 }
 
-/// Number of queues whose ends a new queue waits for itself.
+/// A new queue waits for at most this many ends itself. For more, a helper queue waits for them.
 const MOST_ENDS: usize = 16;
 
-/// Holds the bookkeeping of a context.
+/// Bookkeeping of a context.
 #[derive(Default)]
 pub(crate) struct State {
-    /// Is the last stamp of the context. No queue has a larger one.
+    /// Last stamp of the context. No queue has a larger one.
     stamp: Stamp,
-    /// Holds the queues by slot. The first one is the context's own, which is never closed.
+    /// Queues by slot. The first one is the context's own, which is never closed.
     pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) pool: Pool,
-    /// Holds blocks on the program's own buffers that no array uses any more and the device may still use.
+    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
-    /// Is `Some` once the device is lost. From then on no work and no waker is left here, and no call is made to
-    /// the device.
+    /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
     pub(crate) lost: Option<Error>,
-    /// Loops in chunks of which a chunk is planned, with their queues. A loop that has ended may be listed.
+    /// Loops in chunks with a planned chunk, with their queues. Loops that have ended may still be listed.
     pub(crate) loops: Vec<(Slot, HoldId)>,
-    /// Limit of the commands that are enqueued and not planned.
+    /// Limit of the work that is enqueued and not planned.
     pub(crate) backlog_limit: Option<BacklogLimit>,
     /// Calls that wait until their queue takes another command, in the order of the calls.
     pub(crate) callers_for_room: VecDeque<(Slot, HoldId)>,
     /// Number of steps of all plannings.
     #[cfg(test)]
     pub(crate) plan_steps: u64,
-    /// Longest time for which the context continues a loop in chunks. `None` is no limit.
+    /// Longest time for which the context continues a loop in chunks. `None` means no limit.
     pub(crate) loop_limit: Option<Duration>,
-    /// `true` once the end of the context stops loops in chunks.
+    /// `true` once loops in chunks are stopped because the context ends.
     pub(crate) ends_loops: bool,
-    /// Is true once the last handle is gone. The threads end after the remaining work is complete.
+    /// `true` once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Lists the due callbacks, in the order in which they became due, for the callback thread. Each of them holds
-    /// the queue that it comes from.
+    /// Due callbacks for the callback thread, in the order in which they became due. Each holds its queue.
     pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// Is true if the waiting calls and tasks of a context without threads were notified that callbacks are due.
+    /// `true` if the waiting calls and tasks of a context without threads were notified that callbacks are due.
     pub(crate) callbacks_announced: bool,
-    /// Holds the callbacks that are running.
+    /// Running callbacks.
     pub(crate) callbacks: Callbacks,
-    /// Lists queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll
-    /// again.
+    /// Queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll again.
     pub(crate) repolls: Vec<(Slot, Option<Hold>)>,
-    /// Holds the registered wakers.
+    /// Registered wakers.
     pub(crate) wakers: Wakers,
-    /// Holds an error that occurred in a `Drop`.
+    /// First error that occurred in a `Drop`.
     pub(crate) drop_error: Option<Error>,
-    /// Holds the actions that run once S is released.
+    /// Actions that run once S is released.
     pub(crate) after: AfterUnlock,
-    /// Counts the guards that give the host access to a block.
+    /// Number of guards that give the host access to a block.
     pub(crate) host_uses: u32,
-    /// Counts the callers that are parked until something makes progress.
+    /// Number of callers that are parked until something makes progress.
     pub(crate) callers_asleep: u32,
-    /// Lists the callers that are parked until a planned batch is done. They do not count as `callers_asleep`.
+    /// Callers that are parked until a planned batch is done. They do not count as `callers_asleep`.
     pub(crate) parked: Vec<ParkedCaller>,
-    /// Is true while the callback thread is parked.
+    /// `true` while the callback thread is parked.
     pub(crate) calls_idle: bool,
-    /// Holds the profile notes while a profiler or a reader of the notes exists.
+    /// Profile notes, while a profiler or a reader of the notes exists.
     pub(crate) log: Option<Box<ProfileLog>>,
-    /// Records the waits so far, if the context records them.
+    /// All waits so far, if the context records them.
     pub(crate) wait_log: Option<Box<WaitLog>>,
     pub(crate) kernels: KernelNames,
-    /// Holds the messages of kernels that the host has not received.
+    /// Messages of kernels that the host has not received.
     pub(crate) deliveries: Deliveries,
     policy: Policy,
-    /// Counts the commands that were compared with the earlier uses of their bytes.
+    /// Number of commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
-    /// Covers the work that the program was told is complete, and no work that is not done.
+    /// Work that the program was told is complete. It never covers work that is not done.
     pub(crate) host_clock: Clock,
-    /// Is the number of the last hold.
+    /// Number of the last hold.
     holds: u64,
     /// `true` if a planning ended before a long command that short commands have passed. The next planning takes the
     /// long command first, so that short commands never starve it.
     pub(crate) long_is_due: bool,
-    /// The last stamp when the lanes had no short command to plan before a long batch. Until another command is
-    /// enqueued or a queue is released, there is none.
+    /// Last stamp at a search that found no short command to plan before a long batch. Until another command is
+    /// enqueued or a queue is released, a new search would find none either.
     short_sought: Option<Stamp>,
 }
 
@@ -168,7 +165,7 @@ impl State {
         self.queues.slots()
     }
 
-    /// Returns `true` if the context has at most one queue of the program, so that no order has to be added.
+    /// Returns `true` if the context has at most one queue of the program, so that no waits have to be added.
     pub(crate) fn single_queue(&self) -> bool {
         self.queues.len() <= 2
     }
@@ -241,9 +238,9 @@ impl State {
         self.place(queue)
     }
 
-    /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. Of
-    /// queues that wait for each other only the last points are needed. An unused queue is left out because the queues
-    /// that it waits for are counted themselves.
+    /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. If
+    /// queues wait for each other, only the last points are needed. An unused queue is left out, because the queues
+    /// that it waits for are included themselves.
     fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
         let (mut waited, mut points) = (Clock::default(), Vec::new());
         self.queues.newest_first(|slot, last| {
@@ -262,8 +259,8 @@ impl State {
 
     /// Puts a queue into a free slot, or into a new one.
     fn place(&mut self, mut queue: QueueState) -> Slot {
-        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program follows
-        // those. A helper queue does not, so it reuses the slots of helpers only.
+        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program comes after
+        // those queues, but a helper queue does not, so it reuses only the slots of helpers.
         match self.queues.free_slot(queue.helper) {
             Some(slot) => {
                 queue.inherit_failures(&mut self.queues[slot]);
@@ -274,7 +271,7 @@ impl State {
         }
     }
 
-    /// Marks the slot of a queue as free if the queue is closed and its work complete.
+    /// Marks the slot of a queue as free if the queue is closed and its work is complete.
     pub(crate) fn free_slot(&mut self, slot: Slot) {
         let queue = self.queue(slot);
         if slot != Slot::CONTEXT && !queue.open && !queue.free && queue.is_finished() {
@@ -285,8 +282,8 @@ impl State {
         }
     }
 
-    /// Returns the progress of a point. For a planned point, the batch is one that is not done and that the point
-    /// waits for.
+    /// Returns the progress of a point. If the point is planned, the returned batch is not done, and the point waits
+    /// for it.
     pub(crate) fn reached(&self, point: Point) -> PointProgress {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
@@ -301,22 +298,22 @@ impl State {
         }
     }
 
-    /// Returns `true` if no batch is planned or in flight, and no callback and no message is due. Commands that are not planned do
-    /// not count, so an idle context may also be [`busy`](Self::busy).
+    /// Returns `true` if no batch is planned or in flight, and no callback and no message is due. Unplanned commands do
+    /// not count, so an idle context may still be [`busy`](Self::busy).
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
         self.calls.is_empty() && !self.has_due_delivery() && self.lanes.iter().all(idle)
     }
 
-    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback is due, messages are due, or a
-    /// lane can submit or plan something. The result is `false` for batches that must wait for another thread, so
-    /// this is not the opposite of [`idle`](Self::idle).
+    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback or messages are
+    /// due, or a lane can submit or plan something. Batches that must wait for another thread do not count, so this is
+    /// not the opposite of [`idle`](Self::idle).
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         !self.calls.is_empty() || self.has_due_delivery() || (0..self.lanes.len()).any(works)
     }
 
-    /// Returns `true` if no later use can need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
+    /// Returns `true` if no later use can have to wait for `earlier`. Under [`Policy::Checked`] only the host clock
     /// counts, because an error must not depend on the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
@@ -338,7 +335,7 @@ impl State {
         (queue.born <= point.stamp).then(|| queue.label.clone())
     }
 
-    /// Returns the label as [`label_of`](Self::label_of) does, or `(gone)` if it is no longer known.
+    /// Like [`label_of`](Self::label_of), but returns `(gone)` if the label is no longer known.
     pub(crate) fn name_of(&self, point: Point) -> Arc<str> {
         self.label_of(point).unwrap_or_else(|| "(gone)".into())
     }

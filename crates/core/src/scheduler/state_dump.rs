@@ -8,7 +8,7 @@ use crate::scheduler::state::State;
 use crate::work::step::Work;
 use std::fmt::Write;
 
-/// Number of queues that a dump lists, those with work or an error first.
+/// Most queues that a dump lists, queues with work or an error first.
 const MOST_QUEUES: usize = 100;
 
 impl Engine {

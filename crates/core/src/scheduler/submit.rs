@@ -13,18 +13,18 @@ use fencepost_sync::TimelineValue;
 use fencepost_sync::prim::{MutexGuard, lock};
 use std::sync::Arc;
 
-/// Holds a batch while the lane's token is taken to submit it.
+/// A batch that is being submitted under the lane's token.
 struct SubmittingBatch {
     batch: Batch,
-    /// Lists the values of other lanes that the device waits for before it starts the batch.
+    /// Values of other lanes that the device waits for before it starts the batch.
     waits: Vec<LaneValue>,
     value: TimelineValue,
-    /// Holds the time at which the batch was taken, while a profile is noted.
+    /// Time at which the batch was taken, while a profile is noted.
     at: Option<web_time::Instant>,
 }
 
 impl Engine {
-    /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if none can be submitted. The
+    /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if no batch can be submitted. The
     /// submission runs without S, under the lane's token.
     pub(crate) fn submit_next<'a>(
         &'a self,
@@ -51,8 +51,8 @@ impl Engine {
         self.submit_next(lane, self.lock(), None)
     }
 
-    /// Submits the next batch of a lane, if it can be submitted, for a caller that polls the fence itself
-    /// afterwards. The completer is not notified, which saves a wake-up.
+    /// Submits the next batch of a lane, if possible, for a caller that polls the fence itself afterwards. The
+    /// completer is not notified, which saves a wake-up.
     pub(crate) fn submit_watched<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -67,15 +67,15 @@ impl Engine {
     }
 
     /// Encodes and submits one batch without holding S. If `watched` is true, the caller polls the fence itself
-    /// afterwards, and the completer is not notified. A CPU device is not started then, because the caller
-    /// executes the batch. If the caller does not wait, the completer starts the device.
+    /// afterwards, and the completer is not notified. A CPU device is then not started, because the caller executes the
+    /// batch. If the caller does not wait, the completer starts the device.
     fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;
         let (steps, submitted_at) = (Arc::new(std::mem::take(&mut batch.steps)), web_time::Instant::now());
         let submit = || lock(&self.lanes[lane].recorder).uncounted().submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
-            // If memory is exhausted, the second attempt follows a release of free blocks.
+            // If memory is exhausted, tries again after free blocks are released.
             let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
             if again { submit() } else { Err(failure) }
         });
@@ -152,7 +152,7 @@ impl State {
         Some(SubmittingBatch { batch, waits, value, at })
     }
 
-    /// Returns the largest value of each other lane that a batch waits for.
+    /// Returns the values of other lanes that a batch waits for: the largest one for each lane.
     fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
         let mut waits: Vec<LaneValue> = Vec::new();
         for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {

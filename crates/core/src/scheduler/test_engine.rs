@@ -1,5 +1,5 @@
-//! Makes engines, queues, blocks and commands for tests and models. Without threads, all work happens in the calls of a
-//! test.
+//! Makes engines, queues, blocks and commands for tests and models. Without threads, all work happens inside the calls
+//! of a test.
 
 use crate::error::site::CommandKind;
 use crate::memory::block::{Block, Memory};
@@ -25,10 +25,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-/// Counts the bytes of a [`block`].
+/// Bytes of a [`block`].
 const BLOCK_BYTES: u64 = 64;
 
-/// Returns an engine that relies on threads, which the test may start, or that works without.
+/// Returns an engine that relies on threads, which the test may start, or one that works without threads.
 pub(crate) fn engine(threads: bool) -> Arc<Engine> {
     engine_with(Policy::Unchecked, threads)
 }
@@ -63,7 +63,7 @@ pub(crate) fn block_in(heap: Heap) -> Arc<Block> {
     Arc::new(Block::new(BlockId::next(), heap, BLOCK_BYTES, memory))
 }
 
-/// Returns the whole of a block.
+/// Returns all bytes of a block.
 pub(crate) fn span(block: &Arc<Block>) -> Span {
     Span { block: block.clone(), offset: 0, size: block.size }
 }
@@ -91,7 +91,7 @@ pub(crate) fn enqueue_callback(engine: &Engine, slot: Slot, run: impl FnOnce() +
     engine.enqueue_callback(slot, Callback::new(run), here()).expect("nothing has failed");
 }
 
-/// Makes the next commands of a queue wait for a signal, and returns its signaller.
+/// Makes the next commands of a queue wait for a user event, and returns its signaller.
 pub(crate) fn hold(engine: &Arc<Engine>, slot: Slot) -> Signaller {
     let gate = Signaller::new(engine, "gate", SignalledBy::Program);
     engine.enqueue_user_wait(slot, gate.state().clone(), here()).expect("nothing has failed");
@@ -116,7 +116,7 @@ pub(crate) fn here() -> &'static Location<'static> {
     Location::caller()
 }
 
-/// Counts the wakes of a task.
+/// Number of wakes of a task.
 #[derive(Default)]
 pub(crate) struct TestTask(AtomicUsize);
 

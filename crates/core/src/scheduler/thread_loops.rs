@@ -12,19 +12,19 @@ use fencepost_sync::prim::{MutexGuard, lock, sleep, sleep_for, yield_now};
 use std::time::Duration;
 use web_time::Instant;
 
-/// Limits how long a lane thread parks while its lane is in use.
+/// Longest park of a lane thread while its lane is in use.
 const TICK: Duration = Duration::from_millis(1);
-/// Sets the number of ticks after the last submission before the lane thread parks without a timeout.
+/// Number of ticks after the last submission before the lane thread parks without a timeout.
 const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
-/// Counts the ticks of a lane thread since the last submission.
+/// Ticks of a lane thread since the last submission.
 #[derive(Default)]
 struct IdleTicks {
     ticks: u32,
-    /// Is the value of the next submission when the count began.
+    /// Value of the next submission when the count began.
     upto: TimelineValue,
-    /// Is true if the last park was a tick. The program then had the time to enqueue more commands for the next
-    /// batch, so pending commands are planned.
+    /// `true` if the last park was a tick. The program then had time to enqueue more commands for the next batch, so
+    /// pending commands are planned.
     ticked: bool,
 }
 
@@ -42,8 +42,8 @@ impl IdleTicks {
 }
 
 impl Engine {
-    /// Runs the thread of a lane: it plans pending commands, submits batches and parks. Commands that are not
-    /// urgent wait for a tick, so that a program has the time to enqueue more of them for the same batch.
+    /// Runs the thread of a lane: it plans pending commands, submits batches and parks. Commands that are not urgent
+    /// wait for a tick, so that a program has time to enqueue more of them for the same batch.
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = IdleTicks::default();
         while !is_replaced() {
@@ -62,7 +62,7 @@ impl Engine {
         }
     }
 
-    /// Parks for one tick while the lane is in use and for [`TICKS`] ticks after that. Then it parks until it is
+    /// Parks for one tick while the lane is in use and for [`TICKS`] ticks after that. Later it parks until it is
     /// notified.
     fn park_lane_thread<'a>(
         &'a self,
@@ -113,8 +113,9 @@ impl Engine {
         self.lock()
     }
 
-    /// Notifies the completer if no caller waits for the batches in flight, and lets the driver release resources.
-    /// A caller that submits a batch to wait for it notifies no completer, and may then drop the result instead.
+    /// Notifies the completer if no caller waits for the batches in flight, and lets the driver release resources. A
+    /// caller that submits a batch in order to wait for it does not notify the completer, and may then drop the result
+    /// instead.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];

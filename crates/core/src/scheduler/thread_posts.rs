@@ -1,18 +1,18 @@
-//! Replaces a lane thread that runs code of the program.
+//! Replaces a lane thread that runs user code.
 //!
 //! A waker, or the drop of a command, may wait for work that this very thread would submit or complete. So another
-//! thread takes over the *post* first, which is the work of a lane, and this thread ends when that code returns.
+//! thread first takes over the *post*, which is the work of a lane, and this thread ends when the user code returns.
 
 use fencepost_sync::prim::thread_local;
 use std::cell::{Cell, RefCell};
 
-/// Starts another thread in place of a lane thread.
+/// Function that starts another thread in place of a lane thread.
 type ReplaceThread = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    /// Is `Some` if this is a lane thread that no other thread has replaced.
+    /// `Some` if this is a lane thread that no other thread has replaced.
     static POST: RefCell<Option<ReplaceThread>> = RefCell::default();
-    /// Is true if another thread has replaced this one.
+    /// `true` if another thread has replaced this one.
     static REPLACED: Cell<bool> = Cell::default();
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn set_post(replace: impl FnOnce() + Send + 'static) {
 /// Returns `true` if this is a lane thread. A lane thread runs no callback, not even one of a context without threads,
 /// because the callback may wait for this thread.
 pub(crate) fn is_thread_of_a_lane() -> bool {
-    // In a destructor at the end of a thread, the post may be gone already. The thread of a lane has none then.
+    // In a destructor at the end of a thread, the thread-local may be gone already. That thread no longer runs a lane.
     POST.try_with(|own| own.borrow().is_some()).unwrap_or(false)
 }
 

@@ -1,10 +1,10 @@
-//! Records what the current thread does for the program: callbacks and signals.
+//! State of the current thread: the callbacks and signals that it runs for the program.
 
 use fencepost_sync::prim::thread_local;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Identifies a thread. The standard library's identifiers do not distinguish the threads of a model.
+/// Number of a thread. The standard library's identifiers do not distinguish the threads of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadId(u64);
 
@@ -12,22 +12,22 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
-    /// Counts the callbacks that run on this thread, nested. The callback thread of a context counts as one.
+    /// Number of nested callbacks that run on this thread. The callback thread of a context counts as one.
     static DEPTH: Cell<u32> = Cell::default();
-    /// Is true while this thread signals an event for the program.
+    /// `true` while this thread signals an event for the program.
     static SIGNALS: Cell<bool> = Cell::default();
 }
 
-/// Calls `run`, which signals an event, while the signalling mark of this thread is set. Contexts that make
-/// progress because of the signal run no callback on this thread, because a callback may wait for something that
-/// the thread does next.
+/// Calls `run`, which signals an event, while the signalling mark of this thread is set. Contexts that make progress
+/// because of the signal do not run callbacks on this thread, because a callback may wait for something that the thread
+/// does next.
 pub(crate) fn signal(run: impl FnOnce()) {
     let _signals = SignallingMark::set(true);
     run();
 }
 
-/// Sets the signalling mark of this thread until this value is dropped. A wait of code that the signal calls clears
-/// the mark, and so runs callbacks: the thread does nothing else before the wait ends.
+/// Guard that sets or clears the signalling mark of this thread until it is dropped. User code that is called by the
+/// signal may wait. The wait clears the mark and so runs callbacks: the thread does nothing else before the wait ends.
 pub(crate) struct SignallingMark(bool);
 
 impl SignallingMark {
@@ -62,7 +62,7 @@ pub(crate) fn enter_callback() {
     DEPTH.with(|depth| depth.set(depth.get() + 1));
 }
 
-/// Ends the count of [`enter_callback`].
+/// Undoes one [`enter_callback`].
 pub(crate) fn leave_callback() {
     debug_assert!(is_inside_callback(), "bug: a callback ends that has not begun");
     DEPTH.with(|depth| depth.set(depth.get() - 1));

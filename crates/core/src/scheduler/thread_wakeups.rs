@@ -1,4 +1,4 @@
-//! Releases S, the state lock, and notifies the parked threads that have work to do then.
+//! Releases S, the state lock, and then notifies the parked threads that have work to do.
 
 use crate::scheduler::deferred_calls;
 use crate::scheduler::engine::Engine;
@@ -9,24 +9,25 @@ use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, MutexGuard};
 use std::sync::Arc;
 
-/// Names the threads to notify. It is computed under S and used after S is released.
+/// Threads to notify. The set is computed under S and used after S is released.
 #[derive(Default)]
 pub(crate) struct ThreadWakeups {
-    /// Holds, for each lane, whether to notify its lane thread and its completer.
+    /// For each lane, `true` to notify its thread, and `true` to notify its completer.
     lanes: smallvec::SmallVec<[(bool, bool); 2]>,
-    /// Is true if the callback thread is notified.
+    /// `true` to notify the callback thread.
     calls: bool,
-    /// Is true if the message thread is notified.
+    /// `true` to notify the message thread.
     messages: bool,
-    /// Is true if the parked callers are notified.
+    /// `true` to notify the parked callers.
     callers: bool,
-    /// Holds the condition variables of the callers that are parked for a batch and can go on.
+    /// Condition variables of the callers that are parked for a batch and can go on.
     parked: smallvec::SmallVec<[Arc<Condvar>; 2]>,
 }
 
 impl ThreadWakeups {
-    /// Returns the wakeups without the parked callers, for a caller that is about to park: it has changed nothing
-    /// that the others wait for. A caller that is parked for a batch stays: it is notified once.
+    /// Returns the wakeups without the parked callers. Used by a caller that is about to park, because it has changed
+    /// nothing that the other callers wait for. Callers that are parked for a batch stay, because each of them is
+    /// notified only once.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
@@ -78,22 +79,20 @@ impl State {
         self.work_for(lane, false)
     }
 
-    /// Returns `true` if the thread of a lane can submit something, or plan commands that the program requested or
-    /// that are many.
+    /// Returns `true` if the thread of a lane can submit something, or plan commands that were requested or are many.
     pub(crate) fn urgent_for(&self, lane: usize) -> bool {
         self.work_for(lane, true)
     }
 
-    /// Returns `true` if a task waits while nothing is in flight. No fence reports a lost device then, so the
+    /// Returns `true` if a task waits while nothing is in flight. No fence would then report a lost device, so the
     /// thread of lane 0 polls for the loss.
     pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
         lane == 0 && self.wakers.has_completion_wakers() && idle()
     }
 
-    /// Returns `true` if the thread of a lane can submit a batch or plan a queue, an urgent one if `urgent` is true. While
-    /// the token is taken, the result is `false`: the holder of the token notifies the thread when it returns the
-    /// token.
+    /// Returns `true` if the thread of a lane can submit a batch or plan a queue; with `urgent`, only an urgent queue
+    /// counts. Returns `false` while the token is taken: its holder notifies the thread when it returns the token.
     fn work_for(&self, lane: usize, urgent: bool) -> bool {
         let at = &self.lanes[lane];
         self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, urgent))
@@ -105,8 +104,8 @@ impl State {
         self.could_plan(lane, true)
     }
 
-    /// Returns `true` if a lane has room for a batch of a queue, an urgent one if `urgent` is true. A queue whose commands
-    /// gather does not count.
+    /// Returns `true` if a lane has room for a batch of a queue; with `urgent`, only an urgent queue counts. A queue
+    /// whose commands gather does not count.
     fn could_plan(&self, lane: usize, urgent: bool) -> bool {
         let gathers = |priority: Priority| self.plannable(lane, priority) == Plannable::Nothing;
         let own = self.queue(Slot::CONTEXT);
@@ -120,7 +119,7 @@ impl State {
 }
 
 impl Engine {
-    /// Releases S. Then drops everything whose drop was deferred, notifies threads that have work, and calls the
+    /// Releases S. Then drops everything whose drop was deferred, notifies the threads that have work, and calls the
     /// deferred wakers.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         let wakeups = state.wakeups();
@@ -136,7 +135,7 @@ impl Engine {
         self.unlock_with(state, &wakeups);
     }
 
-    /// Releases S as [`unlock`](Self::unlock) does, and notifies only the threads of `wakeups`.
+    /// Like [`unlock`](Self::unlock), but notifies only the threads of `wakeups`.
     pub(crate) fn unlock_with(&self, mut state: MutexGuard<'_, State>, wakeups: &ThreadWakeups) {
         let AfterUnlock { dropped, wakers, times, planned_any: _ } = std::mem::take(&mut state.after);
         drop(state);

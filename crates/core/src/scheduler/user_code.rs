@@ -1,4 +1,4 @@
-//! Runs code of the program inside library calls. A panic in that code ends nothing else, and the code may wait.
+//! Runs user code inside library calls. A panic in that code ends nothing else, and the code may wait.
 
 use crate::scheduler::thread_state::SignallingMark;
 use fencepost_kernels::report;
@@ -14,8 +14,8 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
     }
 }
 
-/// Runs code of the program and logs its panic. While it runs, the thread does not count as one that signals an
-/// event, so a wait in that code may run callbacks.
+/// Runs user code and logs its panic. Meanwhile the thread does not count as signalling an event, so a wait in the user
+/// code may run callbacks.
 pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
     assert_unlocked(what);
     let _signals = SignallingMark::set(false);

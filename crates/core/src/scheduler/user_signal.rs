@@ -9,13 +9,13 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::task::Waker;
 use web_time::Instant;
 
-/// Represents a context in which an event holds queues.
+/// A context in which an event holds queues.
 pub(crate) trait HoldOwner: Send + Sync {
     /// Continues the queues that `hold` holds.
     fn release(&self, hold: HoldId);
 }
 
-/// Signals an event on behalf of another context.
+/// A source that signals an event for another context.
 pub(crate) trait SignalSource: Any + Send + Sync {
     /// Stops the source because no queue waits for the signal.
     fn abandon(self: Arc<Self>);
@@ -24,25 +24,25 @@ pub(crate) trait SignalSource: Any + Send + Sync {
     fn waker(self: Arc<Self>) -> Waker;
 }
 
-/// The one that signals an event.
+/// The party that signals an event.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalledBy {
     Program,
     /// Another context, whose queue may itself wait for the program.
     OtherContext,
-    /// A thread of the context, whatever the program does.
+    /// A thread of the context itself, independently of the program.
     OwnThread,
 }
 
-/// Holds the state behind a user event.
+/// State of a user event.
 pub(crate) struct UserSignal {
     pub(crate) hold: HoldId,
     label: Arc<str>,
     by: SignalledBy,
-    /// Refers weakly to the context, so that a wait on the device does not keep the context alive.
+    /// Context of the event. The reference is weak, so that a wait on the device does not keep the context alive.
     owner: Weak<dyn HoldOwner>,
     outcome: Mutex<SignalOutcome>,
-    /// Holds the relay that signals the event, if another context does.
+    /// Relay that signals the event, if another context does.
     source: OnceLock<Weak<dyn SignalSource>>,
 }
 
@@ -50,12 +50,12 @@ pub(crate) struct UserSignal {
 struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
-    /// Is true if the event ended when the work of its source was submitted to the waiter's hardware queue, and not
-    /// complete.
+    /// `true` if the event ended when its source's work was submitted to the waiter's hardware queue, before that work
+    /// was complete.
     submitted: bool,
 }
 
-/// Represents a queue's wait for an event of the host.
+/// A queue's wait for a user event.
 pub(crate) struct UserWait(pub(crate) Arc<UserSignal>);
 
 impl Deref for UserWait {
@@ -67,8 +67,8 @@ impl Deref for UserWait {
 }
 
 impl Drop for UserWait {
-    /// Abandons the signal source if the wait is dropped unsignalled, because its queue has failed. A finished wait
-    /// may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
+    /// Abandons the signal source if the wait is dropped before the signal, because its queue has failed. A finished
+    /// wait may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
     /// S of its own context.
     fn drop(&mut self) {
         if self.result().is_none()
@@ -97,7 +97,7 @@ impl UserSignal {
         self.source.get_or_init(|| source);
     }
 
-    /// Returns the source that has yet to signal this event on behalf of another context.
+    /// Returns the relay that still has to signal this event for another context.
     pub(crate) fn source(&self) -> Option<Arc<dyn SignalSource>> {
         self.source.get()?.upgrade()
     }
@@ -107,8 +107,8 @@ impl UserSignal {
         lock(&self.outcome).result.clone()
     }
 
-    /// Returns `true` if the event ended as submitted: a waiter must still be ordered after the work that the shared
-    /// hardware queue already has.
+    /// Returns `true` if the event ended as submitted. A waiter must still be ordered after the work that is already on
+    /// the shared hardware queue.
     pub(crate) fn is_submitted(&self) -> bool {
         lock(&self.outcome).submitted
     }
@@ -118,8 +118,8 @@ impl UserSignal {
         lock(&self.outcome).at
     }
 
-    /// Completes the event before the work that it stands for is complete. The waiter's queue submits to the
-    /// hardware queue that already has that work.
+    /// Completes the event before its source's work is complete. The waiter's queue submits to the hardware queue that
+    /// already has that work.
     pub(crate) fn send(&self) {
         lock(&self.outcome).submitted = true;
         self.complete(Ok(()));

@@ -28,7 +28,7 @@ pub(crate) mod message_wait;
 pub(crate) mod plan_ahead;
 mod wait_step;
 
-/// Tells how far the target of a wait has come.
+/// Progress of the target of a wait.
 enum TargetState {
     /// The target has ended with this result.
     Done(Result<()>),
@@ -38,7 +38,7 @@ enum TargetState {
     Unplanned,
 }
 
-/// Limits the steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
+/// Most steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
 const SMALL_BATCH: usize = 64;
 
 impl State {
@@ -61,8 +61,8 @@ impl State {
     /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
     /// that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
-        // The queue of the point may be held because it waits for another held queue. So the event may be at the
-        // front of any queue.
+        // The queue of the point may be held because it waits for another held queue. So the event may be the front
+        // command of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let waits = self.reached(point) == PointProgress::Unplanned;
         Relay::of(self.held_event(hold).filter(|_| waits)?)
@@ -82,8 +82,8 @@ impl State {
         self.queues.have_device_work_only()
     }
 
-    /// Returns `true` if all open queues have the same priority. Then a longer batch, or a batch that is planned
-    /// later, delays no queue of higher priority.
+    /// Returns `true` if all open queues have the same priority. A longer batch, or a batch that is planned later, then
+    /// delays no queue of higher priority.
     pub(crate) fn one_priority(&self) -> bool {
         self.queues.one_priority()
     }
@@ -137,13 +137,13 @@ impl Engine {
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
         let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
-        // Is the record of this wait if the thread executes a host function.
+        // Record of this wait, if the thread executes a host function.
         let mut function = None;
-        // Code that a signal of this thread calls may wait here, and may need a callback. While the signalling mark
-        // is set, a thread runs no callback.
+        // User code that a signal of this thread calls may wait here, and may need a callback. While the signalling
+        // mark is set, a thread does not run callbacks.
         let _mark = SignallingMark::set(false);
-        // A destructor or waker of the program may wait on a lane thread. Another thread must then submit the work
-        // of the lane.
+        // A destructor or waker of the program may wait on a lane thread. Another thread must then submit the work of
+        // that lane.
         replace_lane_thread();
         loop {
             let mut state = self.lock();
@@ -208,15 +208,15 @@ impl Engine {
         self.device.number_for_functions().is_some_and(is_set)
     }
 
-    /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait can
-    /// never end.
+    /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait
+    /// can never end.
     fn begin_function_wait(&self, deadline: Deadline) -> Option<FunctionWait> {
         let begin = |device| FunctionWait::begin(device, deadline.is_endless());
         self.device.number_for_functions().map_or_else(|| Some(FunctionWait::default()), begin)
     }
 
     /// Returns the result of the target, or the loss of the device. If there is neither, plans the target, unless a
-    /// batch of the last planning must complete first. Stores in `planned` the work that is left to plan.
+    /// batch of the last planning must complete first. Stores the work that is left to plan in `planned`.
     fn result_or_plan(
         &self,
         state: &mut State,
@@ -257,12 +257,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Flushes as [`flush`](Self::flush) does, also on a failed queue, and releases S.
+    /// Like [`flush`](Self::flush), even on a failed queue. Releases S.
     pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
         if caller == Caller::Continues && self.device.postpones() && state.has_device_work_only() {
             // The next tick of the lane thread, or without threads the next wait, plans the commands together with
-            // those that follow on other queues. The program cannot tell: nothing of the host depends on them.
+            // later commands of other queues. The program sees no difference, since nothing on the host depends on
+            // them.
             if !self.threads {
                 state.queue_mut(slot).request(end.stamp);
             }
@@ -343,9 +344,9 @@ impl Engine {
         self.drive(point, waker).map(Err)
     }
 
-    /// Advances the work before `point` where no thread advances it: in another context, if that context holds the
-    /// queue of the point, or in this context, if it has no threads. Then `waker` is called while work remains.
-    /// Returns `None` unless the point can never be reached.
+    /// Advances the work before `point` if no thread does so: in another context that holds the queue of the point, or
+    /// in this context if it has no threads. `waker` is then called while work remains. Returns an error if the point
+    /// can never be reached.
     ///
     /// # Errors
     /// The returned error is `WouldDeadlock`: the point comes after a callback that waits for this poll.
@@ -365,8 +366,8 @@ impl Engine {
     /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns
     /// that result or that loss as `Err`.
     fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
-        // The code that polls may be a waker on a lane thread, and may block until the target is done. Another
-        // thread must then submit the work of the lane.
+        // The code that polls may be a waker on a lane thread, and may block until the target is done. Another thread
+        // must then submit the work of that lane.
         replace_lane_thread_in_task();
         let mut state = self.lock();
         if let TargetState::Done(result) = state.target_state(target) {
@@ -377,8 +378,7 @@ impl Engine {
         Ok(state)
     }
 
-    /// Returns the result of a batch or an event, or registers `waker`, as [`poll`](Self::poll) does for a point.
-    /// Flushes nothing.
+    /// Like [`poll`](Self::poll), for a batch or an event. Flushes nothing.
     pub(crate) fn poll_unflushed(&self, target: WaitTarget<'_>, waker: &Waker) -> Option<Result<()>> {
         let state = match self.registered(target, waker) {
             Ok(state) => state,
@@ -407,8 +407,8 @@ impl Engine {
     }
 
     /// Wakes the task at once while work remains, because without threads only polling makes progress. A lane whose
-    /// token is taken, and a running delivery of messages, count as work. In the browser microtasks make progress, and a task that polled again at once
-    /// would keep the device's messages from being processed.
+    /// token is taken and a running delivery of messages count as work. In the browser microtasks make progress, and a
+    /// task that polls again at once would keep the device's messages from being processed.
     fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;
@@ -433,8 +433,8 @@ impl Engine {
         result
     }
 
-    /// Returns `true` if an event of the host has ended. In a context without threads the call also runs the due
-    /// callbacks, because one of them may signal the event.
+    /// Returns `true` if a user event has ended. In a context without threads, also runs the due callbacks, because one
+    /// of them may signal the event.
     pub(crate) fn is_signalled(&self, event: &UserSignal) -> Result<bool> {
         if event.result().is_none() {
             self.poll_lanes();
@@ -448,8 +448,8 @@ impl Engine {
         }
     }
 
-    /// Plans the due commands of all lanes, runs the callbacks that are due and submits batches. Returns `true` if it
-    /// ran or submitted anything.
+    /// Plans the due commands of all lanes, runs the due callbacks and submits batches. Returns `true` if it ran or
+    /// submitted anything.
     fn plan_and_submit(&self, due: DueCommands) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
@@ -468,9 +468,9 @@ impl Engine {
         any
     }
 
-    /// Runs one turn of the work of all threads on this thread, for contexts without threads. Commands that the
-    /// program requested come first. The others are planned once no batch is planned or in flight. Waits for the
-    /// oldest submission of each lane, at most `limit`.
+    /// Does one turn of the work of all threads on this thread, for contexts without threads. Commands that the program
+    /// requested come first. The others are planned once no batch is planned or in flight. Waits for the oldest
+    /// submission of each lane, for at most `limit`.
     pub(crate) fn make_progress(&self, limit: Duration) {
         if !self.plan_and_submit(DueCommands::Requested) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);

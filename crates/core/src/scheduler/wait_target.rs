@@ -6,10 +6,10 @@ use crate::scheduler::wakers::WakeCondition;
 use fencepost_sync::{Point, Seq};
 use std::time::Duration;
 
-/// Limits one native wait for a point or a batch in a context without threads.
+/// Longest native wait for a point or a batch in a context without threads.
 const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
 
-/// Names the target of a wait.
+/// Target of a wait.
 #[derive(Clone, Copy)]
 pub(crate) enum WaitTarget<'event> {
     Point(Point),
@@ -18,9 +18,9 @@ pub(crate) enum WaitTarget<'event> {
 }
 
 impl WaitTarget<'_> {
-    /// Returns the longest native wait for this target in a context without threads. For an event the wait is
-    /// short, because another thread may signal the event meanwhile. For other targets it is long, so that the
-    /// result does not depend on how long this thread sleeps on a busy machine.
+    /// Returns the longest native wait for this target in a context without threads. For an event the wait is short,
+    /// because another thread may signal the event meanwhile. For other targets it is long, so that the result does not
+    /// depend on how long a busy machine lets this thread sleep.
     pub(crate) fn longest_slice(self) -> Duration {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
@@ -40,7 +40,7 @@ impl WaitTarget<'_> {
     }
 }
 
-/// Tells if the caller of a flush waits next. Only the thread of such a caller may submit the batch itself.
+/// Next action of the caller of a flush. Only the thread of a caller that waits may submit the batch itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     Continues,

@@ -1,32 +1,32 @@
-//! Stores the wakers of a context, by the condition that they wait for. S is the state lock.
+//! The wakers of a context, by the condition that they wait for. S is the state lock.
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-/// Represents a context that stores wakers.
+/// A context that stores wakers.
 pub(crate) trait WakerOwner: Send + Sync {
     /// Removes `waker` here and in the contexts that it was forwarded to.
     fn forget(&self, waker: &Waker);
 }
 
-/// Names the condition under which a waker is called. The tables rely on the order of the variants: conditions of
-/// completion come before conditions of submission.
+/// Condition under which a waker is called. The tables rely on the order of the variants: conditions of completion come
+/// before conditions of submission.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WakeCondition {
     /// A queue reaches a point.
     Point(Slot, Stamp),
     /// A batch is complete.
     Batch(Seq),
-    /// An event of the host has ended.
+    /// A user event has ended.
     User(HoldId),
     /// A point is submitted.
     Submitted(Slot, Stamp),
 }
 
 impl WakeCondition {
-    /// Is the smallest condition.
+    /// The smallest condition.
     const FIRST: WakeCondition = WakeCondition::Point(Slot(0), Stamp(0));
     const FIRST_SUBMITTED: WakeCondition = WakeCondition::Submitted(Slot(0), Stamp(0));
 
@@ -39,7 +39,7 @@ impl WakeCondition {
     }
 }
 
-/// Identifies a waker by its data pointer, because its function table may have several addresses.
+/// Identity of a waker: its data pointer, because its function table may have several addresses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct WakerName(usize);
 
@@ -53,18 +53,17 @@ impl WakerName {
     }
 }
 
-/// Stores the wakers of a context. A waker is registered once for each condition, and all its registrations are
-/// removed together.
+/// The wakers of a context. A waker is registered once for each condition, and all its registrations are removed
+/// together.
 ///
-/// No method here calls, clones or drops code of the program: a waker belongs to a
-/// [`TaskWaker`](fencepost_sync::TaskWaker), to a relay or to a loop in chunks, and removed wakers are dropped outside S.
+/// No method here calls, clones or drops user code: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker), to a
+/// relay or to a loop in chunks, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     registered: BTreeMap<(WakeCondition, WakerName), Waker>,
-    /// Holds exactly the keys of `registered`, by waker.
+    /// Exactly the keys of `registered`, by waker.
     conditions: BTreeSet<(WakerName, WakeCondition)>,
-    /// Lists, for each waker, the other contexts that the waker is registered with because this context waits for
-    /// them.
+    /// For each waker, the other contexts that it is registered with because this context waits for them.
     forwarded: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
 }
 
@@ -79,7 +78,7 @@ impl Wakers {
         debug_assert_eq!(self.registered.len(), self.conditions.len(), "bug: a registration has no waker");
     }
 
-    /// Records that `waker` is registered with another context too.
+    /// Records that `waker` is also registered with another context.
     pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
         let Some(name) = WakerName::of(waker) else { return };
         let known = self.forwarded.entry(name).or_default();

@@ -9,28 +9,28 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-/// Holds a compiled and checked kernel. All its launches share it.
+/// A compiled and checked kernel, shared by all its launches.
 pub(crate) struct KernelInner {
     pub(crate) id: KernelId,
-    /// Names the kernel in messages: its entry point, or the verb that launches it.
+    /// Name in messages: the entry point, or the verb that launches the kernel.
     pub(crate) name: Arc<str>,
-    /// Names the kernel in profiles, where a verb has a row for each of its kernels.
+    /// Name in profiles, where a verb has a row for each of its kernels.
     pub(crate) label: Arc<str>,
-    /// Describes the entry point. Its name is `name`.
+    /// Interface of the entry point. Its `entry` is the `name`.
     pub(crate) interface: Interface,
     pub(crate) pipeline: Pipeline,
     pub(crate) origin: KernelText,
 }
 
-/// Holds the text of a kernel, its entry point and its overrides, for a graph that is saved to a file.
+/// Text, entry point and overrides of a kernel, for saving a graph to a file.
 #[derive(Clone)]
 pub(crate) struct KernelText {
     pub(crate) source: ShaderSource,
     pub(crate) entry: String,
-    /// Names the verb that launches the kernel. It is `None` for a kernel of the program.
+    /// Verb that launches the kernel, or `None` for a user kernel.
     pub(crate) verb: Option<&'static str>,
     pub(crate) overrides: Vec<(String, f64)>,
-    /// Says what is proven of the kernel. It is `None` if the kernel was compiled with all runtime checks.
+    /// Proven properties of the kernel, or `None` if it was compiled with all runtime checks.
     pub(crate) trust: Option<Trust>,
 }
 
@@ -40,7 +40,7 @@ impl KernelInner {
         subject(&self.label)
     }
 
-    /// Returns the same compiled kernel as one of a verb. `label` is the registered name of the kernel in profiles.
+    /// Returns the same compiled kernel under the name of a verb. `label` is its registered name in profiles.
     pub(crate) fn of_verb(&self, verb: &'static str, (id, label): (KernelId, Arc<str>)) -> Self {
         let interface = Interface { entry: verb.into(), ..self.interface.clone() };
         let origin = KernelText { verb: Some(verb), ..self.origin.clone() };
@@ -48,12 +48,12 @@ impl KernelInner {
     }
 }
 
-/// Is the compiled form of a kernel, for one kind of recorder. The kernels of several verbs share it.
+/// Compiled form of a kernel for one kind of recorder. The kernels of several verbs share it.
 #[derive(Clone)]
 pub(crate) enum Pipeline {
-    /// Holds the pipeline of the wgpu recorder, or that of the native recorder for its backend.
+    /// Pipeline of the wgpu recorder, or of the native recorder for its backend.
     Device(Arc<DevicePipeline>),
-    /// Holds the code that the CPU runs.
+    /// Code that the CPU runs.
     #[cfg(cpu)]
     Host(HostCode),
     /// Pipeline that another thread compiles, or has compiled.
@@ -106,7 +106,7 @@ type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
 struct LateProgress {
     /// `None` once a thread has begun to compile.
     compile: Option<Compile>,
-    /// Calls that the end of the compilation makes.
+    /// Receivers to call when the compilation ends.
     after: Vec<AfterCompile>,
 }
 
@@ -171,8 +171,8 @@ impl LatePipeline {
     }
 }
 
-/// Is the pipeline of a recorder of devices. The place of its value is known at compile time, unlike that of a value behind
-/// an `Arc<dyn Any>`, and each launch reads it.
+/// Pipeline of a device recorder. Every launch reads it, so it has a fixed place in its `Arc`, unlike the value of an
+/// `Arc<dyn Any>`.
 pub(crate) struct DevicePipeline(Box<dyn Any + Send + Sync>);
 
 impl DevicePipeline {
@@ -187,15 +187,15 @@ impl DevicePipeline {
     }
 }
 
-/// Holds the input of a compilation of one entry point.
+/// Input of the compilation of one entry point.
 pub(crate) struct Recipe<'a> {
     pub(crate) module: &'a Module,
     /// The entry point with these `overrides`.
     pub(crate) entry: &'a Entry,
     pub(crate) overrides: &'a [(&'a str, f64)],
-    /// Is the sequential host function of the kernel, if the kernel has one.
+    /// Sequential host function of the kernel, if it has one.
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
-    /// Says what is proven of all launches of the kernel. A device may leave out the runtime checks for it.
+    /// Proven properties of all launches of the kernel, for which a device may leave out runtime checks.
     pub(crate) trust: Option<Trust>,
 }
 
@@ -205,7 +205,7 @@ impl Recipe<'_> {
         self.entry.interface()
     }
 
-    /// Compiles an own kernel of a recorder from `text`, the contents of the file that has the name of the entry point.
+    /// Compiles a recorder's own kernel from `text`, the contents of the file named after the entry point.
     pub(crate) fn own<T>(
         entry: &str,
         text: &'static str,

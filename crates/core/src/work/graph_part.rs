@@ -7,21 +7,21 @@ use fencepost_sync::Seq;
 use std::any::Any;
 use std::sync::Arc;
 
-/// Is the replay of a part of a graph, as one command.
+/// Replay of a part of a graph, as one command.
 pub(crate) trait GraphPart: Any + Send + Sync {
     /// Returns the uses of all nodes of the part.
     fn uses(&self) -> &[BoundArray];
 
-    /// Returns the blocks of the part's table of gates, which are no uses.
+    /// Returns the blocks of the part's table of gates, which do not count as uses.
     fn tables(&self) -> Option<[&Arc<Block>; 2]>;
 
     /// Returns the last use of the blocks of the part.
     fn last_use(&self) -> &LastUse;
 
-    /// Counts the nodes of the part.
+    /// Returns the number of nodes of the part.
     fn node_count(&self) -> usize;
 
-    /// Counts the levels of a batch that the part takes: at least one.
+    /// Returns the number of levels of a batch that the part takes: at least one.
     fn depth(&self) -> u32;
 
     /// Returns a number that parts with the same nodes share: they are expected to take the same time.

@@ -5,7 +5,7 @@ use fencepost_cpu::CpuKernel;
 use fencepost_kernels::HostKernel;
 use std::sync::Arc;
 
-/// Is the code of a kernel on the CPU.
+/// Code of a kernel on the CPU.
 #[derive(Clone)]
 pub(crate) enum HostCode {
     /// The program or the library gives a function for the whole grid.

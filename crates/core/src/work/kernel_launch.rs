@@ -11,40 +11,40 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Limits the boxes kept for later launches: the launches of four full batches.
+/// Most boxes kept for later launches: the launches of four full batches.
 const MOST_KEPT_LAUNCHES: usize = 16384;
 
-/// Holds a checked kernel launch, which can no longer fail because of its arguments.
+/// A checked kernel launch, which can no longer fail because of its arguments.
 #[derive(Default)]
 pub(crate) struct Launch {
-    /// Is `Some` until the launch is complete.
+    /// `Some` until the launch is complete.
     kernel: Option<Arc<KernelInner>>,
     pub(crate) groups: [u32; 3],
-    /// Names the device memory of the group counts, three `u32`, for an indirect launch.
+    /// Device memory of the group counts, three `u32`, for an indirect launch.
     pub(crate) indirect: Option<Span>,
-    /// Lists one argument for each binding of the kernel's interface, in the order of the interface.
+    /// One argument for each binding of the kernel's interface, in the order of the interface.
     pub(crate) bindings: Vec<BoundArray>,
-    /// Holds the packed `params`. The block is empty if the kernel has none.
+    /// Packed `params`; empty if the kernel has none.
     pub(crate) params: ParamsBlock,
-    /// Is the line of the program's call: the launch, or the load of its graph.
+    /// Line of the program's call: the launch, or the load of its graph.
     #[cfg_attr(not(cpu_code), allow(dead_code, reason = "only the checks of kernels name the line"))]
     pub(crate) at: Option<&'static Location<'static>>,
 }
 
-/// Describes an array argument of a launch.
+/// An array argument of a launch.
 #[derive(Clone)]
 pub(crate) struct BoundArray {
-    /// Holds the index of the binding in the interface.
+    /// Index of the binding in the interface.
     pub(crate) at: u32,
     pub(crate) block: Arc<Block>,
     pub(crate) offset: u64,
-    /// Counts the bytes bound, rounded up to a multiple of 4.
+    /// Number of bytes bound, rounded up to a multiple of 4.
     pub(crate) size: u64,
-    /// Holds the access of the entry point. It is `None` if the entry point does not use the binding.
+    /// Access of the entry point, or `None` if it does not use the binding.
     pub(crate) used: Option<Access>,
 }
 
-/// Keeps the boxes of completed launches for later launches. It is no
+/// Boxes of completed launches, kept for later launches. This is not a
 /// [`FreeList`](crate::memory::free_list::FreeList), because a whole batch of boxes returns under one lock.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
@@ -203,7 +203,7 @@ fn of_span(span: &Span, write: bool) -> Touch<'_> {
 }
 
 impl BoundArray {
-    /// Returns `true` for an empty array, in place of which no memory is bound yet. It shares no byte with another binding.
+    /// Returns `true` for an empty array that has no memory yet. It shares no byte with another binding.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         self.size == 0

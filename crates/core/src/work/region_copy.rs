@@ -7,32 +7,32 @@ use crate::work::span::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Counts the bytes of a word, the unit that a copy command or a dispatch addresses.
+/// Size in bytes of a word, the unit that a copy command or a dispatch addresses.
 pub(crate) const WORD: u64 = 4;
 
-/// Copies rows of bytes to a place that shares no word with the source.
+/// Copy of rows of bytes to a place that shares no word with the source.
 pub(crate) struct RegionCopy {
-    /// Covers the source from the first element to the last, rounded out to words.
+    /// Source from the first element to the last, rounded out to words.
     pub(crate) src: Span,
     pub(crate) dst: Span,
-    /// Describes the rows, with offsets from the starts of the blocks.
+    /// Rows, with offsets from the starts of the blocks.
     pub(crate) rows: Rows,
 }
 
-/// Describes rows of bytes in a source and in a destination.
+/// Rows of bytes in a source and in a destination.
 pub(crate) struct Rows {
-    /// Counts the bytes before the first row in the source.
+    /// Number of bytes before the first row in the source.
     pub(crate) from: u64,
-    /// Counts the bytes before the first row in the destination.
+    /// Number of bytes before the first row in the destination.
     pub(crate) to: u64,
-    /// Counts the bytes of a row.
+    /// Size of a row in bytes.
     pub(crate) row: u64,
-    /// Lists the axes of rows, outermost first. The list has the smallest number of axes that describes the rows.
+    /// Axes of rows, outermost first: the fewest axes that describe the rows.
     pub(crate) axes: SmallVec<[RowAxis; 4]>,
 }
 
-/// Describes one axis of rows: the number of indices on the axis, and the bytes from one index to the next in the
-/// source and in the destination.
+/// An axis of rows: the number of indices on the axis, and the bytes from one index to the next in the source and in
+/// the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowAxis {
     pub(crate) count: u64,

@@ -4,13 +4,13 @@ use crate::memory::block::Block;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Names a range of a block.
+/// A range of a block.
 #[derive(Clone)]
 pub(crate) struct Span {
     pub(crate) block: Arc<Block>,
-    /// Counts the bytes from the start of the block.
+    /// Number of bytes from the start of the block.
     pub(crate) offset: u64,
-    /// Counts the bytes of the range.
+    /// Size of the range in bytes.
     pub(crate) size: u64,
 }
 
@@ -26,7 +26,7 @@ impl Span {
     }
 }
 
-/// Holds up to 16 bytes that a fill repeats over a range. `len` is 4, 8 or 16.
+/// Up to 16 bytes that a fill repeats over a range. `len` is 4, 8 or 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     pub(crate) bytes: [u8; 16],
@@ -58,7 +58,7 @@ impl Pattern {
     }
 }
 
-/// Describes the access of a command to a range of a block. Accesses decide the order of commands.
+/// Access of a command to a range of a block. Accesses decide the order of commands.
 pub(crate) struct Touch<'a> {
     pub(crate) block: &'a Arc<Block>,
     pub(crate) range: Range<u64>,

@@ -16,9 +16,9 @@ use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Describes an operation of a device. It is the only part of a command that a recorder sees.
+/// An operation of a device: the only part of a command that a recorder sees.
 pub(crate) enum Work {
-    /// Launches a kernel. The launch is boxed because a command is moved several times before it is submitted.
+    /// Launch of a kernel, boxed because a command is moved several times before it is submitted.
     Launch(Box<Launch>),
     Copy {
         src: Span,
@@ -28,38 +28,38 @@ pub(crate) enum Work {
         dst: Span,
         pattern: Pattern,
     },
-    /// Copies staged bytes to a block. The call of the program staged them.
+    /// Copy of staged bytes to a block. The call of the program staged them.
     Upload {
         src: Payload,
         dst: Span,
     },
-    /// Copies rows of bytes. The copy is boxed because it is larger than the other variants.
+    /// Copy of rows of bytes, boxed because it is larger than the other variants.
     Region(Box<RegionCopy>),
-    /// Copies bytes to staging memory for the host, and stores the place of that memory in the slot.
+    /// Copy of bytes to staging memory for the host. The slot receives the place of that memory.
     Read {
         src: Span,
         slot: Arc<ReadSlot>,
     },
-    /// Submits command buffers of the program.
+    /// Submission of the program's command buffers.
     WgpuCommands(Box<WgpuCommands>),
-    /// Replays a part of a graph.
+    /// Replay of a part of a graph.
     Graph(Box<dyn GraphPart>),
-    /// Decides whether the nodes of a body execute. Only a graph has gates, as nodes.
+    /// Gate that decides if the nodes of a body execute. Only a graph has gates, as nodes.
     Gate(Box<Gate>),
-    /// Reads the clock before a command. `Start`, the command and `End` have one stamp and one level.
+    /// Read of the clock before a command. `Start`, the command and `End` have one stamp and one level.
     Start(Arc<TimeSlot>),
-    /// Reads the clock after a command.
+    /// Read of the clock after a command.
     End(Arc<TimeSlot>),
-    /// Does nothing. The command completes after all earlier work of the hardware queue, of any context.
+    /// No operation. The command completes after all earlier work of the hardware queue, of any context.
     QueueFence,
-    /// Does nothing. The command was removed and keeps its place in the order, because other commands may depend on it.
+    /// No operation. The command was removed and keeps its place in the order, because other commands may depend on it.
     Nothing,
 }
 
-/// Holds the commands of one call.
+/// Commands of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
 
-/// Holds the commands of one call, each with its kind.
+/// Commands of one call, each with its kind.
 pub(crate) type KindsOfWork = SmallVec<[(CommandKind, Work); 3]>;
 
 /// Returns `true` if the span is in pinned memory, which the program may read or refill when the copy is complete.
@@ -91,7 +91,7 @@ impl Work {
         matches!(self, Work::Launch(launch) if launch.is_empty())
     }
 
-    /// Returns all accesses of this command. A binding that the entry point does not use is no access.
+    /// Returns all accesses of this command. A binding that the entry point does not use is not an access.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let bound: &[BoundArray] = match self {
@@ -140,7 +140,7 @@ impl Work {
         }
     }
 
-    /// Counts the levels that the command takes in a batch.
+    /// Returns the number of levels that the command takes in a batch.
     #[inline]
     pub(crate) fn depth(&self) -> u32 {
         if let Work::Graph(graph) = self { graph.depth() } else { 1 }
@@ -165,7 +165,7 @@ impl Work {
         }
     }
 
-    /// Calls `visit` for each block that this command names, whether or not the command accesses it.
+    /// Calls `visit` for each block that this command names, even if the command does not access it.
     pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
         match self {
             Work::Launch(launch) => launch.bindings.iter().for_each(|bound| visit(&bound.block)),
@@ -176,14 +176,14 @@ impl Work {
     }
 }
 
-/// Holds a command of a batch.
+/// A command of a batch.
 pub(crate) struct Step {
     pub(crate) slot: Slot,
     pub(crate) stamp: Stamp,
-    /// Orders the steps of a batch: a step depends only on steps of lower levels. Steps of one level are independent,
-    /// except a command and its `Start` and `End`.
+    /// Level in the batch: a step depends only on steps of lower levels. Steps of one level are independent, except a
+    /// command and its `Start` and `End`.
     pub(crate) level: u32,
-    /// Lists the earlier steps of the batch that this step comes after, besides those of the same queue.
+    /// Earlier steps of the batch that this step comes after, besides those of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) work: Work,
 }

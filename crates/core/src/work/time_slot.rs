@@ -5,7 +5,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::sync::{Arc, OnceLock};
 
-/// Holds the device time of one command. The recorder stores the ticks, or their place, in it.
+/// Device time of one command. The recorder stores the ticks, or their place, in it.
 #[derive(Default)]
 pub(crate) struct TimeSlot {
     location: Mutex<Option<TimeLocation>>,
@@ -22,25 +22,25 @@ enum TimeLocation {
     Pages { start: TickAt, end: TickAt },
 }
 
-/// Names one query of a page.
+/// One query of a page.
 #[derive(Clone)]
 pub(crate) struct TickAt {
     pub(crate) page: Arc<TickPage>,
     pub(crate) query: u32,
 }
 
-/// Holds the clock's values before and after a command. A value is 0 if the clock returned none.
+/// Values of the clock before and after a command. A value is 0 if the clock returned none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ticks {
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-/// Holds the results of the queries of a batch, or of a part of it.
+/// Results of the queries of a batch, or of a part of it.
 pub(crate) struct TickPage {
     read: Arc<ReadSlot>,
     queries: u32,
-    /// Holds the results after the first call has copied them out of the staging memory.
+    /// Results, once the first call has copied them out of the staging memory.
     fetched: OnceLock<Result<Box<[u64]>, Lost>>,
 }
 
@@ -117,7 +117,7 @@ impl TickAt {
 }
 
 impl TickPage {
-    /// Counts the bytes of the result of one query.
+    /// Size in bytes of the result of one query.
     pub(crate) const BYTES_A_QUERY: usize = 8;
 
     /// Returns the page of the first `queries` queries, whose results `read` copies to the host.

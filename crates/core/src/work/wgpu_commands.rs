@@ -4,12 +4,11 @@ use crate::driver::erased::Erased;
 use crate::work::kernel_launch::BoundArray;
 use fencepost_sync::prim::{Mutex, lock};
 
-/// Holds the program's command buffers at their place in a queue's order. They form a batch of their own, which wgpu
-/// submits.
+/// The program's command buffers at their place in a queue's order. They form a batch of their own, which wgpu submits.
 pub(crate) struct WgpuCommands {
-    /// Holds the command buffers until they are submitted.
+    /// Command buffers, until they are submitted.
     commands: Erased<Mutex<Vec<wgpu::CommandBuffer>>>,
-    /// Lists the arrays that the commands read and write, as the program declares them.
+    /// Arrays that the commands read and write, as the program declares them.
     pub(crate) uses: Vec<BoundArray>,
 }
 

@@ -35,8 +35,8 @@ pub(crate) fn first_leading_bit(bits: u64, width: u32, signed: bool) -> u64 {
     if different == 0 { low(width) } else { u64::from(63 - different.leading_zeros()) }
 }
 
-/// Returns `count` bits from the bit `offset` on. The bits of a signed integer have their sign repeated above them. Bits
-/// past the end are left out.
+/// Returns `count` bits from the bit `offset` on. The bits of a signed integer have their sign repeated above them.
+/// Bits past the end are left out.
 pub(crate) fn extract_bits(bits: u64, width: u32, signed: bool, offset: u32, count: u32) -> u64 {
     let (offset, count) = field(width, offset, count);
     if count == 0 {
@@ -56,7 +56,7 @@ pub(crate) fn insert_bits(bits: u64, new: u64, width: u32, offset: u32, count: u
     bits & !mask | new << offset & mask
 }
 
-/// Limits a range of bits to those of an integer.
+/// Limits a range of bits to the bits of an integer.
 fn field(width: u32, offset: u32, count: u32) -> (u32, u32) {
     let offset = offset.min(width);
     (offset, count.min(width - offset))

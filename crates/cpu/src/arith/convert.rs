@@ -5,11 +5,11 @@ use super::narrow::narrow;
 use half::f16;
 use naga::ScalarKind;
 
-/// Converts a value to the type of a kind and a width in bytes, or reinterprets its bits if there is no width.
+/// Converts a value to a kind and a width in bytes, or reinterprets its bits if there is no width.
 ///
-/// An integer keeps its low bits, or repeats its sign in a wider type. A float becomes the nearest float of the other type.
-/// A float outside the range of an integer type becomes the last float inside it, a fraction is dropped, and a NaN becomes 0.
-/// `true` becomes 1, and all numbers except zeros become `true`.
+/// An integer keeps its low bits, or repeats its sign in a wider type. A float becomes the nearest float of the other
+/// type. A float outside the range of an integer type becomes the last float inside it, a fraction is dropped, and a
+/// NaN becomes 0. `true` becomes 1, and all numbers except zeros become `true`.
 ///
 /// # Panics
 /// Panics for a type that no scalar of a validated module has, which is a bug.
@@ -37,8 +37,8 @@ fn is_true(x: Scalar) -> bool {
     }
 }
 
-/// Returns an integer as it is, and a float after a limitation to the least and the greatest integer of a type.
-/// The limits are those that the type of the float holds.
+/// Returns an integer as it is, and a float clamped to the least and the greatest integer of a type. The float's type
+/// must be able to represent the limits, so the greatest one may be lower.
 pub(super) fn to_integer(x: Scalar, least: i128, greatest: i128) -> i128 {
     match x {
         Scalar::Bool(x) => x.into(),
@@ -118,7 +118,8 @@ mod tests {
         }
     }
 
-    /// Returns the closest float of a type, with so many digits, to an integer.
+    /// Clamps a float to a type of integers. The upper limit is the greatest integer of the type that has at most
+    /// `digits` digits.
     fn last_inside(least: i128, greatest: i128, digits: u32, exact: f64) -> i128 {
         if exact.is_nan() {
             return 0;
@@ -127,7 +128,7 @@ mod tests {
         while (last >> last.trailing_zeros()) >= 1 << digits {
             last -= 1 << last.trailing_zeros();
         }
-        // A float outside the range of `i128` is outside that of every type.
+        // A float outside the range of `i128` is outside the range of every type.
         (exact as i128).clamp(least, last)
     }
 

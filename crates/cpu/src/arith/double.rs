@@ -6,23 +6,23 @@ pub(crate) use libm::{
     acos, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, fma, log, log2, pow, sin, sinh, tan, tanh,
 };
 
-/// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+/// Returns the number whose hyperbolic cosine is `x` and that is not negative. It is NaN below 1.
 pub(crate) fn acosh(x: f64) -> f64 {
     // The function of `libm` gives numbers for large negative arguments.
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
-/// Returns the least integer that is not less.
+/// Returns the least integer that is at least `x`.
 pub(crate) fn ceil(x: f64) -> f64 {
     x.ceil()
 }
 
-/// Returns the greatest integer that is not greater.
+/// Returns the greatest integer that is at most `x`.
 pub(crate) fn floor(x: f64) -> f64 {
     x.floor()
 }
 
-/// Returns the nearest integer, and the even one of two.
+/// Returns the nearest integer, ties to even.
 pub(crate) fn round(x: f64) -> f64 {
     x.round_ties_even()
 }
@@ -47,8 +47,8 @@ pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
     libm::ldexp(x, exponent)
 }
 
-/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
-/// the exponent 0 and are their own fraction.
+/// Returns the fraction and the exponent of `x`: a fraction from 0.5 to 1, times 2 to the exponent, is `x`. Zeros,
+/// infinities and NaN have the exponent 0 and are their own fraction.
 pub(crate) fn frexp(x: f64) -> (f64, i32) {
     libm::frexp(x)
 }

@@ -4,17 +4,17 @@ pub(crate) use super::curves::{
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, log, log2, pow, sin, sinh, tan, tanh,
 };
 
-/// Returns the least integer that is not less.
+/// Returns the least integer that is at least `x`.
 pub(crate) fn ceil(x: f32) -> f32 {
     x.ceil()
 }
 
-/// Returns the greatest integer that is not greater.
+/// Returns the greatest integer that is at most `x`.
 pub(crate) fn floor(x: f32) -> f32 {
     x.floor()
 }
 
-/// Returns the nearest integer, and the even one of two.
+/// Returns the nearest integer, ties to even.
 pub(crate) fn round(x: f32) -> f32 {
     x.round_ties_even()
 }
@@ -29,7 +29,7 @@ pub(crate) fn sqrt(x: f32) -> f32 {
     x.sqrt()
 }
 
-/// Returns the reciprocal of the square root. Both steps are rounded, which compiled code does too.
+/// Returns the reciprocal of the square root. Both steps are rounded, as in compiled code.
 pub(crate) fn inverse_sqrt(x: f32) -> f32 {
     1.0 / x.sqrt()
 }
@@ -42,19 +42,19 @@ pub(crate) fn fma(x: f32, y: f32, z: f32) -> f32 {
 /// Returns `x` times a power of two.
 #[inline(always)]
 pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
-    // The least and the greatest `f32` times the powers at the ends of this range become 0 and infinity.
+    // At the ends of this range, every finite nonzero `f32` already becomes 0 or infinity.
     let exponent = exponent.clamp(-300, 300);
     let power = f64::from_bits(u64::from((1023 + exponent) as u32) << 52);
     (f64::from(x) * power) as f32
 }
 
-/// Returns a fraction from 0.5 to 1 and the exponent of the power of two that makes it `x`. Zeros, infinities and NaN have
-/// the exponent 0 and are their own fraction.
+/// Returns the fraction and the exponent of `x`: a fraction from 0.5 to 1, times 2 to the exponent, is `x`. Zeros,
+/// infinities and NaN have the exponent 0 and are their own fraction.
 #[inline(always)]
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) fn frexp(x: f32) -> (f32, i32) {
     const FIELD: u32 = 0xff << 23;
-    // A subnormal number has its exponent in its bits after a multiplication by 2^24.
+    // A multiplication by 2^24 makes a subnormal number normal.
     let is_small = x.abs() < f32::MIN_POSITIVE;
     let bits = if is_small { x * 16_777_216.0 } else { x }.to_bits();
     let exponent = (bits >> 23 & 0xff) as i32 - if is_small { 150 } else { 126 };
@@ -68,7 +68,7 @@ mod tests {
     use crate::arith::tests::edges::{call, doubles, floats, halves, nearest_half, real, same};
     use naga::MathFunction as Fun;
 
-    /// Returns an integer near a number that has a fraction, and the fraction from 0 to 1 above it.
+    /// Returns the next integer below a number, and the fraction from 0 to 1 above it.
     fn split(x: f64) -> (f64, f64) {
         let whole = x as i64;
         let below = if (whole as f64) > x { whole - 1 } else { whole };
@@ -134,7 +134,7 @@ mod tests {
                     // All of these are multiples of 2^-48, and the sum is less than 2^34.
                     let fixed = |x: half::f16| (x.to_f64() * 2_f64.powi(24)) as i128;
                     let exact = fixed(x) * fixed(y) + (fixed(z) << 24);
-                    // A conversion to `f64` with an odd last bit keeps the side of the middle of two halves.
+                    // A conversion to `f64` with an odd last bit stays on the same side of the middle of two halves.
                     let odd =
                         if exact.unsigned_abs() >> 53 == 0 { exact } else { exact >> 20 << 20 | 1 << 20 };
                     let odd = if exact & 0xf_ffff == 0 { exact } else { odd };

@@ -1,6 +1,7 @@
 //! The functions of numbers that WGSL defines by a formula of arithmetic.
 //!
-//! They execute the formula step by step in the type of the arguments. Compiled code that does the same gets the same bits.
+//! They execute the formula step by step in the type of the arguments. Compiled code that does the same gets the same
+//! bits.
 
 use super::real::Real;
 

@@ -1,21 +1,21 @@
 //! The functions of vectors of floats.
 //!
-//! They execute WGSL's formulas step by step in the type of the components. Compiled code that does the same gets the same
-//! bits.
+//! They execute WGSL's formulas step by step in the type of the components. Compiled code that does the same gets the
+//! same bits.
 
 use super::real::Real;
 use smallvec::SmallVec;
 
-/// Holds the components of a vector.
+/// Components of a vector.
 pub(crate) type Vector<R> = SmallVec<[R; 4]>;
 
-/// Returns the sum of the products of the components, which are added from the first one on.
+/// Returns the sum of the products of the components, added from the first one on.
 pub(crate) fn dot<R: Real>(a: &[R], b: &[R]) -> R {
     let products = a.iter().zip(b).map(|(&a, &b)| a * b);
     products.reduce(|sum, product| sum + product).expect("bug: a vector has components")
 }
 
-/// Returns the length. That of a single number is its absolute value.
+/// Returns the length. The length of a single number is its absolute value.
 pub(crate) fn length<R: Real>(x: &[R]) -> R {
     if let &[x] = x { x.abs() } else { dot(x, x).sqrt() }
 }
@@ -53,8 +53,8 @@ pub(crate) fn reflect<R: Real>(incident: &[R], normal: &[R]) -> Vector<R> {
     each(incident, normal, |incident, normal| incident - twice * normal)
 }
 
-/// Returns the direction of `incident` behind a surface. `ratio` is that of the indices of refraction. Total reflection
-/// gives zeros.
+/// Returns the direction of `incident` after a refraction. `ratio` is the ratio of the refractive indices. Total
+/// reflection gives zeros.
 pub(crate) fn refract<R: Real>(incident: &[R], normal: &[R], ratio: R) -> impl Iterator<Item = R> {
     let zero = R::of(0.0);
     let one = R::of(1.0);
@@ -78,7 +78,7 @@ mod tests {
 
     type Make = fn(f64) -> Scalar;
 
-    /// Holds the ways to make a float, and the distance of 1 from the next number of its type.
+    /// Constructors of floats, each with the distance of 1 from the next number of its type.
     const TYPES: [(Make, f64); 3] = [
         (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
         (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
@@ -99,8 +99,8 @@ mod tests {
         }
     }
 
-    /// Calls a test with vectors of each size and type, with components from -4 to 4, their values, and the distance of 1
-    /// from the next number of the type.
+    /// Calls a test with vectors of each size and type: their components, which are from -4 to 4, their values, and the
+    /// distance of 1 from the next number of the type.
     fn vectors(test: impl Fn(&[Vec<Scalar>; 3], &[Vec<f64>; 3], f64)) {
         let mut random = fastrand::Rng::with_seed(8);
         for (make, epsilon) in TYPES {
@@ -156,7 +156,7 @@ mod tests {
             assert_eq!(components(math(Fun::Length, &[x])), [1.5]);
             assert_eq!(components(math(Fun::Distance, &[x, y])), [3.5]);
         }
-        // The square of this number is no `f32`, and the length of a single number needs no square.
+        // The square of this number overflows `f32`, but the length of a single number needs no square.
         let large = Operand::Scalar(Scalar::F32(1e30));
         assert_eq!(math(Fun::Length, &[large]), Outcome::Scalar(Scalar::F32(1e30)));
     }

@@ -1,7 +1,6 @@
-//! The conversions between the bits of `f16` and `f32`, by steps without branches, which the compiler makes instructions
-//! on vectors of.
+//! Branch-free conversions between the bits of `f16` and `f32`, which the compiler vectorises.
 
-/// Returns the bits of the nearest `f16`, and of the even one of two.
+/// Returns the bits of the nearest `f16`, ties to even.
 #[inline(always)]
 pub(crate) fn narrow(x: f32) -> u32 {
     const LEAST_NORMAL: u32 = 113 << 23; // 2^-14
@@ -9,7 +8,7 @@ pub(crate) fn narrow(x: f32) -> u32 {
     let bits = x.to_bits() & 0x7fff_ffff;
     let odd = bits >> 13 & 1;
     let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    // The sum with 1/2 is rounded to a multiple of the least `f16`, whose count is in the low bits.
+    // The sum with 1/2 is rounded to a multiple of the least `f16`, and its low bits count these multiples.
     let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
     let finite = if bits < LEAST_NORMAL { subnormal } else { normal };
     let number = if bits >= LEAST_INFINITE { 0x7c00 } else { finite };

@@ -1,15 +1,15 @@
-//! The way of scalars into the types of formulas, and back.
+//! The conversions of scalars to the types of formulas, and back.
 
 use super::Scalar;
 use super::narrow::narrow;
 use super::real::Real;
 
-/// Is the type that a formula on floats of some type computes with: `f32` for `f32`, and `f64` for the others.
+/// Type with which a formula on some type of floats computes: `f32` for `f32`, and `f64` for the others.
 pub(crate) trait Lift: Real {
-    /// Takes a scalar of a type that belongs to this one.
+    /// Converts a scalar that computes with this type.
     fn take(x: Scalar) -> Self;
 
-    /// Returns a scalar of the type of a sample, with one rounding.
+    /// Returns a scalar of the sample's type, with one rounding.
     fn give(self, sample: Scalar) -> Scalar;
 }
 

@@ -18,7 +18,8 @@ pub(crate) fn determinant(size: usize, values: &[f64]) -> f64 {
         (2, &[a, b, c, d]) => a * d - b * c,
         (3, &[a, b, c, d, e, f, g, h, i]) => a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g),
         (4, values) => {
-            // Each product is one of a minor of the first two columns and the minor of the last two columns with the other rows.
+            // Each product is a minor of the first two columns times the minor of the last two columns with the other
+            // rows.
             let minors = |columns: &[f64]| {
                 let minor = |a: usize, b: usize| columns[a] * columns[4 + b] - columns[b] * columns[4 + a];
                 [minor(0, 1), minor(0, 2), minor(0, 3), minor(1, 2), minor(1, 3), minor(2, 3)]

@@ -6,9 +6,9 @@ use super::operator::binary;
 use super::{Components, Operand, Outcome, Scalar, linear};
 use naga::BinaryOperator;
 
-/// Applies a binary operator to two values. A scalar beside a vector or a matrix stands for one with equal components.
-/// Products of two matrices, or of a matrix and a vector, are those of linear algebra. Each of their components is a sum of
-/// products that are added from the first one on.
+/// Applies a binary operator to two values. Next to a vector or a matrix, a scalar stands for equal components.
+/// Products of two matrices, or of a matrix and a vector, follow linear algebra: each of their components is a sum of
+/// products, added from the first one on.
 pub(crate) fn binary_whole(op: BinaryOperator, a: Operand<'_>, b: Operand<'_>) -> Outcome {
     if op == BinaryOperator::Multiply
         && let Some(product) = product(&a, &b)
@@ -20,9 +20,9 @@ pub(crate) fn binary_whole(op: BinaryOperator, a: Operand<'_>, b: Operand<'_>) -
     Outcome::shaped_like(shape, (0..count).map(|i| binary(op, a.component(i), b.component(i))).collect())
 }
 
-/// Returns the product of linear algebra, if at least one operand is a matrix and none is a scalar.
+/// Returns the product of linear algebra, if at least one operand is a matrix and neither is a scalar.
 fn product(a: &Operand<'_>, b: &Operand<'_>) -> Option<Outcome> {
-    // A vector on the left is a matrix of one row.
+    // A vector on the left is a matrix with one row.
     let (rows, columns) = match (a, b) {
         (&Operand::Matrix { rows, .. }, Operand::Vector(_)) => (rows, None),
         (Operand::Vector(_), Operand::Matrix { .. }) => (1, None),
@@ -39,7 +39,7 @@ fn product(a: &Operand<'_>, b: &Operand<'_>) -> Option<Outcome> {
     })
 }
 
-/// Returns the columns of the product of two matrices, one after the other. `a` has so many rows.
+/// Returns the columns of the product of two matrices, one after the other. `a` has `rows` rows.
 fn multiply<R: Lift>(rows: usize, a: &[Scalar], b: &[Scalar]) -> Components {
     let lines: Vector<R> = linear::transpose(rows, a).map(R::take).collect();
     let columns: Vector<R> = b.iter().map(|&x| R::take(x)).collect();
@@ -60,14 +60,14 @@ mod tests {
 
     type Make = fn(f64) -> Scalar;
 
-    /// Holds the ways to make a float, and the distance of 1 from the next number of its type.
+    /// Constructors of floats, each with the distance of 1 from the next number of its type.
     const TYPES: [(Make, f64); 3] = [
         (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
         (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
         (Scalar::F64, f64::EPSILON),
     ];
 
-    /// Is a matrix as a list of its rows.
+    /// A matrix as a list of its rows.
     type Rows = Vec<Vec<f64>>;
 
     /// Returns a matrix of integers from -3 to 3, whose products are exact in all types.
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_product_of_f16_matrices_rounds_each_component_once() {
-        // The partial sums 2048 + 1 + 1 + 1 are no numbers of type `f16`, and the total is rounded to 2052.
+        // The partial sums of 2048 + 1 + 1 + 1 are not `f16`s, and the total is rounded to 2052.
         let rows = vec![vec![2048.0, 1.0, 1.0, 1.0], vec![0.0; 4]];
         let (values, ones) = (scalars(TYPES[0].0, &rows), [Scalar::F16(f16::ONE); 4]);
         let product = binary_whole(Op::Multiply, matrix(&rows, &values), Operand::Vector(&ones));
@@ -172,7 +172,7 @@ mod tests {
         for (make, epsilon) in TYPES {
             for size in (2..=4).cycle().take(300) {
                 let mut a = small(&mut random, size, size);
-                // A large diagonal keeps the matrix far from those without an inverse.
+                // A large diagonal keeps the matrix far from a singular one.
                 (0..size).for_each(|i| a[i][i] += 16.0);
                 let x = scalars(make, &a);
                 let inverse = rows_of(math(Fun::Inverse, &[matrix(&a, &x)]));

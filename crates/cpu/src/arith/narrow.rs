@@ -2,16 +2,16 @@
 
 use half::f16;
 
-/// Rounds a number to the nearest `f16`, and a number halfway between two to the one with an even last bit.
+/// Rounds a number to the nearest `f16`, ties to even.
 ///
-/// `half` has a conversion that rounds to `f32` first on some hosts, and that drops low bits on others.
+/// The conversion of `half` rounds to `f32` first on some hosts, and drops low bits on others.
 pub(crate) fn narrow(x: f64) -> f16 {
     let nearest = x as f32;
     if f64::from(nearest) == x || !nearest.is_finite() {
         return f16::from_f32(nearest);
     }
-    // The last bit of an inexact `f32` is made odd. Such a number lies on the same side of every `f16` and of every middle
-    // between two of them as the exact number.
+    // Round to odd: the last bit of an inexact `f32` is set. Such a number lies on the same side of every `f16`, and of
+    // every midpoint between two `f16`s, as the exact number.
     let towards_zero =
         if f64::from(nearest).abs() > x.abs() { nearest.to_bits() - 1 } else { nearest.to_bits() };
     f16::from_f32(f32::from_bits(towards_zero | 1))

@@ -2,13 +2,13 @@
 
 use super::Scalar;
 
-/// Is a scalar, a vector or a matrix.
+/// A scalar, a vector or a matrix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operand<'a> {
     Scalar(Scalar),
-    /// Holds the components.
+    /// Components of a vector.
     Vector(&'a [Scalar]),
-    /// Holds the columns, one after the other.
+    /// Matrix as a list of its columns, one after the other.
     Matrix {
         columns: usize,
         rows: usize,

@@ -26,11 +26,11 @@ pub(crate) fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
     }
 }
 
-/// Applies a binary operator to two scalars of one type. The amount of a shift is a `u32` beside any integer.
+/// Applies a binary operator to two scalars of one type. The amount of a shift is a `u32` for every type.
 ///
 /// Integers wrap. A division by zero gives the dividend, and a remainder by zero gives zero. The least integer divided
-/// by -1 gives itself, with the remainder zero. A shift uses its amount modulo the number of bits. The remainder of floats
-/// is `x - y * trunc(x / y)`, step by step. Operations on `f16` round once.
+/// by -1 gives itself, with the remainder zero. A shift uses its amount modulo the number of bits. The remainder of
+/// floats is `x - y * trunc(x / y)`, step by step. Operations on `f16` round once.
 ///
 /// # Panics
 /// Panics for types that the operator does not take in a validated module, which is a bug.
@@ -50,7 +50,7 @@ pub(crate) fn binary(op: BinaryOperator, a: Scalar, b: Scalar) -> Scalar {
     result.unwrap_or_else(|| unreachable!("bug: {a:?} {op:?} {b:?}"))
 }
 
-/// Is a type whose two operands have one type. An operator that it does not have gives `None`.
+/// Type whose operators take two operands of this type. An operator that the type lacks gives `None`.
 trait Arithmetic: Copy + PartialOrd {
     /// Returns the result of an operator that gives a number of the type.
     fn number(op: BinaryOperator, a: Self, b: Self) -> Option<Self>;
@@ -153,7 +153,7 @@ mod tests {
     use crate::arith::tests::edges::{self, INTEGERS, integers, nearest_half, range, same, value, wrapped};
     use naga::{BinaryOperator as Op, UnaryOperator};
 
-    /// Returns the result of integers without a limit of their size.
+    /// Returns the exact, unlimited result of integers.
     fn exact(op: Op, a: i128, b: i128) -> i128 {
         match op {
             Op::Add => a + b,
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn operators_of_bool_have_their_truth_tables() {
-        // A row holds the results for (false, false), (false, true), (true, false) and (true, true).
+        // A row has the results for (false, false), (false, true), (true, false) and (true, true).
         let tables = [
             (Op::And, [false, false, false, true]),
             (Op::LogicalAnd, [false, false, false, true]),
@@ -263,7 +263,7 @@ mod tests {
         assert_eq!(unary(UnaryOperator::LogicalNot, Scalar::Bool(false)), Scalar::Bool(true));
     }
 
-    /// Returns the result of `f64`, which has so many digits that a second rounding to `f32` or `f16` is exact.
+    /// Returns the result in `f64`, which is precise enough for a second rounding to `f32` or `f16`.
     fn wide(op: Op, a: f64, b: f64) -> f64 {
         match op {
             Op::Add => a + b,

@@ -3,22 +3,22 @@
 use super::{Operand, Scalar};
 use smallvec::SmallVec;
 
-/// Holds the components of a vector or of a matrix.
+/// Components of a vector or of a matrix.
 pub(crate) type Components = SmallVec<[Scalar; 4]>;
 
-/// Is a scalar, a vector, a matrix, or the two members of the results of `modf` and `frexp`.
+/// A scalar, a vector, a matrix, or the two members of the result of `modf` or `frexp`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     Scalar(Scalar),
-    /// Holds the components.
+    /// Components of a vector.
     Vector(Components),
-    /// Holds the columns, one after the other.
+    /// Matrix as a list of its columns, one after the other.
     Matrix {
         columns: usize,
         rows: usize,
         values: Components,
     },
-    /// Holds the members `fract` and `whole` of `modf`, or the members `fract` and `exp` of `frexp`.
+    /// Members `fract` and `whole` of `modf`, or members `fract` and `exp` of `frexp`.
     Pair(Box<[Outcome; 2]>),
 }
 

@@ -5,27 +5,27 @@
 use super::curves::ROUND;
 use super::half;
 
-/// Packs numbers from -1 to 1 as signed integers from -127 to 127. Other numbers are limited to that range, and a NaN
+/// Packs numbers from -1 to 1 as signed integers from -127 to 127. Other numbers are clamped to that range, and a NaN
 /// becomes -1.
 #[inline]
 pub(crate) fn pack4x8snorm(x: [f32; 4]) -> u32 {
     bytes(x.map(|x| nearest(127.0, at_least(x, -1.0))))
 }
 
-/// Packs numbers from 0 to 1 as integers from 0 to 255. Other numbers are limited to that range, and a NaN becomes 0.
+/// Packs numbers from 0 to 1 as integers from 0 to 255. Other numbers are clamped to that range, and a NaN becomes 0.
 #[inline]
 pub(crate) fn pack4x8unorm(x: [f32; 4]) -> u32 {
     bytes(x.map(|x| nearest(255.0, at_least(x, 0.0))))
 }
 
-/// Packs numbers from -1 to 1 as signed integers from -32767 to 32767. Other numbers are limited to that range, and a NaN
-/// becomes -1.
+/// Packs numbers from -1 to 1 as signed integers from -32767 to 32767. Other numbers are clamped to that range, and a
+/// NaN becomes -1.
 #[inline]
 pub(crate) fn pack2x16snorm(x: [f32; 2]) -> u32 {
     words(x.map(|x| nearest(32767.0, at_least(x, -1.0))))
 }
 
-/// Packs numbers from 0 to 1 as integers from 0 to 65535. Other numbers are limited to that range, and a NaN becomes 0.
+/// Packs numbers from 0 to 1 as integers from 0 to 65535. Other numbers are clamped to that range, and a NaN becomes 0.
 #[inline]
 pub(crate) fn pack2x16unorm(x: [f32; 2]) -> u32 {
     words(x.map(|x| nearest(65535.0, at_least(x, 0.0))))
@@ -43,13 +43,13 @@ pub(crate) fn pack4x8(x: [u32; 4]) -> u32 {
     bytes(x)
 }
 
-/// Packs integers after a limitation to those of a signed byte.
+/// Clamps integers to the range of a signed byte, and packs them.
 #[inline]
 pub(crate) fn pack4xi8_clamp(x: [i32; 4]) -> u32 {
     bytes(x.map(|x| x.clamp(-128, 127) as u32))
 }
 
-/// Packs integers after a limitation to those of a byte.
+/// Clamps integers to the range of a byte, and packs them.
 #[inline]
 pub(crate) fn pack4xu8_clamp(x: [u32; 4]) -> u32 {
     bytes(x.map(|x| x.min(255)))
@@ -109,13 +109,13 @@ pub(crate) fn dot4_u8(a: u32, b: u32) -> u32 {
     unpack4xu8(a).iter().zip(unpack4xu8(b)).map(|(a, b)| a * b).sum()
 }
 
-/// Limits a number to `low` and 1.
+/// Clamps a number to the range from `low` to 1.
 #[inline]
 fn at_least(x: f32, low: f32) -> f64 {
     f64::from(super::formula::clamp(x, low, 1.0))
 }
 
-/// Returns the integer nearest to a product, and the upper one of two. The steps are those of instructions on vectors.
+/// Returns the integer nearest to a product, ties upwards. The steps are the same as in vector code.
 #[inline]
 fn nearest(scale: f64, x: f64) -> u32 {
     let number = 0.5 + scale * x;
@@ -173,7 +173,7 @@ mod tests {
         edges.into_iter().chain((0..2000).map(move |_| random.u32(..)))
     }
 
-    /// Checks a function with fields of so many bits that stand for numbers up to 1.
+    /// Checks a function with fields of `bits` bits that stand for numbers up to 1.
     fn check_normalized(fun: [Fun; 2], bits: u32, scale: f64, signed: bool) {
         let [pack_fun, unpack_fun] = fun;
         for word in words() {
@@ -198,7 +198,7 @@ mod tests {
                 let field = i64::from(word) >> (place * bits) & ((1 << bits) - 1);
                 let negative = signed && field >> (bits - 1) == 1;
                 let value = (if negative { field - (1 << bits) } else { field }) as f64;
-                // The nearest integer is less than one half away, and the upper one of two exactly one half.
+                // The nearest integer is less than one half away, or exactly one half if it is the upper one of two.
                 assert!(value - scaled <= 0.5 && scaled - value < 0.5, "{pack_fun:?} of {x:e}: {value}");
             }
         }

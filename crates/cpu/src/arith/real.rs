@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Is `f32` or `f64`. A formula on `f16` computes with `f64` and rounds its result once.
+/// `f32` or `f64`. A formula on `f16` computes with `f64` and rounds its result once.
 pub(crate) trait Real:
     Copy
     + Debug
@@ -20,7 +20,7 @@ pub(crate) trait Real:
     /// Returns the number without its fraction.
     fn trunc(self) -> Self;
 
-    /// Returns the greatest integer that is not greater.
+    /// Returns the greatest integer that is at most the number.
     fn floor(self) -> Self;
 
     /// Returns the square root.

@@ -3,7 +3,7 @@
 use half::f16;
 use naga::ScalarKind;
 
-/// Holds a scalar of any type of WGSL.
+/// A scalar of any WGSL type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scalar {
     Bool(bool),

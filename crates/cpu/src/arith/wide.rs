@@ -1,6 +1,6 @@
-//! Functions that are compiled for the vectors of the target and for wider ones that the processor may have.
+//! Functions that are compiled for the vectors of the target, and again for wider vectors that the processor may have.
 
-/// Makes functions of their bodies. The results are the same bits with all vectors: no step is fused with another one.
+/// Defines functions with these bodies. The results have the same bits with all vectors, as no steps are fused.
 macro_rules! wide {
     ($(fn $name:ident($($x:ident: $ty:ty),+) = $body:expr;)+) => { $(
         fn $name($($x: $ty),+) {

@@ -18,32 +18,32 @@ use rustc_hash::FxHashSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Watches a launch and collects its mistakes.
+/// Observer that collects the mistakes of a launch.
 pub(super) struct Checker<'k> {
     pub(super) names: Names<'k>,
     options: CheckOptions,
     pub(super) list: List,
     pub(super) memories: Memories,
-    /// Holds the accesses of the workgroup to its variables since the last barrier for them.
+    /// Accesses of the workgroup to its variables since the last barrier for them.
     near: Sets,
-    /// Holds the accesses of the workgroup to buffers since the last barrier for them.
+    /// Accesses of the workgroup to buffers since the last barrier for them.
     near_storage: Sets,
-    /// Holds the accesses of all workgroups to buffers.
+    /// Accesses of all workgroups to buffers.
     far: Sets,
-    /// Lists the reads of unwritten memory since the last barrier of each kind.
+    /// Reads of unwritten memory since the last barrier of each kind.
     unread: Vec<Unread>,
     unread_storage: Vec<Unread>,
-    /// Lists the reads of unwritten buffers since the begin of the launch.
+    /// Reads of unwritten buffers since the start of the launch.
     unread_far: Vec<Unread>,
     pub(super) work: Work<'k>,
-    /// Is the first invocation of the workgroup.
+    /// First invocation of the workgroup.
     first: Actor,
-    /// Holds the elements whose last index was out of range, for each invocation by its function and expression.
+    /// Elements whose last index was out of range, for each invocation by its function and expression.
     moved: FxHashSet<(u32, usize, Handle<Expression>)>,
 }
 
 impl<'k> Checker<'k> {
-    /// Prepares to watch a launch that ends when `stop` is `true`.
+    /// Prepares to observe a launch that ends when `stop` is `true`.
     pub(super) fn new(
         names: Names<'k>,
         memories: Memories,
@@ -70,8 +70,8 @@ impl<'k> Checker<'k> {
 
     /// Finds the mistakes that only the end of the launch shows.
     ///
-    /// In a launch that ended early, invocations that did not run might have written what others read, so such reads are
-    /// no finding. The same holds for an analysis that ended early, for which the call returns `false`.
+    /// In a launch that ended early, invocations that did not run might have written what others read, so such reads
+    /// are not findings. The same holds for an analysis that ended early, for which the call returns `false`.
     pub(super) fn finish(&mut self, complete: bool) -> bool {
         if !complete {
             self.unread.clear();
@@ -171,7 +171,7 @@ impl<'k> Checker<'k> {
         }
     }
 
-    /// Returns `true` for an access to an element whose index was out of range: the text does not say which one it is.
+    /// Returns `true` for an access to an element whose index was out of range: the text does not name that element.
     fn is_moved(&self, site: &Site) -> bool {
         let Some(pointer) = site.expression else { return false };
         let mut chain = self.names.chain(site, pointer);

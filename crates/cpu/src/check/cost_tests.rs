@@ -1,4 +1,4 @@
-//! The work of a check does not grow with what has no race, and ends when the launch has to end.
+//! The cost of a check does not grow with accesses that cannot race, and a check ends when the launch must end.
 
 use super::checker::Checker;
 use super::memory::Memories;
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Is the outcome of a check with its costs.
+/// Outcome of a check with its costs.
 struct Checked {
     findings: Vec<Finding>,
     pairs: u64,

@@ -4,36 +4,36 @@ use crate::error::{Fault, Place};
 use std::fmt::{self, Display, Formatter};
 use std::panic::Location;
 
-/// Names an invocation.
+/// An invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InvocationId {
-    /// Is `global_invocation_id`.
+    /// The built-in value `global_invocation_id`.
     pub global: [u32; 3],
-    /// Is `workgroup_id`.
+    /// The built-in value `workgroup_id`.
     pub workgroup: [u32; 3],
 }
 
-/// Says which invocation was at which place.
+/// An invocation at a place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Names the invocation.
+    /// Invocation that executes the step.
     pub invocation: InvocationId,
-    /// Is the place in the text, if it is known.
+    /// Place in the text, if it is known.
     pub place: Option<Place>,
 }
 
-/// Says how an invocation accesses memory.
+/// Kind of an access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessKind {
-    /// Is a plain load.
+    /// Plain load.
     Read,
-    /// Is a plain store.
+    /// Plain store.
     Write,
-    /// Is `atomicLoad`.
+    /// The function `atomicLoad`.
     AtomicRead,
-    /// Is `atomicStore`.
+    /// The function `atomicStore`.
     AtomicWrite,
-    /// Reads and writes in one step, as `atomicAdd` does. A compare-exchange counts as one even if it stores nothing.
+    /// Read and write in one step, as in `atomicAdd`. A compare-exchange is one even if it stores nothing.
     AtomicChange,
 }
 
@@ -53,54 +53,54 @@ impl AccessKind {
         matches!(self, Self::AtomicRead | Self::AtomicWrite | Self::AtomicChange)
     }
 
-    /// Returns `true` if two accesses of one byte without an order are a race.
+    /// Returns `true` if two unordered accesses of one byte are a race.
     pub const fn conflicts(self, other: Self) -> bool {
         (self.writes() || other.writes()) && !(self.is_atomic() && other.is_atomic())
     }
 }
 
-/// Is an access of memory.
+/// An access to memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// Says how.
+    /// Kind of the access.
     pub kind: AccessKind,
-    /// Says by which invocation and where.
+    /// Invocation and place of the access.
     pub step: Step,
 }
 
-/// Names a scalar in memory.
+/// A scalar in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// Names the variable.
+    /// Name of the variable.
     pub array: String,
-    /// Names the scalar as WGSL does: `out[3].x`.
+    /// Scalar in WGSL, such as `out[3].x`.
     pub path: String,
 }
 
-/// Are two accesses of one scalar without an order, of which one writes and one is not atomic.
+/// Two unordered accesses of one scalar, of which at least one writes and at least one is not atomic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Is the scalar.
+    /// Scalar that both access.
     pub element: Element,
-    /// Is `true` for a scalar of a buffer: `storageBarrier` orders its accesses within a workgroup. Accesses to a variable
+    /// `true` for a scalar of a buffer: `storageBarrier` orders its accesses within a workgroup. Accesses to a variable
     /// of the workgroup are ordered by `workgroupBarrier`.
     pub in_buffer: bool,
-    /// Is the access that comes first in the text.
+    /// Access that comes first in the text.
     pub one: Access,
-    /// Is the other access.
+    /// The other access.
     pub other: Access,
 }
 
-/// Says where an invocation is that does not come to a barrier.
+/// Invocation that does not come to a barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// Waits at another barrier, or at the same one in another call of a function.
+    /// It waits at another barrier, or at the same one in another call of a function.
     Waits(Step),
-    /// Has ended.
+    /// It has ended.
     Ended(InvocationId),
 }
 
-/// Says what is wrong.
+/// A kind of mistake, with its details.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mistake {
@@ -110,92 +110,93 @@ pub enum Mistake {
     RaceBetweenWorkgroups(Race),
     /// An invocation reads memory that nothing wrote before.
     UnwrittenRead {
-        /// Is the first scalar that was not written.
+        /// First scalar that was not written.
         element: Element,
-        /// Is the read.
+        /// Access that reads it.
         access: Access,
     },
     /// An index is past the end.
     IndexOutOfRange {
-        /// Is the step that takes the element.
+        /// Step that takes the element.
         step: Step,
-        /// Names the array, the vector or the matrix.
+        /// Name of the array, the vector or the matrix.
         array: String,
-        /// Is the index.
+        /// Value of the index.
         index: i128,
-        /// Counts the elements.
+        /// Number of elements.
         len: u64,
     },
     /// Not all invocations of a workgroup come to a barrier. The launch ended there.
     BarrierMissed {
-        /// Waits at the barrier.
+        /// Invocation that waits at the barrier.
         waits: Step,
-        /// Does not come to it.
+        /// Invocation that does not come to it.
         absent: Absent,
     },
     /// An integer is divided by zero.
     DivisionByZero {
-        /// Is the step that divides.
+        /// Step that divides.
         step: Step,
-        /// Is the operation with its values.
+        /// Operation with its values.
         operation: String,
     },
     /// The least integer of its type is divided by -1.
     DivisionOverflow {
-        /// Is the step that divides.
+        /// Step that divides.
         step: Step,
-        /// Is the operation with its values.
+        /// Operation with its values.
         operation: String,
     },
     /// An integer is shifted by its width or more.
     ShiftOutOfRange {
-        /// Is the step that shifts.
+        /// Step that shifts.
         step: Step,
-        /// Is the operation with its values.
+        /// Operation with its values.
         operation: String,
     },
     /// A float that is NaN or too large becomes an integer.
     ConversionOutOfRange {
-        /// Is the step that converts.
+        /// Step that converts.
         step: Step,
-        /// Is the operation with its values.
+        /// Operation with its values.
         operation: String,
     },
-    /// An operation makes a NaN from operands that are none.
+    /// An operation makes a NaN from operands that are not NaN.
     NewNan {
-        /// Is the step that computes.
+        /// Step that computes.
         step: Step,
-        /// Is the operation with its values.
+        /// Operation with its values.
         operation: String,
     },
 }
 
-/// Is a mistake that a check found in a kernel.
+/// A mistake that a check found in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Names the entry point. In a context, a kernel of a verb of the library has the name of the verb too: `sort/radix_count`.
+    /// Name of the entry point. In a context, the name of a library kernel begins with its verb: `sort/radix_count`.
     pub kernel: String,
-    /// Says what is wrong. Where the same mistake is there several times, this is the one with the least numbers.
+    /// Mistake that was found. If the same mistake occurs several times, this is the occurrence with the lowest
+    /// indices.
     pub mistake: Mistake,
-    /// Says how often the mistake is there. A race counts once for each word, for each pair of places of its lines, and for
-    /// each time between two barriers.
+    /// Number of occurrences. A race counts once for each word, for each pair of places on its lines, and for each
+    /// interval between two barriers.
     pub count: u64,
-    /// Is the line of the program that launched the kernel, if the caller of the run knows it.
+    /// Line of the program that launched the kernel, if the caller of the run knows it.
     pub launch: Option<&'static Location<'static>>,
 }
 
-/// Is the outcome of a run with checks.
+/// Outcome of a run with checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedRun {
-    /// Lists the mistakes in the order of the text, those before a fault too.
+    /// Mistakes in the order of the text, including those before a fault.
     pub findings: Vec<Finding>,
-    /// Is the fault that ended the run early. A barrier that some invocations miss is a finding, and no fault.
+    /// Fault that ended the run early. A barrier that some invocations miss is a finding, not a fault.
     pub fault: Option<Fault>,
 }
 
 impl Finding {
-    /// Returns `true` if a finding of another run is the same mistake: of the same kernel and launch, at the same lines,
-    /// and with the same array. The invocations, the element and the values may differ.
+    /// Returns `true` if a finding of another run is the same mistake: of the same kernel and launch, at the same
+    /// lines, and with the same array. The invocations, the element and the values may differ.
     pub fn is_same_mistake(&self, other: &Self) -> bool {
         self.kernel == other.kernel && self.launch == other.launch && self.mistake.is_like(&other.mistake)
     }
@@ -207,7 +208,7 @@ impl Finding {
 }
 
 impl Mistake {
-    /// Returns the step of the mistake; for a race, the one that comes first in the text.
+    /// Returns the step of the mistake; for a race, the step that comes first in the text.
     pub fn step(&self) -> &Step {
         match self {
             Self::RaceInWorkgroup(race) | Self::RaceBetweenWorkgroups(race) => &race.one.step,
@@ -241,7 +242,7 @@ impl Mistake {
         }
     }
 
-    /// Returns `true` if another mistake is of the same kind, at the same lines and with the same array.
+    /// Returns `true` if another mistake is of the same kind, on the same lines, and with the same array.
     fn is_like(&self, other: &Self) -> bool {
         let line = |step: Option<&Step>| {
             step.and_then(|step| step.place.as_ref()).map(|place| (place.label.clone(), place.line))

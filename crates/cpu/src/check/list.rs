@@ -5,24 +5,24 @@ use super::names::{Names, Raw};
 use super::operands::Kind;
 use rustc_hash::FxHashMap;
 
-/// Says which findings are the same mistake.
+/// Identity of a mistake: findings with the same key are the same mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Key {
-    /// Is a race between two lines on one variable.
+    /// A race between two lines on one variable.
     Race { between: bool, lines: [u32; 2], variable: usize },
-    /// Is a read at an instruction of one variable.
+    /// A read at an instruction of one variable.
     Unwritten { site: u32, variable: usize },
-    /// Is an index at an instruction.
+    /// An index at an instruction.
     Index { site: u32 },
-    /// Is wrong operands at an instruction.
+    /// Wrong operands at an instruction.
     Operands { site: u32, kind: Kind },
-    /// Is a new NaN at an instruction.
+    /// A new NaN at an instruction.
     Nan { site: u32 },
-    /// Is a barrier that not all invocations reach.
+    /// A barrier that not all invocations reach.
     Barrier,
 }
 
-/// Orders the examples of a mistake. The least one is shown.
+/// Order of the examples of a mistake, of which the least is shown.
 pub(super) type Order = [u64; 6];
 
 struct Entry {
@@ -39,13 +39,13 @@ impl Entry {
     }
 }
 
-/// Collects findings. They do not depend on the order in which the mistakes come.
+/// List of findings that does not depend on the order in which the mistakes come.
 #[derive(Default)]
 pub(super) struct List {
     entries: FxHashMap<Key, Entry>,
-    /// Holds the number of the line of each instruction.
+    /// Number of each instruction's line.
     lines: FxHashMap<u32, u32>,
-    /// Numbers the lines by their file and number.
+    /// Numbers of the lines, by file and line.
     numbers: FxHashMap<(String, usize), u32>,
 }
 
@@ -55,7 +55,7 @@ impl List {
         self.add_times(key, order, 1, mistake);
     }
 
-    /// Adds a mistake that is there several times.
+    /// Adds a mistake that occurs several times.
     fn add_times(&mut self, key: Key, order: Order, times: u64, mistake: impl FnOnce() -> Mistake) {
         match self.entries.get_mut(&key) {
             None => {
@@ -71,7 +71,7 @@ impl List {
         }
     }
 
-    /// Adds a race that some words have, of which this is the least one.
+    /// Adds a race on some words, of which this is the least one.
     pub(super) fn add_race(
         &mut self,
         names: &Names<'_>,
@@ -84,7 +84,7 @@ impl List {
         lines.sort_unstable();
         let variable = names.variable(region, byte).map_or(usize::MAX, |(variable, _)| variable.index());
         let [one, other] = accesses;
-        // Of several races in the same lines, one of two writes is shown before others.
+        // Of several races on the same lines, a race of two writes is shown first.
         let reads = u64::from(one.kind.reads()) + u64::from(other.kind.reads());
         let sites = u64::from(one.site) << 32 | u64::from(other.site);
         let order = [u64::from(region), byte, reads, sites, one.actor, other.actor];
@@ -110,7 +110,7 @@ impl List {
     /// Returns the findings, in the order of their places.
     pub(super) fn finish(self, kernel: &str, most: usize) -> Vec<Finding> {
         let mut entries: Vec<Entry> = self.entries.into_values().collect();
-        // A launch with many races has many entries. The text is made only of those whose place is among the first ones.
+        // A launch with many races has many entries. Text is made only for the entries that come first.
         if most > 0 && most < entries.len() {
             let by_place = |one: &Entry, other: &Entry| one.place().cmp(&other.place());
             let (first, last, rest) = entries.select_nth_unstable_by(most - 1, by_place);

@@ -1,4 +1,4 @@
-//! The memories of a launch: the buffers behind the bindings, and the variables of the workgroup.
+//! The memories of a launch: the bound buffers, and the variables of the workgroup.
 
 use super::finding::AccessKind;
 use super::sets::Word;
@@ -9,37 +9,37 @@ use crate::run::GridRun;
 use naga::{AddressSpace, StorageAccess};
 use std::ops::Range;
 
-/// Is the part of a memory that a region of the interpreter is.
+/// Part of a memory that corresponds to a region of the interpreter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub(super) memory: u16,
-    /// Counts the words before the region.
+    /// Number of words before the region.
     pub(super) base: u64,
-    /// Counts the bytes of the region.
+    /// Number of bytes of the region.
     pub(super) bytes: u64,
-    /// Is `true` if the launch may write to the memory.
+    /// `true` if the launch may write to the memory.
     pub(super) shared: bool,
-    /// Is `true` if reads of unwritten bytes are mistakes.
+    /// `true` if reads of unwritten bytes are mistakes.
     pub(super) tracked: bool,
-    /// Is `true` for a buffer.
+    /// `true` for a buffer.
     pub(super) storage: bool,
 }
 
-/// Knows which bytes of each memory are written while a launch runs.
+/// Written bytes of each memory while a launch runs.
 pub(super) struct Memories {
-    /// Holds the area of each region, or `None` for the uniform block.
+    /// Area of each region, or `None` for the uniform block.
     areas: Vec<Option<Area>>,
-    /// Holds the keys of the buffers. The variables of the workgroup come after them.
+    /// Keys of the buffers. The variables of the workgroup come after them.
     keys: Vec<u64>,
     written: Vec<Vec<u8>>,
-    /// Holds the words of each memory that the regions of the launch have, or none for a memory that it only reads.
+    /// Words of each memory that the regions of the launch cover, empty for a memory that the launch only reads.
     ranges: Vec<Range<u64>>,
-    /// Lists the words of buffers that have the mark of an atomic change.
+    /// Words of buffers with the mark of an atomic change.
     changed: Vec<Word>,
 }
 
 impl Memories {
-    /// Takes what is written from a shadow.
+    /// Takes the written bytes of a shadow.
     ///
     /// # Panics
     /// Panics if there is not one bound part for each buffer, or one does not begin at a word.
@@ -105,8 +105,8 @@ impl Memories {
         self.areas.get(usize::from(region)).copied().flatten()
     }
 
-    /// Returns the words of the memories of buffers, or of the variables of the workgroup, that may have a race. The other
-    /// memories have none.
+    /// Returns the words that may have a race: in the memories of buffers, or of the variables of the workgroup. The
+    /// other memories have none.
     pub(super) fn words(&self, storage: bool) -> Vec<Range<u64>> {
         let ranges = self.ranges.iter().enumerate();
         ranges
@@ -114,12 +114,13 @@ impl Memories {
             .collect()
     }
 
-    /// Marks what an access writes, and returns the bytes of the word that it reads and nothing wrote.
+    /// Marks the bytes that an access writes. Returns the unwritten bytes of the word that it reads.
     pub(super) fn access(&mut self, word: Word, mask: u8, kind: AccessKind) -> u8 {
         let state = &mut self.written[usize::from(word.memory)][word.number as usize];
         let missing = match kind {
             AccessKind::Read | AccessKind::AtomicRead => mask & !(*state | *state >> CHANGED),
-            // Each change of unwritten memory reads it: the first one in any order, and so all of them.
+            // Each atomic change of unwritten memory is reported: in some order of the invocations, it is the first
+            // one.
             AccessKind::AtomicChange => mask & !*state,
             AccessKind::Write | AccessKind::AtomicWrite => 0,
         };
@@ -135,14 +136,14 @@ impl Memories {
         missing & WRITTEN
     }
 
-    /// Forgets what was written to the variables of the workgroup.
+    /// Forgets the writes to the variables of the workgroup.
     pub(super) fn clear_workgroup(&mut self) {
         if let Some(words) = self.written.last_mut() {
             words.fill(0);
         }
     }
 
-    /// Gives what is written back to a shadow. An atomic change has written its word.
+    /// Gives the written bytes back to a shadow. An atomic change counts as a write of its word.
     pub(super) fn give_back(mut self, shadow: &mut Shadow) {
         for word in self.changed {
             let state = &mut self.written[usize::from(word.memory)][word.number as usize];

@@ -2,32 +2,32 @@
 //!
 //! # Races
 //! Two accesses of one byte are a race if at least one writes, at least one is not atomic, and no barrier orders them.
-//! Atomic operations of WGSL order nothing else. `workgroupBarrier` orders accesses to variables of the workgroup,
-//! `storageBarrier` those to buffers, and both only between the invocations of one workgroup. So the accesses between two
-//! such barriers have no order, and those of two workgroups to a buffer never have one.
+//! WGSL's atomic operations order nothing else. `workgroupBarrier` orders accesses to variables of the workgroup,
+//! `storageBarrier` orders accesses to buffers, and both only between the invocations of one workgroup. So the accesses
+//! between two such barriers have no order, and two workgroups' accesses to a buffer never have one.
 //!
-//! For each word, a set keeps the invocations that access it by one instruction: between two barriers, and for a launch.
-//! Two members of each set suffice to decide whether two sets have different members, so **each pair of instructions that
-//! races in the run is found**, and no pair without a race. Invocations run one after the other, so the order in which they
-//! run has no part in it: a seed changes a finding only where the accesses themselves depend on the order.
+//! For each word, a set keeps the invocations that access it by one instruction: between two barriers, and for a
+//! launch. Two members of each set suffice to decide whether two sets have different members, so **each pair of
+//! instructions that races in the run is found**, and no pair without a race. Invocations run one after the other, but
+//! their order does not matter: a seed changes a finding only where the accesses themselves depend on the order.
 //!
 //! # Unwritten memory
-//! A read of bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and in no order of the
-//! invocations another one writes them first. Where one may, the read and the write are a race, or both are atomic. An
-//! atomic change reads its word, so each change of an unwritten word is a finding.
+//! A read of bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and if no other
+//! invocation writes them first in any order of the invocations. If another one may, the read and the write are a race,
+//! or both are atomic. An atomic change reads its word, so each change of an unwritten word is a finding.
 //!
 //! # Cost
-//! A checked launch runs on one thread. It takes two to four times as long as an interpreted one if a few instructions access
-//! each word, and longer if many do. It uses 9 bytes for each word of a bound part of a buffer. It uses more for the words
-//! that the kernel accesses and may write: 32 bytes for each instruction that accesses the word.
+//! A checked launch runs on one thread. It takes two to four times as long as an interpreted one if a few instructions
+//! access each word, and longer if many do. It uses 9 bytes for each word of a bound part of a buffer. It uses more for
+//! the words that the kernel accesses and may write: 32 bytes for each instruction that accesses the word.
 //!
-//! A word that one invocation accesses has no race, and neither has one that is only read, or only accessed by atomic
-//! operations. The instructions of other words are compared in pairs, once for all words with the same ones. The
-//! analysis looks at `stop` between its steps, and ends the run with [`Fault::Stopped`].
+//! A word has no race if only one invocation accesses it, if it is only read, or if all its accesses are atomic. The
+//! instructions of other words are compared in pairs, once for all words with the same instructions. The analysis looks
+//! at `stop` between its steps, and ends the run with [`Fault::Stopped`].
 //!
 //! # Limits
 //! - A check sees the accesses of one run. Another input may lead to other accesses.
-//! - Operations of subgroups, also `subgroupBarrier`, order nothing here.
+//! - Operations of subgroups, including `subgroupBarrier`, order nothing here.
 //! - A byte is accessed if the text names it. WGSL lets a store to a component access the whole vector;
 //!   [`CheckOptions::whole_vectors`] takes this into account.
 //! - An access through an index out of range is found as such, and takes part in no race.

@@ -12,7 +12,7 @@ use naga::{Expression, Function, GlobalVariable, Handle};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// Is an access by its numbers.
+/// An access by its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Raw {
     pub(super) site: u32,
@@ -20,18 +20,18 @@ pub(super) struct Raw {
     pub(super) actor: Actor,
 }
 
-/// Finds the names of a launch.
+/// Lookup of the names of a launch.
 pub(super) struct Names<'k> {
     pub(super) program: &'k Program,
     pub(super) interpreter: &'k Interpreter,
     pub(super) sites: &'k Sites,
     groups: [u32; 3],
-    /// Holds the places that were asked for: each one costs a walk through the text.
+    /// Places that were asked for, as each one costs a walk through the text.
     places: RefCell<FxHashMap<u32, Option<Place>>>,
 }
 
 impl<'k> Names<'k> {
-    /// Finds the names of a launch with this number of workgroups along each axis.
+    /// Prepares the names of a launch with this number of workgroups along each axis.
     pub(super) fn new(
         program: &'k Program,
         interpreter: &'k Interpreter,
@@ -51,7 +51,7 @@ impl<'k> Names<'k> {
         sites::info(self.program, site.function)
     }
 
-    /// Says how an instruction accesses an atomic variable.
+    /// Returns the kind of an instruction's access to an atomic variable.
     pub(super) fn atomic_kind(&self, site: &Site) -> AccessKind {
         match self.interpreter.atomic_access(site.function, site.op) {
             Some(AtomicAccess::Load) => AccessKind::AtomicRead,
@@ -60,8 +60,8 @@ impl<'k> Names<'k> {
         }
     }
 
-    /// Lists the choices of an element by which a pointer was computed. Only pointers to an invocation's own variables go
-    /// to functions, so the pointer of an access to memory begins in the function of the access.
+    /// Lists the element choices by which a pointer was computed. Only pointers to an invocation's own variables are
+    /// passed to functions, so the pointer of an access to memory begins in the function of the access.
     pub(super) fn chain(
         &self,
         site: &Site,
@@ -78,7 +78,7 @@ impl<'k> Names<'k> {
         })
     }
 
-    /// Counts the invocations of a workgroup.
+    /// Returns the number of invocations of a workgroup.
     pub(super) fn group_size(&self) -> u64 {
         self.program.workgroup().iter().map(|&size| u64::from(size)).product()
     }
@@ -95,12 +95,12 @@ impl<'k> Names<'k> {
         places.entry(site).or_insert_with(|| self.program.place(self.sites.span(site))).clone()
     }
 
-    /// Says which invocation is at which instruction.
+    /// Returns the step of an invocation at an instruction.
     pub(super) fn step(&self, site: u32, actor: Actor) -> Step {
         Step { invocation: self.invocation(actor), place: self.place(site) }
     }
 
-    /// Names an invocation.
+    /// Identifies an invocation.
     pub(super) fn invocation(&self, actor: Actor) -> InvocationId {
         let (group, local) = (actor / self.group_size(), actor % self.group_size());
         let size = self.program.workgroup();
@@ -109,12 +109,12 @@ impl<'k> Names<'k> {
         InvocationId { global: [axis(0), axis(1), axis(2)], workgroup }
     }
 
-    /// Names an access.
+    /// Describes an access.
     pub(super) fn access(&self, raw: Raw) -> Access {
         Access { kind: raw.kind, step: self.step(raw.site, raw.actor) }
     }
 
-    /// Names a race.
+    /// Describes a race.
     pub(super) fn race(&self, region: u16, byte: u64, one: Raw, other: Raw) -> Race {
         let (one, other) = (self.access(one), self.access(other));
         let at = |access: &Access| access.step.place.as_ref().map(|place| (place.line, place.column));
@@ -145,7 +145,7 @@ impl<'k> Names<'k> {
     }
 }
 
-/// Splits a number into a place along each axis.
+/// Splits a number into an index along each axis.
 fn split(number: u64, size: [u32; 3]) -> [u32; 3] {
     let [x, y, _] = size.map(u64::from);
     [(number % x) as u32, (number / x % y) as u32, (number / x / y) as u32]

@@ -6,18 +6,18 @@ use crate::program::Program;
 use naga::valid::FunctionInfo;
 use naga::{BinaryOperator, Expression, Function, Handle, ScalarKind};
 
-/// Says which operands of an instruction are a mistake.
+/// Check of an instruction's operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Check {
-    /// Accepts all operands.
+    /// All operands are valid.
     None,
-    /// Is a division or a remainder of integers.
+    /// A division or a remainder of integers.
     Divide { sign: &'static str, ty: naga::Scalar },
-    /// Is a shift.
+    /// A shift.
     Shift { sign: &'static str, ty: naga::Scalar },
-    /// Is a conversion of a float to an integer.
+    /// A conversion of a float to an integer.
     ToInteger { from: naga::Scalar, to: naga::Scalar },
-    /// Is another operation on floats, which may make a NaN.
+    /// Another operation on floats, which may make a NaN.
     Float,
 }
 
@@ -58,7 +58,7 @@ impl Check {
         }
     }
 
-    /// Says what is wrong with operands.
+    /// Returns the mistake of the operands, if there is one.
     pub(super) fn find(self, operands: &[u64]) -> Option<Wrong> {
         let &[a, b] = operands else { return None };
         match self {
@@ -93,7 +93,7 @@ impl Check {
     }
 }
 
-/// Names what is wrong with operands.
+/// Kind of mistake in operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     DivisionByZero,
@@ -102,14 +102,14 @@ pub(super) enum Kind {
     ConversionOutOfRange,
 }
 
-/// Is an operation with its values.
+/// An operation with its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Operation {
     Integers(i128, &'static str, i128),
     Conversion(naga::Scalar, f64),
 }
 
-/// Is an operation whose operands are a mistake.
+/// An operation with invalid operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wrong {
     pub(super) kind: Kind,

@@ -1,20 +1,22 @@
-//! Which mistakes a check looks for.
+//! Mistakes that a check looks for.
 
-/// Chooses what a check looks for besides races, barriers, indices and unwritten buffers.
+/// Options of a check: what it reports besides races, barriers, indices and unwritten buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// Finds operands that have a result in WGSL and are rarely meant: divisions of integers by zero or of the least integer
-    /// by -1, shifts by the width or more, and conversions of floats to integers that are out of range.
+    /// `true` to report operands that have a result in WGSL but are rarely meant: divisions of integers by zero or of
+    /// the least integer by -1, shifts by the width or more, and conversions of floats to integers that are out of
+    /// range.
     pub operands: bool,
-    /// Finds operations that make a NaN from operands that are none. Each operation on floats is computed twice then.
+    /// `true` to report operations that make a NaN from operands that are not NaN. Each operation on floats is then
+    /// computed twice.
     pub nan: bool,
-    /// Finds reads of variables of the workgroup that no invocation wrote. WGSL sets them to zero, so this is no mistake
-    /// of the kernel by itself.
+    /// `true` to report reads of variables of the workgroup that no invocation wrote. WGSL sets them to zero, so this
+    /// is not a mistake of the kernel by itself.
     pub unwritten_workgroup: bool,
-    /// Counts a store to a component of a vector as a store to the whole vector, as WGSL allows it to be. GPUs store to the
-    /// component only.
+    /// `true` to treat a store to a component of a vector as a store to the whole vector, which WGSL allows. GPUs store
+    /// the component only.
     pub whole_vectors: bool,
-    /// Limits the list of findings.
+    /// Most findings in the list.
     pub most: usize,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64
     }
 }
 
-/// Counts the bytes from one column of a matrix to the next one.
+/// Returns the bytes from one column of a matrix to the next.
 fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u64 {
     let width = u32::from(scalar.width);
     let alignment = Alignment::from(rows) * Alignment::new(width).unwrap_or(Alignment::ONE);
@@ -73,7 +73,7 @@ pub(super) fn describe(module: &Module, function: &Function, expression: Handle<
     }
 }
 
-/// Names the part of an expression that has a constant number.
+/// Names a part of an expression by its constant index.
 fn part(module: &Module, function: &Function, base: Handle<Expression>, number: u32) -> String {
     let inner = type_of(module, function, base).map(|ty| &module.types[ty].inner);
     let member = match inner {
@@ -86,7 +86,7 @@ fn part(module: &Module, function: &Function, base: Handle<Expression>, number: 
     member.map_or_else(|| format!("[{number}]"), |member| format!(".{member}"))
 }
 
-/// Returns the type of a value, or of the value behind a pointer, if it is a part of a variable.
+/// Returns the type of a value, or of the target of a pointer, if it is a part of a variable.
 fn type_of(module: &Module, function: &Function, expression: Handle<Expression>) -> Option<Handle<Type>> {
     let element = |base| match module.types[type_of(module, function, base)?].inner {
         TypeInner::Array { base, .. } => Some(base),

@@ -8,18 +8,18 @@ use super::sets::{Accessors, OfWord, Sets, Word};
 use super::work::Work;
 use rustc_hash::FxHashMap;
 
-/// Counts the steps that a race costs: its message is made of two places of the text.
+/// Number of steps that a race costs: its message needs two places of the text.
 const STEPS_OF_RACE: u64 = 32;
 
-/// Describes the accesses of a word such that all words with the same description have the same races.
+/// Description of the accesses of a word, such that all words with the same description have the same races.
 #[derive(PartialEq, Eq, Hash)]
 struct Class {
-    /// Holds the variable of each byte, for variables of the workgroup.
+    /// Variable of each byte, for variables of the workgroup.
     variables: [usize; 4],
     sets: Vec<Described>,
 }
 
-/// Describes a set of accessors. Two units have the same number if they are the same one.
+/// A set of accessors, described. Two units have the same number if they are the same.
 #[derive(PartialEq, Eq, Hash)]
 struct Described {
     site: u32,
@@ -29,7 +29,7 @@ struct Described {
     units: [u32; 2],
 }
 
-/// Are the words of a class.
+/// Words of a class.
 struct Words<'s> {
     least: &'s OfWord,
     count: u64,
@@ -113,7 +113,7 @@ fn sorted(sets: &Sets, of_word: &OfWord) -> Vec<Accessors> {
     sorted
 }
 
-/// Returns the variable of each byte of a word of the workgroup. A buffer is one variable for each region.
+/// Returns the variable of each byte of a word of the workgroup. A buffer counts as one variable per region.
 fn variables(names: &Names<'_>, memories: &Memories, word: Word, region: u16) -> [usize; 4] {
     if memories.area(region).is_none_or(|area| area.storage) {
         return [0; 4];
@@ -122,7 +122,7 @@ fn variables(names: &Names<'_>, memories: &Memories, word: Word, region: u16) ->
     [0, 1, 2, 3].map(|byte| variable(byte).map_or(usize::MAX, |(variable, _)| variable.index()))
 }
 
-/// Returns the first byte of some bytes of a word, counted in a region.
+/// Returns the first of some bytes of a word, counted from the start of a region.
 pub(super) fn byte_of(memories: &Memories, word: Word, region: u16, mask: u8) -> u64 {
     let base = memories.area(region).map_or(0, |area| area.base);
     4 * (word.number - base) + u64::from(mask.trailing_zeros())

@@ -1,30 +1,30 @@
-//! Which invocations accessed which words.
+//! The invocations that accessed each word.
 
 use super::finding::AccessKind;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Stands for no invocation.
+/// Placeholder for no invocation.
 const NONE: u64 = u64::MAX;
 
-/// Is the number of sets of a word that are searched one after the other.
+/// Number of sets of a word that are searched linearly.
 const FEW: u32 = 8;
 
-/// Numbers an invocation of the grid: those of one workgroup follow each other.
+/// Number of an invocation in the grid. The invocations of one workgroup have consecutive numbers.
 pub(super) type Actor = u64;
 
-/// Is the invocations that access some bytes of a word by one instruction.
+/// Invocations that access some bytes of a word by one instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accessors {
-    /// Is one more than the number of the next set of the same word, or 0.
+    /// Index of the next set of the same word plus one, or 0.
     next: u32,
     pub(super) site: u32,
-    /// Is the binding through which they access the word.
+    /// Binding through which they access the word.
     pub(super) region: u16,
-    /// Has one bit for each byte.
+    /// One bit for each byte.
     pub(super) mask: u8,
     pub(super) kind: AccessKind,
-    /// Holds the two least invocations, or the least invocations of the two least workgroups.
+    /// Two least invocations, or the least invocations of the two least workgroups.
     actors: [Actor; 2],
 }
 
@@ -35,25 +35,25 @@ impl Accessors {
     }
 }
 
-/// Names a word of a memory.
+/// A word of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Word {
     pub(super) memory: u16,
     pub(super) number: u64,
 }
 
-/// Summarises the accesses of a word.
+/// Summary of the accesses of a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfWord {
     pub(super) word: Word,
-    /// Is one more than the number of the newest set.
+    /// Index of the newest set plus one.
     newest: u32,
     pub(super) sets: u32,
-    /// Holds the two least accessors of different units.
+    /// Two least accessors of different units.
     actors: [Actor; 2],
-    /// Is `true` if an access writes.
+    /// `true` if an access writes.
     writes: bool,
-    /// Is `true` if an access is not atomic.
+    /// `true` if an access is not atomic.
     plain: bool,
 }
 
@@ -64,28 +64,28 @@ impl OfWord {
     }
 }
 
-/// Names a set: the number of its word, the instruction, the region and the bytes.
+/// Key of a set: the number of its word, the instruction, the region and the bytes.
 type Key = (u32, u32, u16, u8);
 
-/// Holds the sets of accessors of all words, from one barrier to the next one or for a whole launch.
+/// Sets of accessors of all words, from one barrier to the next or for a whole launch.
 ///
-/// Two invocations are kept of each set, as this decides for any other set whether both have different members: two sets
+/// Two invocations are kept of each set. They decide for any other set whether both have different members: two sets
 /// have no pair of different members only if each is the same single invocation.
 pub(super) struct Sets {
-    /// Counts the invocations that count as one: 1, or those of a workgroup.
+    /// Number of invocations that count as one: 1, or a whole workgroup.
     unit: u64,
-    /// Is the number of the first word of each table.
+    /// Number of the first word of each table.
     starts: Vec<u64>,
-    /// Holds for each word of each memory one more than its place in `words`, or 0.
+    /// For each word of each memory, its index in `words` plus one, or 0.
     tables: Vec<Vec<u32>>,
     words: Vec<OfWord>,
     sets: Vec<Accessors>,
-    /// Finds the sets of words that have more than a few.
+    /// Index of the sets of words that have more than a few.
     places: FxHashMap<Key, u32>,
 }
 
 impl Sets {
-    /// Makes empty sets for these words of each memory.
+    /// Creates empty sets for these words of each memory.
     pub(super) fn new(unit: u64, words: &[Range<u64>]) -> Self {
         Self {
             unit,
@@ -150,7 +150,7 @@ impl Sets {
         None
     }
 
-    /// Makes the newest set of a word known by its name, and the earlier ones as well if it is the first one over the few.
+    /// Adds the newest set of a word to the index, and also the earlier ones if it is the first set above the few.
     fn remember(&mut self, number: u32, of_word: &OfWord) {
         let count = if of_word.sets == FEW + 1 { of_word.sets } else { 1 };
         let mut at = of_word.newest;
@@ -199,7 +199,7 @@ impl Sets {
         set.actors.map(|actor| if actor == NONE { NONE } else { actor / self.unit })
     }
 
-    /// Returns the least pair of members of two sets that no order is known of, if there is one.
+    /// Returns the least pair of unordered members of two sets, if there is one.
     pub(super) fn pair(&self, one: &Accessors, other: &Accessors) -> Option<(Actor, Actor)> {
         let pairs = one.actors().flat_map(|a| other.actors().map(move |b| (a, b)));
         pairs.filter(|(a, b)| a / self.unit != b / self.unit).min()
@@ -216,16 +216,16 @@ impl Sets {
     }
 }
 
-/// Holds the two least accessors of different units that write each byte of a word.
+/// Two least accessors of different units that write each byte of a word.
 pub(super) struct Writers {
     unit: u64,
-    /// Holds those of atomic changes.
+    /// Accessors by atomic changes.
     changes: [[Actor; 2]; 4],
     others: [[Actor; 2]; 4],
 }
 
 impl Writers {
-    /// Returns the bytes that another accessor writes, by an atomic change or else in another way.
+    /// Returns the bytes that another accessor writes: by an atomic change if `changes`, otherwise in another way.
     pub(super) fn of_others(&self, actor: Actor, changes: bool) -> u8 {
         let bytes = if changes { &self.changes } else { &self.others };
         let is_other = |&other: &Actor| other != NONE && other / self.unit != actor / self.unit;
@@ -233,7 +233,7 @@ impl Writers {
     }
 }
 
-/// Inserts an invocation into the two least ones of different units.
+/// Inserts an invocation into the two least invocations of different units.
 fn insert([first, second]: &mut [Actor; 2], actor: Actor, unit: u64) {
     if actor / unit == *first / unit {
         *first = actor.min(*first);

@@ -1,35 +1,34 @@
-//! Which bytes of the buffers were written.
+//! The bytes of the buffers that were written.
 
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Marks the bytes of a word that something wrote: one bit for each byte.
+/// Mark of the written bytes of a word: one bit for each byte.
 pub(super) const WRITTEN: u8 = 0x0f;
 
-/// Is the number of bits from the mark that a byte was written to the mark that only atomic changes of unwritten memory
-/// wrote it.
+/// Shift from the mark of a written byte to the mark of a byte that only atomic changes of unwritten memory wrote.
 pub(super) const CHANGED: u32 = 4;
 
-/// Names the part of a buffer that a kernel has bound.
+/// Part of a buffer that a kernel has bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Is the key of the buffer in its [`Shadow`].
+    /// Key of the buffer in its [`Shadow`].
     pub buffer: u64,
-    /// Counts the bytes before the bound part. It is a multiple of 4.
+    /// Bytes before the bound part, a multiple of 4.
     pub offset: u64,
 }
 
-/// Knows for each byte of each buffer whether the host, a command or a kernel wrote it. It outlives the launches.
+/// Bytes of each buffer that the host, a command or a kernel wrote. It outlives the launches.
 ///
-/// The caller names a buffer by a key of its choice. No byte of a new buffer is written.
+/// The caller chooses a key for each buffer. No byte of a new buffer is written.
 #[derive(Clone, Debug, Default)]
 pub struct Shadow {
-    /// Holds one element for each word.
+    /// One element for each word.
     buffers: FxHashMap<u64, Vec<u8>>,
 }
 
 impl Shadow {
-    /// Makes a shadow without buffers.
+    /// Creates a shadow without buffers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,7 +42,7 @@ impl Shadow {
         }
     }
 
-    /// Marks the bytes of a copy: those are written whose source is.
+    /// Marks the bytes of a copy: they are written if their source is.
     pub fn copy(&mut self, from: u64, bytes: Range<u64>, to: u64, start: u64) {
         let first = bytes.start / 4;
         let source = self.buffers.get(&from).map_or(&[][..], |words| {
@@ -69,13 +68,13 @@ impl Shadow {
     }
 
     /// Moves buffers to a new shadow, for a launch that binds them. Until [`join`](Self::join), bytes of them can be
-    /// marked here too.
+    /// marked here as well.
     pub fn split(&mut self, buffers: impl IntoIterator<Item = u64>) -> Self {
         let moved = buffers.into_iter().filter_map(|buffer| Some((buffer, self.buffers.remove(&buffer)?)));
         Self { buffers: moved.collect() }
     }
 
-    /// Adds all that is written in another shadow.
+    /// Adds all written bytes of another shadow.
     pub fn join(&mut self, other: Self) {
         for (buffer, mut words) in other.buffers {
             if let Some(own) = self.buffers.remove(&buffer) {
@@ -117,7 +116,7 @@ fn reserve(words: &mut Vec<u8>, bytes: u64) {
     }
 }
 
-/// Returns the bits of a word for those of its bytes that are in a range.
+/// Returns the mask of the bytes of a word that are in a range.
 pub(super) fn mask(word: u64, bytes: &Range<u64>) -> u8 {
     let first = bytes.start.max(4 * word) - 4 * word;
     let end = bytes.end.min(4 * word + 4) - 4 * word;

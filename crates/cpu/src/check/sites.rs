@@ -1,4 +1,4 @@
-//! Describes the instructions of a program for a check.
+//! The instructions of a program, as a check needs them.
 
 use super::operands::Check;
 use crate::interpret::{Interpreter, Site};
@@ -7,23 +7,23 @@ use naga::valid::FunctionInfo;
 use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement, TypeInner, VectorSize};
 use rustc_hash::FxHashMap;
 
-/// Is the memory of a vector.
+/// Memory of a vector.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vector {
-    /// Divides the byte at which the vector begins.
+    /// Alignment of the vector's first byte.
     pub(super) alignment: u64,
     pub(super) bytes: u64,
 }
 
-/// Knows the instructions of all functions by one number for each. It is made once for a kernel.
+/// Instructions of all functions, each with a number. Created once per kernel.
 pub(crate) struct Sites {
-    /// Holds the number of the first instruction of each function.
+    /// Number of each function's first instruction.
     first: Vec<u32>,
     spans: Vec<Span>,
     checks: Vec<Check>,
-    /// Holds the vector of each instruction whose pointer names a component.
+    /// Vector of each instruction whose pointer names a component.
     vectors: Vec<Option<Vector>>,
-    /// Holds the statements of barriers by the function and the first byte of the text.
+    /// Barriers, by function and first byte of the statement in the text.
     barriers: FxHashMap<(usize, usize), Barrier>,
 }
 
@@ -58,17 +58,17 @@ impl Sites {
         self.spans[number as usize]
     }
 
-    /// Says what is wrong with some operands of an instruction.
+    /// Returns the check of an instruction's operands.
     pub(super) fn check(&self, number: u32) -> &Check {
         &self.checks[number as usize]
     }
 
-    /// Returns the vector to a component of which an instruction has a pointer.
+    /// Returns the vector of an instruction that has a pointer to one of its components.
     pub(super) fn vector(&self, number: u32) -> Option<Vector> {
         self.vectors[number as usize]
     }
 
-    /// Says which memory a barrier orders.
+    /// Returns the memory that a barrier orders.
     pub(super) fn barrier(&self, site: &Site) -> Barrier {
         let span = self.span(self.number(site));
         self.barriers.get(&(site.function, start(span))).copied().unwrap_or(Barrier::all())
@@ -84,7 +84,7 @@ pub(super) fn info(program: &Program, function: usize) -> &FunctionInfo {
     )
 }
 
-/// Returns the vector to a component of which an expression points.
+/// Returns the vector of an expression that points to one of its components.
 fn vector(
     program: &Program,
     function: &Function,

@@ -9,17 +9,17 @@ use super::sets::{Sets, Word, Writers};
 use super::work::Work;
 use rustc_hash::FxHashMap;
 
-/// Is a read of bytes that nothing wrote before.
+/// A read of bytes that nothing wrote before.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unread {
     pub(super) raw: Raw,
     pub(super) region: u16,
     pub(super) word: Word,
-    /// Has a bit for each unwritten byte that is read.
+    /// One bit for each unwritten byte that is read.
     pub(super) missing: u8,
 }
 
-/// Takes reads out of a list, and returns them without the bytes that another accessor writes without an order to the read.
+/// Takes reads out of a list. Returns them without the bytes that another accessor writes without an order to the read.
 /// The accesses of a word are analysed once for all of its reads.
 pub(super) fn without(unread: &mut Vec<Unread>, sets: &Sets, work: &mut Work<'_>) -> Vec<Unread> {
     let mut writers = FxHashMap::default();
@@ -33,7 +33,7 @@ impl Unread {
     /// written first. That is a race, unless both accesses are atomic.
     fn without(mut self, writers: &Writers) -> Option<Self> {
         self.missing &= !writers.of_others(self.raw.actor, false);
-        // A change does not give a changed word its first value.
+        // An atomic change does not initialise the word for another change.
         if self.raw.kind != AccessKind::AtomicChange {
             self.missing &= !writers.of_others(self.raw.actor, true);
         }

@@ -2,22 +2,22 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Is the number of steps after which the analysis looks whether the launch has to end.
+/// Number of steps after which the analysis checks whether the launch must end.
 const BETWEEN_LOOKS: u64 = 1 << 14;
 
-/// Counts the steps of the analysis, and ends it when the launch has to end.
+/// Counter of the analysis' steps, which ends the analysis when the launch must end.
 pub(super) struct Work<'r> {
     stop: &'r AtomicBool,
-    /// Counts the steps until the next look at `stop`.
+    /// Steps left until the next look at `stop`.
     left: u64,
     is_stopped: bool,
-    /// Counts the pairs of sets that were compared.
+    /// Number of pairs of sets that were compared.
     #[cfg(test)]
     pub(super) pairs: u64,
 }
 
 impl<'r> Work<'r> {
-    /// Counts no step yet.
+    /// Starts with no steps.
     pub(super) fn new(stop: &'r AtomicBool) -> Self {
         Self {
             stop,
@@ -28,7 +28,7 @@ impl<'r> Work<'r> {
         }
     }
 
-    /// Counts steps. Returns `false` if the analysis has to end.
+    /// Counts steps. Returns `false` if the analysis must end.
     pub(super) fn goes_on(&mut self, steps: u64) -> bool {
         if self.left > steps {
             self.left -= steps;

@@ -1,7 +1,8 @@
-//! Atomic operations. Memory of a workgroup needs no atomic instruction, as one thread executes all of its invocations.
+//! Atomic operations. Workgroup memory needs no atomic instructions, as one thread executes all invocations of a
+//! workgroup.
 //!
-//! The instructions of a processor change integers. An addition to an atomic float computes the sum of a value that it has
-//! loaded, and stores the bits if the atomic has still the bits of that value.
+//! Processors have atomic instructions for integers only. An addition to an atomic float computes the sum of the loaded
+//! value and stores it if the atomic still has the bits of that value.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -53,8 +54,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Executes an atomic operation at an address. Returns the old value, and whether an exchange with a comparison took
-    /// place.
+    /// Executes an atomic operation at an address. Returns the old value, and whether a compare-exchange took place.
     pub(super) fn atomic_at(
         &mut self,
         shared: bool,
@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
         [old].into_iter().collect()
     }
 
-    /// Returns the old value, and whether the new one took its place.
+    /// Returns the old value, and whether the new one was stored.
     fn compare_exchange(
         &mut self,
         shared: bool,
@@ -141,7 +141,7 @@ impl Lower<'_, '_> {
         let new = self.bits_of(new);
         let found = self.builder.ins().atomic_cas(flags, address, bits, new);
         self.builder.def_var(seen, found);
-        // Bits are compared, as a value that is no number does not equal itself.
+        // Bits are compared, as a NaN does not equal itself.
         let same = self.builder.ins().icmp(IntCC::Equal, found, bits);
         self.builder.ins().brif(same, after, &[], head, &[]);
         self.enter(after);

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_module::Module as _;
 use naga::{Expression, Function, Handle, Statement, TypeInner};
 
-/// Bounds the expressions of a function, with those of its callees, that is expanded at each call.
+/// A function is expanded at each call if it and its callees have at most this many expressions.
 const MOST_EXPANDED: usize = 60;
 
 impl<'m> Lower<'_, 'm> {
@@ -30,7 +30,7 @@ impl<'m> Lower<'_, 'm> {
         }
     }
 
-    /// Translates the body of a function at the place of its call.
+    /// Translates the body of a function in place of its call.
     fn expand(
         &mut self,
         callee: Handle<Function>,
@@ -74,7 +74,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Calls a function that has machine code of its own.
+    /// Calls a function that is compiled separately.
     fn call_function(
         &mut self,
         callee: Handle<Function>,
@@ -109,7 +109,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Takes the arguments out of the values that a function of Cranelift's was called with.
+    /// Sets the arguments from the values with which a Cranelift function was called.
     pub(super) fn take_arguments(&mut self, values: &[ir::Value]) -> Result<()> {
         let mut values = values.iter().copied();
         let mut next = || values.next().expect("bug: the signature has all arguments");
@@ -128,7 +128,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Gives a place to each local variable of the frame and sets it to its first value.
+    /// Declares each local variable of the frame and sets it to its first value.
     pub(super) fn declare_locals(&mut self) -> Result<()> {
         let function = self.frame.function;
         let in_memory = super::locals::in_memory(self.types(), function);
@@ -138,7 +138,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Gives a place to a local variable and sets it to its first value.
+    /// Declares a local variable and sets it to its first value.
     pub(super) fn declare_local(
         &mut self,
         handle: Handle<naga::LocalVariable>,
@@ -165,16 +165,16 @@ pub(crate) fn expanded(program: &crate::program::Program) -> usize {
     traits_of(&program.entry().function, &traits(program.module())).weight
 }
 
-/// Bounds the expressions that a call executes before it looks whether the run was stopped. Functions without loops that call
-/// each other twice execute as many as endless loops do.
+/// Most expressions of a call that does not check for a stop. Even without loops, functions that each call the next one
+/// twice execute exponentially many.
 const MOST_WITHOUT_LOOK: usize = 100_000;
 
-/// Describes a function of the kernel together with its callees.
+/// Size of a function of the kernel together with its callees.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Traits {
-    /// Counts the expressions.
+    /// Number of expressions.
     pub(super) weight: usize,
-    /// Is `true` if a call may take long: there is a loop, or the expressions are many.
+    /// `true` if a call may take long: it has a loop, or many expressions.
     is_long: bool,
 }
 

@@ -6,29 +6,30 @@ use super::helper::Call;
 use cranelift_jit::JITModule;
 use std::sync::Arc;
 
-/// Executes one workgroup. The result is 1 if the run was stopped, and 0 otherwise.
+/// Function that executes one workgroup. Returns 1 if the run was stopped, otherwise 0.
 type Workgroup = unsafe extern "C" fn(*const Context) -> u32;
 
-/// Owns the code of a program, and the constants that it reads.
+/// Machine code of a program, and the constants that it reads.
 ///
 /// The memory of the code is writable while it is written, and executable afterwards, never both.
 pub(super) struct Code {
-    /// Is `None` only while the value is dropped.
+    /// `None` only during the drop.
     module: Option<JITModule>,
     workgroup: Workgroup,
-    /// Is read by the code at addresses that it contains.
+    /// Constants that the code reads through their addresses.
     _tables: Vec<Box<[u32]>>,
-    /// Is read by the code at addresses that it contains.
+    /// Calls that the code reads through their addresses.
     _calls: Vec<Arc<Call>>,
 }
 
-// SAFETY: the module is used no more before it is dropped, and code and tables never change.
+// SAFETY: the module is not used again before it is dropped, and code and tables never change.
 unsafe impl Send for Code {}
 // SAFETY: see above.
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Takes a module whose functions are finished. `workgroup` is the address of the function that executes a workgroup.
+    /// Takes a module whose functions are finished. `workgroup` is the address of the function that executes a
+    /// workgroup.
     pub(super) fn new(
         module: JITModule,
         workgroup: *const u8,
@@ -48,8 +49,8 @@ impl Code {
 
     /// Executes a workgroup. Returns `true` if the run was stopped.
     pub(super) fn execute(&self, context: &Context) -> bool {
-        // SAFETY: the code accesses only the memory that the context describes, as it limits every index, and the caller
-        // checks the sizes of the buffers.
+        // SAFETY: the code accesses only the memory that the context describes, as it limits every index, and the
+        // caller checks the sizes of the buffers.
         unsafe { (self.workgroup)(context) != 0 }
     }
 }

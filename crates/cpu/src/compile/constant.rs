@@ -19,7 +19,8 @@ pub(super) fn literal(literal: Literal) -> Result<(Kind, u64)> {
     })
 }
 
-/// Returns the kinds and the bits of the components of a constant expression, or `None` if the expression is not constant.
+/// Returns the kinds and the bits of the components of a constant expression, or `None` if the expression is not
+/// constant.
 pub(super) fn components(
     module: &Module,
     types: Types<'_>,

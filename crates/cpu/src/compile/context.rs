@@ -2,25 +2,25 @@
 
 use std::mem::offset_of;
 
-/// Is one storage buffer.
+/// A storage buffer.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Buffer {
     pub(super) start: *mut u8,
-    /// Counts the elements of the runtime array at the end of the buffer.
+    /// Number of elements of the runtime array at the end of the buffer.
     pub(super) length: u32,
 }
 
-/// Holds what the code of one workgroup reads. The code knows its fields by their offsets.
+/// Inputs of the code of one workgroup, which reads the fields by their offsets.
 #[repr(C)]
 pub(super) struct Context {
-    /// Is a byte that becomes 1 when the run ends early.
+    /// Byte that becomes 1 when the run ends early.
     pub(super) stop: *const u8,
     pub(super) params: *const u8,
     pub(super) buffers: *const Buffer,
-    /// Is the memory of `var<workgroup>`.
+    /// Memory of `var<workgroup>`.
     pub(super) workgroup: *mut u8,
-    /// Is the memory of the invocations: what lives across a barrier, and the private variables.
+    /// Memory of the invocations: the values that live across a barrier, and the private variables.
     pub(super) invocations: *mut u8,
     pub(super) groups: [u32; 3],
     pub(super) group: [u32; 3],

@@ -15,26 +15,26 @@ use naga::{Binding, BuiltIn, GlobalVariable, Handle, LocalVariable, SwitchValue,
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// Counts the lanes of a subgroup.
+/// Number of lanes of a subgroup.
 const SUBGROUP: u32 = 4;
 
-/// Holds the number of the current invocation in its workgroup.
+/// Index of the current invocation in its workgroup, linear and along each axis.
 #[derive(Clone, Copy)]
 struct Counters {
     index: Variable,
     place: [Variable; 3],
 }
 
-/// Translates the steps of a plan.
+/// Translator of the steps of a plan.
 struct Entry<'l, 'a, 'm> {
     lower: &'l mut Lower<'a, 'm>,
     plan: &'l Plan<'m>,
-    /// Lists the local variables that need memory.
+    /// Local variables that need memory.
     in_memory: FxHashSet<Handle<LocalVariable>>,
-    /// Says where the variables that live across barriers are in the memory of an invocation.
+    /// Offsets of the variables that live across barriers in the memory of an invocation.
     offsets: FxHashMap<Handle<LocalVariable>, u32>,
     size: [u32; 3],
-    /// Says what differs between invocations that execute together.
+    /// Values that differ between invocations that execute together.
     varying: Rc<Varying>,
     analyses: Analyses<'m>,
 }
@@ -54,7 +54,7 @@ pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()
 }
 
 impl<'m> Entry<'_, '_, 'm> {
-    /// Gives places in the memory of an invocation to what lives across barriers.
+    /// Reserves memory of an invocation for the values that live across barriers.
     fn reserve(&mut self) -> Result<()> {
         let lower = &mut *self.lower;
         for (handle, variable) in lower.frame.function.local_variables.iter() {
@@ -71,7 +71,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Sets the variables of the workgroup and those that live across barriers to their first values.
+    /// Sets the variables of the workgroup, and the variables that live across barriers, to their first values.
     fn begin(&mut self) -> Result<()> {
         self.set_arguments(None)?;
         for (handle, _) in self.lower.frame.function.local_variables.iter() {
@@ -316,7 +316,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Ok(arguments)
     }
 
-    /// Gives places to the local variables of a region. Returns those that live across barriers and are now in registers.
+    /// Declares the local variables of a region. Returns the ones that live across barriers and are now in registers.
     fn take_locals(&mut self, region: usize) -> Result<Vec<(Handle<LocalVariable>, Vec<Variable>)>> {
         let mut kept = Vec::new();
         for (handle, variable) in self.lower.frame.function.local_variables.iter() {
@@ -357,8 +357,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Place::Memory { address: self.lower.invocation, offset: self.offsets[&handle], length: None }
     }
 
-    /// Translates something that each invocation does, one invocation after the other.
-    /// With a step, so many do it together.
+    /// Translates a loop over the invocations, in which `body` handles `step` invocations per iteration.
     fn for_each_invocation(
         &mut self,
         step: u32,
@@ -378,7 +377,7 @@ impl<'m> Entry<'_, '_, 'm> {
         if self.plan.has_barriers {
             let index = self.lower.builder.use_var(index);
             let index = self.lower.builder.ins().uextend(types::I64, index);
-            // The memory of several lanes has one array for each component.
+            // With several lanes, the memory has one array for each component.
             let scalar = self.lower.shared.lanes == 1;
             let bytes = if scalar { i64::from(self.lower.shared.invocation_bytes) } else { 4 };
             let distance = self.lower.builder.ins().imul_imm(index, bytes);
@@ -422,7 +421,7 @@ impl<'m> Entry<'_, '_, 'm> {
         self.lower.enter(after);
     }
 
-    /// Sets the arguments of the entry point. Outside of regions, those that differ between invocations are zero.
+    /// Sets the arguments of the entry point. Outside of regions, arguments that differ between invocations are zero.
     fn set_arguments(&mut self, counters: Option<Counters>) -> Result<()> {
         let function = self.lower.frame.function;
         let mut arguments = Vec::new();
@@ -493,7 +492,7 @@ impl<'m> Entry<'_, '_, 'm> {
 }
 
 impl<'m> Lower<'_, 'm> {
-    /// Counts the bytes that a value has in the memory of an invocation. In several lanes, each component has a cell.
+    /// Returns the bytes of a value in the memory of an invocation. With several lanes, each component has a cell.
     fn kept_bytes(&self, inner: &TypeInner) -> Result<u32> {
         if self.shared.lanes == 1 {
             return Ok(inner.size(self.shared.program.module().to_ctx()));
@@ -525,7 +524,7 @@ impl<'m> Lower<'_, 'm> {
         privates
     }
 
-    /// Returns the first value of a private variable, or `None` if that is zero.
+    /// Returns the first value of a private variable, or `None` if it is zero.
     fn first_private(&mut self, handle: Handle<GlobalVariable>) -> Result<Option<Components>> {
         let module = self.shared.program.module();
         let Some(init) = module.global_variables[handle].init else { return Ok(None) };
@@ -552,7 +551,7 @@ fn initialise_privates(vector: &mut Vector<'_, '_, '_>) -> Result<()> {
     Ok(())
 }
 
-/// Makes the frame of the entry point.
+/// Creates the frame of the entry point.
 pub(super) fn frame<'m>(program: &'m crate::program::Program, exit: ir::Block) -> Frame<'m> {
     let info = program.info().get_entry_point(program.entry_index());
     Frame::new(&program.entry().function, info, exit)

@@ -7,14 +7,14 @@ use cranelift_codegen::ir::InstBuilder;
 use naga::{AddressSpace, Expression, Handle, TypeInner};
 
 impl Lower<'_, '_> {
-    /// Returns the components of an expression, which is constant, or was evaluated before.
+    /// Returns the components of an expression that is constant or was evaluated before.
     pub(super) fn value(&mut self, expression: Handle<Expression>) -> Result<Components> {
         if let Some(values) = self.frame.values.get(&expression) {
             return Ok(values.clone());
         }
         if let Some(&offset) = self.frame.spills.get(&expression) {
             let place = super::place::Place::Memory { address: self.invocation, offset, length: None };
-            // The values are kept no further: the current block may not come before the next use.
+            // The values are not kept: the current block may not dominate the next use.
             return self.load(&place, self.ty(expression));
         }
         if self.expression(expression).needs_pre_emit() || self.is_constant(expression) {

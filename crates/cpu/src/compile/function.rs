@@ -14,45 +14,45 @@ use rustc_hash::FxHashMap;
 
 use super::refusal::{Result, refuse};
 
-/// Is an argument of a function of the kernel.
+/// An argument of a function of the kernel.
 #[derive(Clone)]
 pub(super) enum Argument {
     Value(Components),
     Pointer(Place),
 }
 
-/// Says where a local variable lives.
+/// Storage of a local variable.
 #[derive(Clone)]
 pub(super) enum Local {
-    /// Each component is a variable of Cranelift's.
+    /// A Cranelift variable for each component.
     Registers(Vec<Variable>),
     Stack(StackSlot),
-    /// The variable lives across a barrier, at this distance from the start of the memory of its invocation.
+    /// Offset in the memory of its invocation, for a variable that lives across a barrier.
     Invocation(u32),
 }
 
-/// Names the blocks that `break` and `continue` jump to.
+/// Blocks that `break` and `continue` jump to.
 #[derive(Clone, Copy)]
 pub(super) struct Targets {
     pub(super) exit: Block,
-    /// Is `None` in a `switch` outside of loops.
+    /// `None` in a `switch` outside of loops.
     pub(super) next: Option<Block>,
 }
 
-/// Is a function of the kernel inside of a function of Cranelift's. Calls that are expanded in place nest.
+/// A function of the kernel inside a Cranelift function. Frames nest, as calls may be expanded in place.
 pub(super) struct Frame<'m> {
     pub(super) function: &'m Function,
     pub(super) info: &'m FunctionInfo,
-    /// Holds the values of the expressions that were evaluated on the way to the current place.
+    /// Values of the expressions that were evaluated on the way to the current place.
     pub(super) values: FxHashMap<Handle<Expression>, Components>,
     pub(super) arguments: Vec<Argument>,
     pub(super) locals: FxHashMap<Handle<LocalVariable>, Local>,
-    /// Holds the distances of the expressions that live across a barrier from the start of the memory of an invocation.
+    /// Offsets of the expressions that live across a barrier in the memory of an invocation.
     pub(super) spills: FxHashMap<Handle<Expression>, u32>,
     pub(super) targets: Vec<Targets>,
-    /// Is the block that `return` jumps to.
+    /// Block that `return` jumps to.
     pub(super) exit: Block,
-    /// Holds the components of the result.
+    /// Components of the result.
     pub(super) results: Vec<Variable>,
 }
 
@@ -72,20 +72,20 @@ impl<'m> Frame<'m> {
     }
 }
 
-/// Translates one function.
+/// Translator of one function.
 pub(super) struct Lower<'a, 'm> {
     pub(super) builder: FunctionBuilder<'a>,
     pub(super) shared: &'a mut Shared<'m>,
     pub(super) frame: Frame<'m>,
-    /// Is the address of the [`Context`](super::context::Context).
+    /// Address of the [`Context`](super::context::Context).
     pub(super) context: ir::Value,
-    /// Is the address of the memory of the current invocation, which begins with the private variables.
+    /// Address of the current invocation's memory, which begins with the private variables.
     pub(super) invocation: ir::Value,
-    /// Is the block that ends the function when the run is stopped.
+    /// Block that ends the function when the run is stopped.
     pub(super) stopped: Block,
-    /// Holds words of all lanes for a short time.
+    /// Temporary storage for words of all lanes.
     pub(super) scratch: Option<StackSlot>,
-    /// Is `true` after a jump: the rest of the block of statements is never executed.
+    /// `true` after a jump: the rest of the block is never executed.
     pub(super) jumped: bool,
 }
 
@@ -105,7 +105,7 @@ impl<'m> Lower<'_, 'm> {
         &self.frame.function.expressions[expression]
     }
 
-    /// Reserves bytes on the stack, which hold anything at first.
+    /// Reserves uninitialised bytes on the stack.
     pub(super) fn stack(&mut self, bytes: u32) -> Result<StackSlot> {
         let bytes = bytes.saturating_add(15) / 16 * 16;
         self.shared.stack_bytes = self.shared.stack_bytes.saturating_add(bytes);
@@ -137,7 +137,7 @@ impl<'m> Lower<'_, 'm> {
     /// Jumps to the end of the function if the run was stopped.
     pub(super) fn check_stop(&mut self) {
         let address = self.context_field(types::I64, super::context::STOP);
-        // A plain load might be merged with the one of an earlier loop.
+        // A plain load might be merged with the load of an earlier loop.
         let stop = self.builder.ins().atomic_load(types::I8, MemFlags::trusted(), address);
         let next = self.builder.create_block();
         let stopped = self.stopped;

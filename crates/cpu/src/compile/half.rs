@@ -1,6 +1,6 @@
-//! Numbers of 16 bits. A component is an `f32` that `f16` holds too, and each operation rounds its result to one.
+//! Numbers of 16 bits. A component is an `f32` with the value of an `f16`; each operation rounds its result to `f16`.
 //!
-//! The steps are those of [`arith`](crate::arith). They take scalars and vectors.
+//! The steps are the same as in [`arith`](crate::arith). They take scalars and vectors.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -10,20 +10,20 @@ use cranelift_codegen::ir::immediates::Ieee32;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{MathFunction as Fun, TypeInner};
 
-/// Are the bits of an `f32` without its sign.
+/// Bits of an `f32` without its sign.
 const MAGNITUDE: u32 = 0x7fff_ffff;
-/// Are the bits of the least `f32` that is a normal `f16`: 2^-14.
+/// Bits of the smallest `f32` that is a normal `f16`: 2^-14.
 const LEAST_NORMAL: u32 = 113 << 23;
-/// Are the bits of the least `f32` that is no finite `f16`: halfway from the greatest one to the next power of two.
+/// Bits of the smallest `f32` that overflows `f16`: halfway between the greatest `f16` and the next power of two.
 const LEAST_INFINITE: u32 = 0x477f_f000;
 const INFINITY: u32 = 0x7f80_0000;
-/// Are the bits of 2^17, which no `f16` reaches.
+/// Bits of 2^17, which is above every `f16`.
 const PAST_HALVES: u32 = (127 + 17) << 23;
 
-/// Is the greatest `f16`.
+/// Greatest `f16`.
 pub(super) const GREATEST: i64 = 65504;
 
-/// Returns `true` if a function of numbers that `f16` holds has results that it holds, without a rounding.
+/// Returns `true` if a function of `f16` values has only `f16` results, so that no rounding is needed.
 pub(super) fn is_exact(fun: Fun) -> bool {
     matches!(
         fun,
@@ -43,7 +43,7 @@ pub(super) fn is_exact(fun: Fun) -> bool {
 }
 
 impl Lower<'_, '_> {
-    /// Returns the bits of the nearest `f16`, and of the even one of two, in a word.
+    /// Returns the bits of the nearest `f16`, ties to even, in a word.
     pub(super) fn half_bits(&mut self, x: ir::Value) -> ir::Value {
         let all = self.words_of(x);
         let magnitude = self.word_of(all, MAGNITUDE);
@@ -64,7 +64,7 @@ impl Lower<'_, '_> {
         self.builder.ins().bor(number, sign)
     }
 
-    /// Returns the bits of the NaN with the high digits of that of an `f32`, so that a copy of a number keeps its bits.
+    /// Returns the bits of the `f16` NaN with the high digits of an `f32` NaN, so that a copy keeps its bits.
     fn half_nan(&mut self, magnitude: ir::Value) -> ir::Value {
         let low = self.word_of(magnitude, 0x1fff);
         let digits = self.builder.ins().band(magnitude, low);
@@ -75,12 +75,12 @@ impl Lower<'_, '_> {
         self.builder.ins().band(high, kept)
     }
 
-    /// Returns the number with the bits of an `f16` in a word.
+    /// Returns the number of the `f16` whose bits are in a word.
     pub(super) fn half_number(&mut self, bits: ir::Value) -> ir::Value {
         let low = self.word_of(bits, 0x7fff);
         let low = self.builder.ins().band(bits, low);
         let magnitude = self.builder.ins().ishl_imm(low, 13);
-        // The product with 2^112 moves the exponent from the range of `f16` to that of `f32`.
+        // The product with 2^112 moves the exponent from the range of `f16` to the range of `f32`.
         let scale = self.word_of(bits, 239 << 23);
         let (scale, number) = (self.floats_of(scale), self.floats_of(magnitude));
         let finite = self.builder.ins().fmul(number, scale);
@@ -97,7 +97,7 @@ impl Lower<'_, '_> {
         self.floats_of(number)
     }
 
-    /// Rounds an `f32` to the nearest `f16`, and to the even one of two.
+    /// Rounds an `f32` to the nearest `f16`, ties to even.
     pub(super) fn rounded_half(&mut self, x: ir::Value) -> ir::Value {
         let all = self.words_of(x);
         let [exponents, least, most] =
@@ -105,7 +105,7 @@ impl Lower<'_, '_> {
         let power = self.builder.ins().band(all, exponents);
         let power = self.builder.ins().smax(power, least);
         let power = self.builder.ins().smin(power, most);
-        // The sum with 3 * 2^12 times the power of two has the digits of `f16`.
+        // The sum with 3 * 2^12 times the power of two has the precision of `f16`.
         let times = self.word_of(all, 13 << 23 | 1 << 22);
         let large = self.builder.ins().iadd(power, times);
         let large = self.floats_of(large);
@@ -124,8 +124,8 @@ impl Lower<'_, '_> {
         self.floats_of(number)
     }
 
-    /// Returns the bits of a magnitude after the carry of a rounding to 11 digits, and its sum with 1/2, which is rounded to
-    /// a multiple of the least `f16`.
+    /// Returns the bits of a magnitude after the carry of a rounding to 11 digits, and the magnitude plus 1/2, which is
+    /// rounded to a multiple of the smallest `f16`.
     fn rounded_magnitudes(&mut self, magnitude: ir::Value) -> (ir::Value, ir::Value) {
         let odd = self.builder.ins().ushr_imm(magnitude, 13);
         let one = self.word_of(magnitude, 1);
@@ -154,7 +154,7 @@ impl Lower<'_, '_> {
         self.pick(is_nan, nan, number)
     }
 
-    /// Rounds an `f64` to the nearest `f16`, and to the even one of two.
+    /// Rounds an `f64` to the nearest `f16`, ties to even.
     pub(super) fn half_of_double(&mut self, x: ir::Value) -> ir::Value {
         let nearest = self.builder.ins().fdemote(types::F32, x);
         let back = self.builder.ins().fpromote(types::F64, nearest);
@@ -162,7 +162,7 @@ impl Lower<'_, '_> {
         let (size, exact_size) = (self.builder.ins().fabs(back), self.builder.ins().fabs(x));
         let infinity = self.number(Kind::F64, f64::INFINITY);
         let is_finite = self.builder.ins().fcmp(FloatCC::LessThan, size, infinity);
-        // The last bit of an inexact `f32` is made odd, so that the second rounding goes to the side of the exact number.
+        // Round to odd: the last bit of an inexact `f32` is set, so that the second rounding goes the right way.
         let is_above = self.builder.ins().fcmp(FloatCC::GreaterThan, size, exact_size);
         let is_above = self.builder.ins().uextend(types::I32, is_above);
         let bits = self.words_of(nearest);
@@ -197,12 +197,12 @@ impl Lower<'_, '_> {
         values.iter().map(|&value| self.builder.ins().fpromote(types::F64, value)).collect()
     }
 
-    /// Returns the bits of a float, or those of the floats of a vector.
+    /// Returns the bits of a float or of a vector of floats.
     fn words_of(&mut self, x: ir::Value) -> ir::Value {
         self.reinterpreted(x, types::I32)
     }
 
-    /// Returns the float, or the vector of them, with these bits.
+    /// Returns the float, or the vector of floats, with these bits.
     fn floats_of(&mut self, x: ir::Value) -> ir::Value {
         self.reinterpreted(x, types::F32)
     }
@@ -217,7 +217,7 @@ impl Lower<'_, '_> {
         self.builder.func.dfg.value_type(x).is_vector()
     }
 
-    /// Makes a word, or a vector of words if another value is a vector.
+    /// Returns a word, or a vector of words if `like` is a vector.
     fn word_of(&mut self, like: ir::Value, bits: u32) -> ir::Value {
         let word = self.word(bits);
         if self.is_vector(like) { self.builder.ins().splat(types::I32X4, word) } else { word }
@@ -234,7 +234,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Makes a number of the bits of an `f16`.
+    /// Returns the number with the bits of an `f16`.
     pub(super) fn half_constant(&mut self, bits: u64) -> ir::Value {
         let number = half::f16::from_bits(bits as u16).to_f32();
         self.builder.ins().f32const(Ieee32::with_bits(number.to_bits()))

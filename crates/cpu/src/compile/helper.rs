@@ -1,4 +1,4 @@
-//! The functions of the host that compiled code calls.
+//! The host functions that compiled code calls.
 #![allow(unsafe_code, reason = "compiled code passes addresses")]
 
 use super::function::Lower;
@@ -12,22 +12,22 @@ use cranelift_module::Module as _;
 use naga::{Expression, Handle, MathFunction};
 use std::sync::Arc;
 
-/// Describes a call of a built-in function.
+/// A call of a built-in function.
 pub(super) struct Call {
     function: Function,
-    /// Counts the words of the arguments or of the result, whichever has more.
+    /// Number of words of the arguments or of the result, whichever is greater.
     words: usize,
 }
 
-/// Is a built-in function that the host computes.
+/// A built-in function that the host computes.
 enum Function {
-    /// Is computed for some lanes.
+    /// Function of this many lanes.
     Each(Each, usize),
     Whole(Whole),
 }
 
-/// Calls a built-in function. Its arguments are in `words`, and its result is written there: a word a component and lane, or
-/// two words a component.
+/// Calls a built-in function. Its arguments are in `words`, and its result is written there: one word per component and
+/// lane, or two words per component.
 extern "C" fn call_math(call: *const Call, words: *mut u32) {
     // SAFETY: compiled code passes a call that its `Code` keeps.
     let call = unsafe { &*call };
@@ -46,7 +46,7 @@ extern "C" fn clear(start: *mut u8, bytes: u64) {
 }
 
 impl Lower<'_, '_> {
-    /// Calls a function of the host with two words and no result.
+    /// Calls a host function with two words and no result.
     fn call_host(&mut self, function: usize, first: ir::Value, second: ir::Value) {
         let mut signature = self.shared.jit.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 2]);
@@ -86,7 +86,7 @@ impl Lower<'_, '_> {
             .collect())
     }
 
-    /// Computes a built-in function of numbers that have no 32 bits by a call.
+    /// Computes a built-in function of numbers that are not 32 bits wide by a call.
     fn call_whole(
         &mut self,
         fun: MathFunction,
@@ -132,8 +132,8 @@ impl Lower<'_, '_> {
         self.call_host(call_math as *const () as usize, call, start);
     }
 
-    /// Computes a built-in function for some lanes by a call. The values and the `results` are components of one lane, or
-    /// vectors of four lanes of a component. Returns the place of the results.
+    /// Computes a built-in function for some lanes by a call. The values and the `results` are components of one lane,
+    /// or vectors of four lanes of a component. Returns the slot of the results.
     pub(super) fn call_each(
         &mut self,
         each: Each,
@@ -147,7 +147,7 @@ impl Lower<'_, '_> {
         for (at, &value) in values.iter().enumerate() {
             self.builder.ins().stack_store(value, slot, (bytes * at) as i32);
         }
-        // The function sees the words behind those of the arguments too.
+        // The function also sees the words after its arguments.
         let mut zero = self.word(0);
         if lanes > 1 {
             zero = self.builder.ins().splat(types::I32X4, zero);

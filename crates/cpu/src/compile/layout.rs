@@ -6,10 +6,10 @@ use cranelift_codegen::ir::{self, types};
 use naga::proc::IndexableLength;
 use naga::{ArraySize, Handle, ScalarKind, TypeInner};
 
-/// Bounds the components of one value that compiled code holds.
+/// Most components of one value that compiled code holds.
 const MOST_COMPONENTS: usize = 512;
 
-/// Is the type of one component.
+/// Type of one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Bool,
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     U32,
     I64,
     U64,
-    /// Is held as an `f32` with the same value.
+    /// Held as an `f32` of the same value.
     F16,
     F32,
     F64,
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Returns the type of the component in Cranelift's code. A bool is a byte that is 0 or 1.
+    /// Returns the component's type in Cranelift. A bool is a byte that is 0 or 1.
     pub(super) fn ir(self) -> ir::Type {
         match self {
             Self::Bool => types::I8,
@@ -50,17 +50,17 @@ impl Kind {
         }
     }
 
-    /// Returns `true` for a type of floats.
+    /// Returns `true` for float types.
     pub(super) fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// Returns `true` for a type of integers with a sign.
+    /// Returns `true` for signed integer types.
     pub(super) fn is_signed(self) -> bool {
         matches!(self, Self::I32 | Self::I64)
     }
 
-    /// Counts the bytes of a component in the memory of a kernel.
+    /// Returns the bytes of a component in the memory of a kernel.
     pub(super) fn bytes(self) -> u32 {
         u32::from(self.scalar().width)
     }
@@ -85,15 +85,15 @@ impl Kind {
     }
 }
 
-/// Is one component of a type.
+/// One component of a type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub(super) kind: Kind,
-    /// Is the distance from the start of the value in memory, in bytes.
+    /// Distance from the start of the value in memory, in bytes.
     pub(super) offset: u32,
 }
 
-/// Looks up layouts in a module.
+/// Layouts of the types of a module.
 #[derive(Clone, Copy)]
 pub(super) struct Types<'m> {
     program: &'m Program,
@@ -110,7 +110,7 @@ impl<'m> Types<'m> {
         &self.program.module().types[ty].inner
     }
 
-    /// Counts the bytes of a type in memory. A runtime array counts as one element.
+    /// Returns the bytes of a type in memory. A runtime array counts as one element.
     pub(super) fn size(self, ty: Handle<naga::Type>) -> u32 {
         self.program.layouter()[ty].size
     }
@@ -156,7 +156,7 @@ impl<'m> Types<'m> {
         Ok(())
     }
 
-    /// Counts the components of a type.
+    /// Returns the number of components of a type.
     pub(super) fn count(self, inner: &TypeInner) -> Result<usize> {
         Ok(match inner {
             TypeInner::Scalar(_) | TypeInner::Atomic(_) => 1,
@@ -173,7 +173,7 @@ impl<'m> Types<'m> {
         })
     }
 
-    /// Counts the elements of an array. The length may be an override.
+    /// Returns the number of elements of an array, whose length may be an override.
     pub(super) fn elements(self, size: ArraySize) -> Result<u32> {
         match size.resolve(self.program.module().to_ctx()) {
             Ok(IndexableLength::Known(length)) => Ok(length),

@@ -9,15 +9,15 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::LazyLock;
 
-/// Is `true` if `FENCEPOST_PERF=1` asks for the names of the functions in the file that `perf` reads.
+/// `true` if `FENCEPOST_PERF=1` asks for the names of the functions in the file that `perf` reads.
 static PERF: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("FENCEPOST_PERF").is_some_and(|it| it == "1"));
 
-/// Collects the functions of a program while they are compiled.
+/// Listing of the functions of a program, collected while they are compiled.
 pub(super) struct Listing {
     intermediate: String,
     assembly: String,
-    /// Lists each function with the bytes of its code, in the order of their compilation: the entry point is the first.
+    /// Functions with the bytes of their code, in the order of compilation, the entry point first.
     functions: Vec<(FuncId, usize)>,
 }
 
@@ -62,7 +62,7 @@ impl Listing {
             let start = jit.get_finalized_function(id).addr();
             let _ = writeln!(lines, "{start:x} {bytes:x} fencepost::{kernel}.{lanes}.{number}");
         }
-        // `perf` looks for the map of a process in this file, and nowhere else.
+        // `perf` looks for the map of a process only in this file.
         let path = format!("/tmp/perf-{}.map", std::process::id());
         let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path)?;
         file.write_all(lines.as_bytes())

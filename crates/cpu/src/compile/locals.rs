@@ -9,10 +9,10 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Function, Handle, LocalVariable, Statement};
 use rustc_hash::FxHashSet;
 
-/// Bounds the components of a variable that lives in registers.
+/// Most components of a variable that lives in registers.
 const MOST_IN_REGISTERS: usize = 16;
 
-/// Bounds the bytes that single stores set to zero.
+/// Most bytes that single stores set to zero.
 const MOST_ZEROED_BY_STORES: u32 = 64;
 
 /// Returns the variable that a pointer points into.
@@ -33,7 +33,7 @@ pub(super) fn root_local(function: &Function, pointer: Handle<Expression>) -> Op
     }
 }
 
-/// Lists the local variables whose addresses the function needs, and the large ones.
+/// Lists the local variables that need an address, and the large ones.
 pub(super) fn in_memory(types: Types<'_>, function: &Function) -> FxHashSet<Handle<LocalVariable>> {
     let mut found = FxHashSet::default();
     for (handle, variable) in function.local_variables.iter() {

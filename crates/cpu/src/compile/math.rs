@@ -1,5 +1,5 @@
-//! The built-in functions that instructions compute. They execute the formulas of [`arith`](crate::arith) step by step, so
-//! that the results have the same bits. A call computes every other function.
+//! The built-in functions that instructions compute, by the formulas of [`arith`](crate::arith) step by step, so that
+//! the results have the same bits. A call computes every other function.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -209,12 +209,12 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Returns the less of two numbers, or the other one beside a NaN.
+    /// Returns the smaller of two numbers. If one of them is a NaN, returns the other one.
     fn float_min(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         self.choose(FloatCC::LessThan, a, b)
     }
 
-    /// Returns the greater of two numbers, or the other one beside a NaN.
+    /// Returns the greater of two numbers. If one of them is a NaN, returns the other one.
     fn float_max(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         self.choose(FloatCC::GreaterThan, a, b)
     }
@@ -270,7 +270,7 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Limits a range of bits to those of a word. Returns the first bit and the number of bits.
+    /// Limits a range of bits to the bits of a word. Returns the first bit and the number of bits.
     fn field(&mut self, offset: ir::Value, count: ir::Value) -> (ir::Value, ir::Value) {
         let width = self.word(32);
         let offset = self.builder.ins().umin(offset, width);
@@ -281,7 +281,7 @@ impl Lower<'_, '_> {
 
     fn extract_bits(&mut self, signed: bool, x: &[ir::Value]) -> ir::Value {
         let (offset, count) = self.field(x[1], x[2]);
-        // A shift takes its amount modulo 32, so the shifts are those of 64 bits.
+        // Shifts take their amount modulo 32, so 64 bits are shifted.
         let word = self.builder.ins().uextend(types::I64, x[0]);
         let low = self.builder.ins().ushr(word, offset);
         let spare = self.builder.ins().irsub_imm(count, 64);

@@ -1,8 +1,8 @@
 //! Compiles a program to machine code with Cranelift.
 //!
-//! The code executes one workgroup a call. It executes one invocation after the other, or 4, 8 or 16 together in the
-//! lanes of vectors. A program with barriers is divided into regions between them: each invocation executes one region before the
-//! first one executes the next. The compiler refuses the rest, and the interpreter runs it.
+//! The code executes one workgroup per call. It executes one invocation after the other, or 4, 8 or 16 together in the
+//! lanes of vectors. A program with barriers is divided into regions between them: each invocation executes one region
+//! before the first one executes the next. Programs that the compiler refuses run in the interpreter.
 
 mod atomic;
 mod call;
@@ -50,28 +50,28 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Bounds the expressions of a program times its lanes. BLAKE3 in 4 lanes has two thirds of that.
+/// Most expressions of a program times its lanes. BLAKE3 in 4 lanes needs two thirds of this.
 const MOST_EXPANDED: usize = 10_000;
 
-/// Is the form of a buffer, which tells the length of its runtime array.
+/// Size of a buffer's type, from which the length of its runtime array follows.
 #[derive(Clone, Copy)]
 struct Form {
-    /// Counts the bytes of the smallest buffer that the code accesses safely.
+    /// Bytes of the smallest buffer that the code accesses safely.
     least: usize,
-    /// Holds the offset and the stride of the runtime array.
+    /// Offset and stride of the runtime array.
     array: Option<(usize, usize)>,
 }
 
-/// Runs a program as machine code.
+/// A program as machine code.
 pub(crate) struct Compiled {
     code: Code,
     lanes: u32,
-    /// Describes each buffer of a run, as far as the code accesses the buffer.
+    /// Form of each buffer of a run that the code accesses.
     buffers: Vec<Option<Form>>,
-    /// Counts the bytes of the uniform block that the code reads.
+    /// Bytes of the uniform block that the code reads.
     params: usize,
     workgroup_bytes: usize,
-    /// Counts the bytes of the memory of all invocations of a workgroup.
+    /// Bytes of the memory of all invocations of a workgroup.
     invocation_bytes: usize,
     diverges: bool,
     #[cfg(test)]
@@ -82,7 +82,7 @@ impl Compiled {
     /// Compiles a program for a number of invocations that execute together: 1, 4, 8 or 16.
     ///
     /// # Errors
-    /// Returns what the compiler does not translate.
+    /// Returns the feature that the compiler does not translate.
     pub(crate) fn new(program: &Arc<Program>, lanes: u32) -> Result<Self, NotCompiled> {
         assert!([1, 4, 8, 16].contains(&lanes), "bug: there are no vectors with {lanes} lanes");
         if !program.workgroup()[0].is_multiple_of(lanes) {
@@ -127,8 +127,8 @@ impl Compiled {
         self.diverges
     }
 
-    /// Returns `true` if the code can execute a run. The code has one order of execution, and it accesses at least one
-    /// element of each array.
+    /// Returns `true` if the code can execute a run. The code has only one order of execution, and it needs at least
+    /// one element in each array.
     pub(crate) fn takes(&self, run: &GridRun<'_>) -> bool {
         let buffers = self.buffers.iter().zip(run.buffers);
         run.seed == 0
@@ -164,7 +164,8 @@ impl Compiled {
                 return Err(Fault::Stopped);
             }
             if number > run.range.start {
-                // The pointer of an empty vector leads to no page, and a masked store there is slow even if it stores nothing.
+                // The pointer of an empty vector leads to no page, and a masked store there is slow even if it stores
+                // nothing.
                 if !workgroup.is_empty() {
                     workgroup.fill(0);
                     context.workgroup = workgroup.as_mut_ptr().cast();
@@ -191,7 +192,7 @@ impl Compiled {
     }
 }
 
-/// Returns the place of the workgroup after another one. A division for each workgroup would take as long as a small one.
+/// Returns the workgroup after another one. Dividing a linear index would take as long as a small workgroup.
 fn next(group: [u32; 3], groups: [u32; 3]) -> [u32; 3] {
     let [x, y, z] = group;
     if x + 1 < groups[0] {
@@ -203,7 +204,7 @@ fn next(group: [u32; 3], groups: [u32; 3]) -> [u32; 3] {
     }
 }
 
-/// Returns a copy of bytes at a multiple of 16.
+/// Returns a copy of bytes that is aligned to 16.
 fn words(bytes: &[u8]) -> SmallVec<[u128; 8]> {
     let mut words: SmallVec<[u128; 8]> = SmallVec::from_elem(0, bytes.len().div_ceil(16));
     bytemuck::cast_slice_mut::<_, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, ScalarKind, TypeInner, UnaryOperator};
 
-/// Returns the bits of the greatest integer of a type that a type of floats holds.
+/// Returns the bits of the greatest value of an integer type that a float type can represent.
 pub(super) fn last_integer(float: Kind, integer: Kind) -> i64 {
     let greatest = match integer {
         Kind::I32 => u64::from(i32::MAX.cast_unsigned()),
@@ -72,7 +72,7 @@ impl Lower<'_, '_> {
             .collect()
     }
 
-    /// Translates a product with a matrix. The left operand has so many rows.
+    /// Translates a product with a matrix. The left operand has `rows` rows.
     fn multiply(&mut self, kind: Kind, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
         if kind == Kind::F16 {
             let (a, b) = (self.promoted(a), self.promoted(b));
@@ -148,9 +148,9 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Returns a vector of integers as a value that Cranelift computes once. Cranelift 0.125 turns a chain of three sums, or other
-    /// associative operations, into two and one, and so computes a sum in the chain again for each other use of it. It does not
-    /// look through a reinterpretation, which is no instruction.
+    /// Returns a vector of integers as a value that Cranelift computes only once. Cranelift 0.125 reassociates a chain
+    /// of three sums, or other associative operations, and then computes a sum in the chain again for each other use of
+    /// it. It does not look through a reinterpretation, which costs no instruction.
     fn kept(&mut self, value: ir::Value) -> ir::Value {
         let own = self.builder.func.dfg.value_type(value);
         if !own.is_vector() || own.bits() != 128 {
@@ -162,8 +162,8 @@ impl Lower<'_, '_> {
         self.builder.ins().bitcast(own, flags, hidden)
     }
 
-    /// Divides integers. Where the instruction has no result, the divisor is 1: the quotient is then the dividend, and the
-    /// remainder is zero.
+    /// Divides integers. If the instruction would have no result, the divisor becomes 1: the quotient is then the
+    /// dividend, and the remainder is zero.
     fn divide(&mut self, op: BinaryOperator, kind: Kind, a: ir::Value, b: ir::Value) -> ir::Value {
         let zero = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
         let one = self.bits(kind, 1);
@@ -176,7 +176,7 @@ impl Lower<'_, '_> {
         let least = self.builder.ins().icmp_imm(IntCC::Equal, a, least_integer);
         let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
         let overflow = self.builder.ins().band(least, negative);
-        // Cranelift 0.125 takes the least integer for a positive power of two, so no division gets it.
+        // Cranelift 0.125 takes the least integer for a positive power of two, so that divisor becomes 1 as well.
         let by_least = self.builder.ins().icmp_imm(IntCC::Equal, b, least_integer);
         let bad = self.builder.ins().bor(zero, overflow);
         let bad = self.builder.ins().bor(bad, by_least);
@@ -190,8 +190,8 @@ impl Lower<'_, '_> {
         self.builder.ins().select(by_least, of_least, found)
     }
 
-    /// Translates a binary operator on numbers of 16 bits. The `f32` of a sum, of a difference, of a product or of a quotient
-    /// has the digits that a second rounding needs.
+    /// Translates a binary operator on numbers of 16 bits. The `f32` of a sum, a difference, a product or a quotient is
+    /// precise enough for a second rounding.
     fn binary_half(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {
         match op {
             BinaryOperator::Add
@@ -304,7 +304,7 @@ impl Lower<'_, '_> {
             (true, Kind::F32) if from == Kind::F16 => value,
             (true, Kind::F16) if from == Kind::F64 => self.half_of_double(value),
             (true, Kind::F16) => self.rounded_half(value),
-            // An integer that `f32` does not hold is beyond the greatest `f16`.
+            // An integer that `f32` cannot represent is beyond the greatest `f16`.
             (false, Kind::F16) => {
                 let value = self.float_of_integer(from, Kind::F32, value);
                 self.rounded_half(value)
@@ -342,7 +342,7 @@ impl Lower<'_, '_> {
         if from.is_signed() { ins.fcvt_from_sint(to.ir(), value) } else { ins.fcvt_from_uint(to.ir(), value) }
     }
 
-    /// Returns the bits of an index as 32 bits. An index that needs more of them is past the end of everything.
+    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<ir::Value> {
         let (kind, value) = (self.kind(index)?, self.value(index)?[0]);
         Ok(self.short_index(kind, value))

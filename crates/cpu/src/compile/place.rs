@@ -9,15 +9,15 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use cranelift_frontend::Variable;
 use naga::{AddressSpace, ArraySize, Expression, GlobalVariable, Handle, TypeInner};
 
-/// Is what a pointer points to. Its type is that of the expression which makes it.
+/// Target of a pointer. Its type is the type of the pointer expression.
 #[derive(Clone, Debug)]
 pub(super) enum Place {
-    /// Each component is a variable of Cranelift's.
+    /// A Cranelift variable for each component.
     Registers(Vec<Variable>),
     Memory {
         address: ir::Value,
         offset: u32,
-        /// Counts the elements of the runtime array at the end of the place, if it has one.
+        /// Number of elements of the runtime array at the end of the place, if it has one.
         length: Option<ir::Value>,
     },
 }
@@ -124,7 +124,7 @@ impl Lower<'_, '_> {
                 let member = &members[index as usize];
                 (member.offset, self.types().is_unsized(self.types().inner(member.ty)))
             }
-            // The length of an array may be an override, with which nothing has compared the index.
+            // The length of an array may be an override, which validation did not compare with the index.
             TypeInner::Array { .. } => {
                 let index = self.word(index);
                 return self.element_at(&inner, address, start, length, index);
@@ -247,7 +247,7 @@ impl Lower<'_, '_> {
     }
 }
 
-/// Adds two distances. An instruction takes only 31 bits.
+/// Adds two distances. The sum must fit the 31 bits of an instruction's offset.
 pub(super) fn displacement(start: u32, distance: u32) -> Result<i32> {
     match start.checked_add(distance).map(i32::try_from) {
         Some(Ok(sum)) => Ok(sum),

@@ -1,5 +1,5 @@
-//! The parts of an entry point with barriers: what a workgroup does once, and the regions between barriers, which it does
-//! for each invocation.
+//! The parts of an entry point with barriers: what a workgroup does once, and the regions between barriers, which it
+//! does for each invocation.
 
 use super::refusal::{NotCompiled, Result};
 use super::uniform::Uniform;
@@ -8,20 +8,20 @@ use crate::program::Program;
 use naga::{Barrier, Block, Expression, Function, Handle, LocalVariable, Span, Statement, SwitchValue};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Is a part of a region.
+/// A part of a region.
 pub(super) enum Piece<'m> {
     Emit(Handle<Expression>),
     Statement(&'m Statement, Span),
 }
 
-/// Is a part of the entry point without barriers, which each invocation executes from its start to its end.
+/// A part of the entry point without barriers, which each invocation executes from start to end.
 pub(super) struct Region<'m> {
     pub(super) pieces: Vec<Piece<'m>>,
-    /// Is `true` if a workgroup may execute the region more than once.
+    /// `true` if a workgroup may execute the region more than once.
     repeats: bool,
 }
 
-/// Is something that a workgroup does once.
+/// A step that a workgroup executes once.
 pub(super) enum Step<'m> {
     Evaluate(Handle<Expression>),
     Store {
@@ -32,7 +32,7 @@ pub(super) enum Step<'m> {
         pointer: Handle<Expression>,
         result: Handle<Expression>,
     },
-    /// Is the index of a region.
+    /// Index of a region.
     Region(usize),
     If {
         condition: Handle<Expression>,
@@ -51,34 +51,34 @@ pub(super) enum Step<'m> {
     Jump(&'m Statement),
 }
 
-/// Is a case of a `switch` that a workgroup executes together.
+/// A case of a `switch` that a workgroup executes together.
 pub(super) struct Case<'m> {
     pub(super) value: SwitchValue,
-    /// Is `true` if the next case continues.
+    /// `true` if the case falls through to the next one.
     pub(super) falls: bool,
     pub(super) steps: Vec<Step<'m>>,
 }
 
-/// Says how long a local variable lives.
+/// Lifetime of a local variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// The workgroup has one variable for all invocations.
+    /// One variable of the workgroup for all its invocations.
     Workgroup,
-    /// The variable is used in one region only, and holds nothing before it.
+    /// The variable is used in one region only, and has no value before it.
     Region(usize),
-    /// The variable of each invocation lives across barriers.
+    /// A variable of each invocation that lives across barriers.
     Invocation,
 }
 
-/// Is the whole entry point.
+/// The whole entry point.
 pub(super) struct Plan<'m> {
     function: &'m Function,
     pub(super) steps: Vec<Step<'m>>,
     pub(super) regions: Vec<Region<'m>>,
     pub(super) homes: FxHashMap<Handle<LocalVariable>, Home>,
-    /// Lists the expressions that are evaluated in one region and used in another one.
+    /// Expressions that are evaluated in one region and used in another one.
     pub(super) spills: Vec<Handle<Expression>>,
-    /// Is `true` if there is a barrier.
+    /// `true` if there is a barrier.
     pub(super) has_barriers: bool,
 }
 
@@ -125,9 +125,9 @@ impl<'m> Plan<'m> {
 struct Builder<'m> {
     uniform: Uniform<'m>,
     regions: Vec<Region<'m>>,
-    /// Holds the pieces since the last step.
+    /// Pieces since the last step.
     pending: Vec<Piece<'m>>,
-    /// Counts the loops around the current place.
+    /// Number of loops around the current place.
     loops: usize,
 }
 
@@ -332,7 +332,7 @@ fn homes(
     homes
 }
 
-/// Returns `true` if a region stores all of a variable before it does anything else with it.
+/// Returns `true` if a region stores the whole variable before any other use of it.
 fn begins_with_store(function: &Function, region: &Region<'_>, local: Handle<LocalVariable>) -> bool {
     let is_local = |expression: Handle<Expression>| matches!(&function.expressions[expression], Expression::LocalVariable(other) if *other == local);
     for piece in &region.pieces {

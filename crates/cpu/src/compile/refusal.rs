@@ -2,17 +2,17 @@
 
 use naga::Span;
 
-/// Says what the compiler does not translate, and where the program uses it.
+/// A part of a program that the compiler does not translate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NotCompiled {
-    /// Names what the program uses.
+    /// Feature that the program uses.
     pub(crate) reason: String,
-    /// Is the place in the text. It may be undefined.
+    /// Place in the text. It may be undefined.
     pub(crate) span: Span,
 }
 
 impl NotCompiled {
-    /// Names something at no certain place.
+    /// Creates a refusal without a place.
     pub(super) fn new(reason: impl Into<String>) -> Self {
         Self { reason: reason.into(), span: Span::UNDEFINED }
     }
@@ -26,7 +26,7 @@ impl NotCompiled {
     }
 }
 
-/// Is the result of translating a part of a program.
+/// Result of translating a part of a program.
 pub(super) type Result<T> = std::result::Result<T, NotCompiled>;
 
 /// Refuses a part of a program.

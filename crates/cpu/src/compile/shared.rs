@@ -13,60 +13,60 @@ use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner}
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Bounds the bytes on the stack of all functions of a program together. Functions do not call themselves.
+/// Most bytes of variables on the stack, over all functions of a program. Functions do not call themselves.
 pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
 
-/// Bounds the bytes of the stack that the calls of all functions of a program take together: a quarter of the stack of a
+/// Most bytes of the stack that the frames of all functions of a program take together: a quarter of the stack of a
 /// thread that Rust starts.
 const MOST_FRAME_BYTES: u32 = 512 << 10;
 
-/// Counts the bytes of the stack for a return address and saved registers.
+/// Bytes of the stack for a return address and saved registers.
 const CALL_BYTES: u32 = 128;
 
-/// Bounds the memory of a workgroup, and that of all its invocations.
+/// Most bytes of memory of a workgroup, and of all its invocations.
 pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
 
-/// Bounds the expressions of a program, as the time of compilation grows faster than their number.
+/// Most expressions of a program, as the time of compilation grows faster than their number.
 pub(super) const MOST_EXPRESSIONS: usize = 20_000;
 
-/// Holds the machine code under construction, the functions that are still to be translated, and the places of variables.
+/// Machine code under construction, the functions that are still to be translated, and the places of variables.
 pub(super) struct Shared<'m> {
     pub(super) program: &'m Program,
     pub(super) types: Types<'m>,
-    /// Counts the invocations that execute together.
+    /// Number of invocations that execute together.
     pub(super) lanes: u32,
     pub(super) jit: JITModule,
-    /// Describes the functions of the kernel, in the order of their handles.
+    /// Sizes of the functions of the kernel, in the order of their handles.
     pub(super) traits: Vec<super::call::Traits>,
     functions: FxHashMap<Handle<Function>, FuncId>,
-    /// Lists the functions that were called and are not translated yet.
+    /// Functions that were called and are not translated yet.
     pub(super) waiting: Vec<(Handle<Function>, FuncId)>,
-    /// Holds tables of constants, at the addresses that the code contains.
+    /// Tables of constants, at the addresses that the code contains.
     pub(super) tables: Vec<Box<[u32]>>,
-    /// Holds the calls of built-in functions, at the addresses that the code contains.
+    /// Calls of built-in functions, at the addresses that the code contains.
     pub(super) calls: Vec<Arc<super::helper::Call>>,
     pub(super) stack_bytes: u32,
-    /// Says where the variables of a workgroup are in its memory.
+    /// Offsets of the variables of a workgroup in its memory.
     pub(super) workgroup_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
     pub(super) workgroup_bytes: u32,
-    /// Says where the private variables are in the memory of an invocation.
+    /// Offsets of the private variables in the memory of an invocation.
     pub(super) private_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
     pub(super) invocation_bytes: u32,
-    /// Counts the invocations that have a word beside each other in the memory of several lanes.
+    /// Invocations per interleaved word of their memory: each word is stored once per invocation, adjacently.
     pub(super) columns: u32,
-    /// Counts the bytes of a component in the memory of several lanes: one word, or two if the program has numbers of 64 bits.
+    /// Bytes of a component in the memory of several lanes: one word, or two if the program has numbers of 64 bits.
     pub(super) cell: u32,
-    /// Counts the bytes of the stack that one call of each function takes.
+    /// Bytes of the stack that one call of each function takes.
     frame_bytes: u32,
-    /// Is `true` if the code has a loop that some lanes may leave before others.
+    /// `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
-    /// Counts the calls around the current place that are expanded in lanes.
+    /// Number of calls around the current place that are expanded in lanes.
     pub(super) nested: usize,
-    /// Is `true` if the processor selects between the words of two vectors by one instruction.
+    /// `true` if the processor selects between the words of two vectors by one instruction.
     pub(super) blends: bool,
-    /// Counts the blocks that are left out if no lane executes them.
+    /// Number of blocks that are skipped if no lane executes them.
     pub(super) skipped: usize,
-    /// Lists the code as text, if that is wanted.
+    /// Code as text, if that is wanted.
     pub(super) listing: Option<Listing>,
 }
 
@@ -108,7 +108,7 @@ impl<'m> Shared<'m> {
         Ok(shared)
     }
 
-    /// Counts the bytes of the stack that a function takes.
+    /// Adds the stack bytes of a function to the total.
     pub(super) fn add_frame(&mut self, bytes: u32) -> Result<()> {
         self.frame_bytes = self.frame_bytes.saturating_add(bytes).saturating_add(CALL_BYTES);
         if self.frame_bytes > MOST_FRAME_BYTES {
@@ -117,7 +117,7 @@ impl<'m> Shared<'m> {
         Ok(())
     }
 
-    /// Gives places to the variables of a workgroup and of an invocation.
+    /// Assigns offsets to the variables of a workgroup and of an invocation.
     fn place_variables(&mut self) -> Result<()> {
         let program = self.program;
         let uses = program.info().get_entry_point(program.entry_index());
@@ -147,7 +147,7 @@ impl<'m> Shared<'m> {
         Ok(())
     }
 
-    /// Returns the function of Cranelift's for a function of the kernel, which is translated later.
+    /// Returns the Cranelift function for a function of the kernel, which is translated later.
     pub(super) fn function(&mut self, handle: Handle<Function>) -> Result<FuncId> {
         if let Some(&id) = self.functions.get(&handle) {
             return Ok(id);
@@ -159,7 +159,8 @@ impl<'m> Shared<'m> {
         Ok(id)
     }
 
-    /// Returns the signature of a function: the context, the memory of the invocation, and the components of the arguments.
+    /// Returns the signature of a function: the context, the memory of the invocation, and the components of the
+    /// arguments.
     pub(super) fn signature(&self, function: &Function) -> Result<Signature> {
         let mut signature = self.jit.make_signature();
         signature.params.extend([AbiParam::new(types::I64); 2]);
@@ -181,7 +182,7 @@ impl<'m> Shared<'m> {
         Ok(signature)
     }
 
-    /// Keeps a table of constants as long as the code and returns its address.
+    /// Keeps a table of constants as long as the code, and returns its address.
     pub(super) fn table(&mut self, words: impl Iterator<Item = u32>) -> i64 {
         let words: Box<[u32]> = words.collect();
         if let Some(known) = self.tables.iter().find(|table| **table == words) {
@@ -193,7 +194,7 @@ impl<'m> Shared<'m> {
     }
 }
 
-/// Reserves memory behind that which is reserved already, and returns the distance from its start.
+/// Reserves memory after the memory that is reserved already, and returns its distance from the start.
 pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
     let start = *bytes;
     match start.checked_add(size).and_then(|end| end.checked_next_multiple_of(16)) {
@@ -227,14 +228,14 @@ fn blends() -> bool {
     false
 }
 
-/// Makes an empty module for machine code of this computer.
+/// Creates an empty module for machine code of this computer.
 fn jit() -> Result<JITModule> {
     let mut flags = settings::builder();
     let settings = [
         ("opt_level", "speed"),
-        // A mistake of the compiler is then refused and not executed.
+        // A bug of the compiler is then refused and not executed.
         ("enable_verifier", "true"),
-        // A large frame touches each of its pages, so that the end of the stack is noticed.
+        // A large frame touches each of its pages, so that a stack overflow is noticed.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
         ("enable_multi_ret_implicit_sret", "true"),
@@ -262,7 +263,7 @@ pub(super) fn visit<'m>(block: &'m naga::Block, seen: &mut impl FnMut(&'m Statem
     block.iter().for_each(|statement| visit_one(statement, seen));
 }
 
-/// Visits a statement, and those inside of it.
+/// Visits a statement and the statements inside it.
 pub(super) fn visit_one<'m>(statement: &'m Statement, seen: &mut impl FnMut(&'m Statement)) {
     seen(statement);
     match statement {

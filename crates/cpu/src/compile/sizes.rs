@@ -1,11 +1,11 @@
-//! The check that no value of a program has very many numbers: the compiler makes a value of each number of a composite.
+//! The check that no value of a program consists of too many numbers: the compiler makes an SSA value of each one.
 
 use super::refusal::{NotCompiled, Result};
 use crate::program::Program;
 use naga::valid::FunctionInfo;
 use naga::{ArraySize, Function, Module, Type, TypeInner, UniqueArena};
 
-/// Limits the numbers of one value.
+/// Most numbers in one value.
 const MOST_NUMBERS: u64 = 1 << 14;
 
 /// Checks the values of a program.
@@ -37,11 +37,11 @@ fn check_function(
     Ok(())
 }
 
-/// Holds for each type of a module the numbers of one value. The counts saturate.
+/// Count of the numbers in one value of each type of a module. The counts saturate.
 struct Numbers(Vec<u64>);
 
 impl Numbers {
-    /// Counts the numbers of all types. The parts of a type are before it.
+    /// Counts the numbers of all types. A type comes after its parts.
     fn of(types: &UniqueArena<Type>) -> Self {
         let mut numbers = Self(Vec::with_capacity(types.len()));
         for (_, ty) in types.iter() {

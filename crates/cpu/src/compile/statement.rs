@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use naga::{Barrier, Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
 
-/// Names the reason why code for one invocation after the other has no operation of a subgroup.
+/// Reason for which code for one invocation after the other refuses a subgroup operation.
 const OF_SUBGROUP: &str = "an operation of a subgroup, whose lanes execute one after the other here";
 
 impl<'m> Lower<'_, 'm> {
@@ -103,8 +103,8 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Jumps to the case of a value. Returns the blocks of the cases, and as the last one the
-    /// block behind the `switch`, to which `break` jumps.
+    /// Jumps to the case of a value. Returns the blocks of the cases, and last the block after the `switch`, to which
+    /// `break` jumps.
     pub(super) fn begin_switch(
         &mut self,
         selector: Handle<Expression>,
@@ -129,13 +129,13 @@ impl<'m> Lower<'_, 'm> {
         Ok(blocks)
     }
 
-    /// Continues behind a `switch`.
+    /// Continues after a `switch`.
     pub(super) fn end_switch(&mut self, blocks: &[ir::Block]) {
         self.frame.targets.pop();
         self.enter(blocks[blocks.len() - 1]);
     }
 
-    /// Ends a case that does not end by a jump: it goes on with the next case if it falls through.
+    /// Ends a case that does not end with a jump: it continues with the next case if it falls through.
     pub(super) fn end_case(&mut self, blocks: &[ir::Block], at: usize, falls: bool) {
         if !self.jumped {
             self.jump(if falls { blocks[at + 1] } else { blocks[blocks.len() - 1] });

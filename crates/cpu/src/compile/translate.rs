@@ -12,14 +12,14 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Module as _};
 use naga::{Function, Handle};
 
-/// Is a program as machine code, with the sizes of the memory that it needs.
+/// A program as machine code, with the sizes of the memory that it needs.
 pub(super) struct Translation {
     pub(super) code: Code,
     pub(super) workgroup_bytes: usize,
     pub(super) invocation_bytes: usize,
-    /// Is `true` if the code has a loop that some lanes may leave before others.
+    /// `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
-    /// Counts the blocks that are left out if no lane executes them.
+    /// Number of blocks that are skipped if no lane executes them.
     #[cfg(test)]
     pub(super) skipped: usize,
 }
@@ -105,7 +105,7 @@ fn translate_function(shared: &mut Shared<'_>, handle: Handle<Function>, id: Fun
     })
 }
 
-/// Defines a function of Cranelift's.
+/// Defines a Cranelift function.
 fn define<'m>(
     shared: &mut Shared<'m>,
     id: FuncId,

@@ -10,19 +10,19 @@ use naga::{
 };
 use rustc_hash::FxHashSet;
 
-/// Says what has one value in all invocations of a workgroup.
+/// Values that are the same in all invocations of a workgroup.
 pub(super) struct Uniform<'m> {
     program: &'m Program,
     function: &'m Function,
-    /// Holds a flag for each expression.
+    /// Flag of each expression.
     expressions: Vec<bool>,
-    /// Lists the local variables that are stored only where all invocations of a workgroup are together.
+    /// Local variables that are stored only where all invocations of a workgroup are together.
     locals: FxHashSet<Handle<LocalVariable>>,
 }
 
 impl<'m> Uniform<'m> {
-    /// Looks at the entry point. `tail` is the number of statements up to the last barrier: the statements after it are
-    /// executed by each invocation alone.
+    /// Analyses the entry point. `tail` is the number of statements up to the last barrier: each invocation executes
+    /// the statements after it by itself.
     pub(super) fn new(program: &'m Program, tail: usize) -> Self {
         let function = &program.entry().function;
         let mut uniform = Self { program, function, expressions: Vec::new(), locals: FxHashSet::default() };
@@ -52,7 +52,8 @@ impl<'m> Uniform<'m> {
         self.expressions[expression.index()]
     }
 
-    /// Returns the local variable if a pointer is all of one that has one value in all invocations of a workgroup.
+    /// Returns the local variable if a pointer points to a whole variable that has one value in all invocations of a
+    /// workgroup.
     pub(super) fn local(&self, pointer: Handle<Expression>) -> Option<Handle<LocalVariable>> {
         match &self.function.expressions[pointer] {
             Expression::LocalVariable(local) if self.locals.contains(local) => Some(*local),
@@ -80,7 +81,7 @@ impl<'m> Uniform<'m> {
         candidates
     }
 
-    /// Lists the stores that all invocations execute together, and the variables that are stored in other ways.
+    /// Collects the stores that all invocations execute together, and the variables that are stored in other ways.
     fn sort_stores(
         &self,
         statement: &Statement,

@@ -27,8 +27,8 @@ pub(super) fn operands(expression: &Expression) -> Handles {
     operands
 }
 
-/// Visits the expressions that a statement uses, those of the statements inside it too. An expression that the statement
-/// evaluates counts with its operands.
+/// Visits the expressions that a statement and the statements inside it use. An expression that the statement evaluates
+/// counts with its operands.
 pub(super) fn visit_uses(
     function: &Function,
     statement: &Statement,
@@ -74,7 +74,7 @@ pub(super) fn visit_uses(
     }
 }
 
-/// Returns the lane or the distance that an exchange of values names.
+/// Returns the lane or the distance of a subgroup gather.
 fn lane_of(mode: GatherMode) -> Option<Handle<Expression>> {
     match mode {
         GatherMode::BroadcastFirst | GatherMode::QuadSwap(_) => None,
@@ -91,7 +91,7 @@ fn visit_block(function: &Function, block: &Block, seen: &mut impl FnMut(Handle<
     block.iter().for_each(|statement| visit_uses(function, statement, seen));
 }
 
-/// Visits the expressions that a statement evaluates, those of the statements inside it too.
+/// Visits the expressions that a statement and the statements inside it evaluate.
 pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<Expression>)) {
     let mut one = |statement: &Statement| match statement {
         Statement::Emit(range) => range.clone().for_each(&mut *seen),
@@ -107,17 +107,17 @@ pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<
     super::shared::visit_one(statement, &mut one);
 }
 
-/// Says which jumps leave a statement.
+/// Jumps of an inner statement that stay within the visited one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Inside {
-    /// Is `true` for a statement inside a loop or a `switch` of the visited statement.
+    /// `true` for a statement inside a loop or a `switch` of the visited statement.
     breaks: bool,
-    /// Is `true` for a statement inside a loop of the visited statement.
+    /// `true` for a statement inside a loop of the visited statement.
     continues: bool,
 }
 
 impl Inside {
-    /// Describes a statement of the body of a loop, out of which only `return` leads.
+    /// Describes a statement in the body of a loop, which only `return` leaves.
     pub(super) fn in_loop() -> Self {
         Self { breaks: true, continues: true }
     }

@@ -9,10 +9,10 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Handle, TypeInner};
 use smallvec::SmallVec;
 
-/// Holds the components of a value in the order of [`Types::leaves`].
+/// Components of a value in the order of [`Types::leaves`].
 pub(super) type Components = SmallVec<[ir::Value; 4]>;
 
-/// Bounds the components among which instructions select. Above it, the value is stored and one component loaded.
+/// Most components that a dynamic index selects by instructions. A larger value is stored, and one component loaded.
 const MOST_SELECTED: usize = 8;
 
 /// Returns the first component and the number of components of a member.
@@ -38,7 +38,7 @@ pub(super) fn member(types: Types<'_>, inner: &TypeInner, index: u32) -> Result<
 }
 
 impl Lower<'_, '_> {
-    /// Makes a component with these bits.
+    /// Returns a component with these bits.
     pub(super) fn bits(&mut self, kind: Kind, bits: u64) -> ir::Value {
         match kind {
             Kind::F16 => self.half_constant(bits),
@@ -50,7 +50,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Makes the float of a type that is nearest to a number.
+    /// Returns the float of a type that is nearest to a number.
     pub(super) fn number(&mut self, kind: Kind, value: f64) -> ir::Value {
         match kind {
             Kind::F64 => self.bits(Kind::F64, value.to_bits()),
@@ -58,28 +58,28 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Makes a number of type `f32`.
+    /// Returns an `f32`.
     pub(super) fn float(&mut self, value: f32) -> ir::Value {
         self.bits(Kind::F32, u64::from(value.to_bits()))
     }
 
-    /// Makes a number of type `u32`.
+    /// Returns a `u32`.
     pub(super) fn word(&mut self, value: u32) -> ir::Value {
         self.bits(Kind::U32, u64::from(value))
     }
 
-    /// Makes components with these kinds and bits.
+    /// Returns components with these kinds and bits.
     pub(super) fn constants(&mut self, components: &[(Kind, u64)]) -> Components {
         components.iter().map(|&(kind, bits)| self.bits(kind, bits)).collect()
     }
 
-    /// Makes the zero value of a type.
+    /// Returns the zero value of a type.
     pub(super) fn zero(&mut self, inner: &TypeInner) -> Result<Components> {
         let leaves = self.types().leaves(inner)?;
         Ok(leaves.iter().map(|leaf| self.bits(leaf.kind, 0)).collect())
     }
 
-    /// Moves an index past the end to the last element. `last` is that element's index. A negative index is past the end.
+    /// Clamps an index to `last`, the index of the last element. A negative index counts as past the end.
     pub(super) fn clamp(&mut self, index: ir::Value, last: ir::Value) -> ir::Value {
         self.builder.ins().umin(index, last)
     }
@@ -112,8 +112,8 @@ impl Lower<'_, '_> {
         Ok(chosen)
     }
 
-    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4 bytes, or 8
-    /// if one of them needs as many.
+    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4
+    /// bytes, or 8 if one of them needs 8.
     fn loaded_member(
         &mut self,
         base: Handle<Expression>,

@@ -1,11 +1,11 @@
-//! The built-in functions of numbers that have no 32 bits. The arithmetic of the interpreter computes them, for one
-//! invocation a call.
+//! The built-in functions of numbers that are not 32 bits wide. The interpreter's arithmetic computes them, for one
+//! invocation per call.
 
 use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::{MathFunction, TypeInner};
 use smallvec::SmallVec;
 
-/// Is the form of an argument.
+/// Form of an argument.
 #[derive(Clone, Copy)]
 enum Form {
     Scalar,
@@ -13,14 +13,14 @@ enum Form {
     Matrix { columns: usize, rows: usize },
 }
 
-/// Is an argument of a function.
+/// An argument of a function.
 struct Argument {
     ty: naga::Scalar,
     form: Form,
     count: usize,
 }
 
-/// Describes a function with its arguments.
+/// A function with its arguments.
 pub(super) struct Whole {
     fun: MathFunction,
     arguments: Vec<Argument>,
@@ -45,7 +45,7 @@ impl Whole {
         Some(Self { fun, arguments: arguments.map(argument).collect::<Option<_>>()? })
     }
 
-    /// Computes the function. Each component of the arguments has two words, and those of the result replace them.
+    /// Computes the function. Each component of the arguments has two words, and the result's words replace them.
     pub(super) fn run(&self, words: &mut [u32]) {
         let mut components = words.chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0]));
         let mut values: Vec<SmallVec<[Scalar; 4]>> = Vec::new();

@@ -1,4 +1,4 @@
-//! The instructions that access memory, and those that compute addresses.
+//! The instructions that access memory or compute addresses.
 
 use super::atomic;
 use super::invocation::{at, memory_place, stack_place};
@@ -106,7 +106,7 @@ impl<O: Observer> Executor<'_, O> {
         }
     }
 
-    /// Returns an index, moved to the last element if it is past the end.
+    /// Returns an index, clamped to the last element.
     #[inline]
     pub(super) fn element(&mut self, here: &Here<'_>, next: usize, index: u64, len: u64) -> u64 {
         if O::ACTIVE {
@@ -115,7 +115,7 @@ impl<O: Observer> Executor<'_, O> {
         index.min(len.saturating_sub(1))
     }
 
-    /// Counts the elements of an array whose length depends on its memory.
+    /// Returns the number of elements of an array whose length depends on its memory.
     #[inline]
     pub(super) fn length(&self, stack: &[u64], base: usize, array: &Unsized) -> u64 {
         let (region, byte) = memory_place(stack, base, &array.at);
@@ -123,7 +123,7 @@ impl<O: Observer> Executor<'_, O> {
     }
 }
 
-/// Puts a step, added to the steps before it, into a slot.
+/// Adds a step to the steps before it, and puts the sum into a slot.
 #[inline]
 pub(super) fn put_step(stack: &mut [u64], base: usize, to: Slot, before: Option<Slot>, step: u64) {
     let before = before.map_or(0, |before| stack[at(base, before)]);

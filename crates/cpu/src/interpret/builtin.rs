@@ -4,16 +4,16 @@ use super::decode::Input;
 use super::subgroup::LANES;
 use naga::BuiltIn;
 
-/// Is the place of an invocation in its grid.
+/// Place of an invocation in its grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Position {
-    /// Counts the workgroups of the grid.
+    /// Number of workgroups of the grid along each axis.
     pub(super) groups: [u32; 3],
-    /// Counts the invocations of a workgroup.
+    /// Number of invocations of a workgroup along each axis.
     pub(super) size: [u32; 3],
-    /// Is the place of the workgroup.
+    /// Index of the workgroup along each axis.
     pub(super) group: [u32; 3],
-    /// Is the number of the invocation in the workgroup.
+    /// Number of the invocation in the workgroup.
     pub(super) number: u32,
 }
 
@@ -23,7 +23,7 @@ impl Position {
         [self.number % x, self.number / x % y, self.number / x / y]
     }
 
-    /// Returns a built-in value. A scalar is the first component.
+    /// Returns a built-in value and its number of components. A scalar is the first component.
     fn value(&self, builtin: BuiltIn) -> ([u32; 3], usize) {
         let scalar = |value: u32| ([value, 0, 0], 1);
         match builtin {

@@ -83,7 +83,7 @@ impl<O: Observer> Executor<'_, O> {
         }
     }
 
-    /// Tells the observer all arguments of a function.
+    /// Passes all arguments of a function to the observer.
     #[inline(always)]
     fn tell_arguments(&mut self, here: &Here<'_>, next: usize, stack: &[u64], arguments: &[Argument]) {
         if O::ACTIVE {
@@ -92,7 +92,7 @@ impl<O: Observer> Executor<'_, O> {
         }
     }
 
-    /// Tells the observer the operands of an operator.
+    /// Passes the operands of an operator to the observer.
     #[inline(always)]
     pub(super) fn tell_operands(
         &mut self,

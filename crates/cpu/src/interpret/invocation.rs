@@ -6,46 +6,46 @@ use super::op::{Address, Root, Slot};
 use super::{memory, op};
 use std::cmp::Ordering;
 
-/// Says what an invocation does.
+/// State of an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Can go on.
+    /// Ready to continue.
     Ready,
-    /// Waits for its workgroup.
+    /// Waiting for its workgroup.
     Barrier,
-    /// Waits for its subgroup.
+    /// Waiting for its subgroup.
     Subgroup,
-    /// Has returned from the entry point.
+    /// Returned from the entry point.
     Ended,
 }
 
-/// Is a function that waits for the one that it called.
+/// A function that waits for its callee.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     pub(super) function: usize,
     pub(super) next: usize,
     pub(super) base: usize,
-    /// Takes the result of the call.
+    /// Slot for the result of the call.
     pub(super) to: Slot,
 }
 
-/// Is the state of one invocation.
+/// An invocation and its stack.
 pub(super) struct Invocation {
     pub(super) state: State,
-    /// Is the number in the workgroup.
+    /// Number in the workgroup.
     pub(super) number: u32,
     pub(super) function: usize,
-    /// Is the next instruction.
+    /// Next instruction.
     pub(super) next: usize,
-    /// Is the base of the frame.
+    /// Base of the frame.
     pub(super) base: usize,
     pub(super) callers: Vec<Caller>,
-    /// Holds the private variables, and above them the frames.
+    /// Private variables, and above them the frames.
     pub(super) stack: Vec<u64>,
 }
 
 impl Invocation {
-    /// Makes an invocation that has yet to begin.
+    /// Creates an invocation that has not begun.
     pub(super) fn new(decoded: &Decoded) -> Self {
         let entry = decoded.functions.len() - 1;
         let constants = &decoded.functions[entry].constants;
@@ -68,8 +68,8 @@ impl Invocation {
         position.fill(&decoded.inputs, &mut self.stack, self.base);
     }
 
-    /// Compares where two invocations are: a place that comes first in the program is less. Places in a function that was
-    /// called in two places differ.
+    /// Compares the places of two invocations: a place that comes first in the program is less. A function that is
+    /// called at two places has different places in each call.
     pub(super) fn compare_place(&self, other: &Self) -> Ordering {
         let (own, theirs) = (self.callers.iter(), other.callers.iter());
         let own = own.map(|caller| caller.next).chain([self.next]);

@@ -1,4 +1,4 @@
-//! Tells an observer what the instructions are.
+//! The instructions as observers see them.
 
 use super::Interpreter;
 use super::op::{Op, Origin};
@@ -6,12 +6,12 @@ use crate::program::Program;
 use naga::{Expression, GlobalVariable, Handle, Span};
 use std::fmt::Write as _;
 
-/// Says how an instruction accesses an atomic variable.
+/// Kind of an instruction's access to an atomic variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomicAccess {
     Load,
     Store,
-    /// Reads and writes in one step.
+    /// Read and write in one step.
     Change,
 }
 
@@ -21,7 +21,7 @@ impl Interpreter {
         &self.program
     }
 
-    /// Counts the functions. The entry point is the last one.
+    /// Returns the number of functions. The entry point is the last one.
     pub(crate) fn functions(&self) -> usize {
         self.decoded.functions.len()
     }
@@ -49,7 +49,7 @@ impl Interpreter {
         text
     }
 
-    /// Says how an instruction accesses an atomic variable, if it does.
+    /// Returns the kind of an instruction's access to an atomic variable, if it is one.
     pub(crate) fn atomic_access(&self, function: usize, op: usize) -> Option<AtomicAccess> {
         match self.decoded.functions[function].ops[op] {
             Op::LoadAtomic { .. } => Some(AtomicAccess::Load),
@@ -64,7 +64,7 @@ impl Interpreter {
         &self.decoded.workgroup_variables
     }
 
-    /// Counts the bytes of the variables of a workgroup.
+    /// Returns the bytes of the variables of a workgroup.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
         self.decoded.workgroup_bytes
     }

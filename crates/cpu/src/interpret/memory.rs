@@ -6,7 +6,7 @@ use crate::run::Cells;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Holds the bits of a pointer that number a byte. The bits above number the region.
+/// Number of a pointer's low bits, which are the number of a byte. The bits above are the number of the region.
 const BYTE_BITS: u32 = 48;
 
 /// Returns a pointer as one word.
@@ -19,9 +19,9 @@ pub(super) fn place(pointer: u64) -> (u16, u64) {
     ((pointer >> BYTE_BITS) as u16, pointer & ((1 << BYTE_BITS) - 1))
 }
 
-/// Holds the regions of a run: the buffers, the uniform block, and the variables of the workgroup.
+/// Regions of a run: the buffers, the uniform block, and the variables of the workgroup.
 ///
-/// A read outside of a region gives zero, and a write there does nothing.
+/// A read outside of a region returns zero, and a write there does nothing.
 pub(super) struct Memory<'a> {
     regions: Vec<Cells<'a>>,
 }
@@ -32,7 +32,7 @@ impl<'a> Memory<'a> {
         Self { regions }
     }
 
-    /// Counts the bytes of a region.
+    /// Returns the bytes of a region.
     pub(super) fn len(&self, region: u16) -> u64 {
         self.regions.get(usize::from(region)).map_or(0, |cells| cells.len() as u64)
     }
@@ -44,8 +44,8 @@ impl<'a> Memory<'a> {
         let fits = byte.checked_add(4)? <= cells.len() as u64 && byte.is_multiple_of(4);
         // SAFETY: the word is inside of the region, as the line above checks.
         let at = fits.then(|| unsafe { cells.start().add(byte as usize) })?;
-        // SAFETY: the region begins at a multiple of 16 and the word at a multiple of 4 in it. The bytes live as long as
-        // the cells, and all accesses to them are atomic.
+        // SAFETY: the region begins at a multiple of 16 and the word at a multiple of 4 in it. The bytes live as long
+        // as the cells, and all accesses to them are atomic.
         Some(unsafe { AtomicU32::from_ptr(at.cast()) })
     }
 
@@ -56,8 +56,8 @@ impl<'a> Memory<'a> {
         let fits = byte.checked_add(8)? <= cells.len() as u64 && byte.is_multiple_of(8);
         // SAFETY: the words are inside of the region, as the line above checks.
         let at = fits.then(|| unsafe { cells.start().add(byte as usize) })?;
-        // SAFETY: the region begins at a multiple of 16 and the words at a multiple of 8 in it. The bytes live as long as
-        // the cells, and all accesses to them are atomic.
+        // SAFETY: the region begins at a multiple of 16 and the words at a multiple of 8 in it. The bytes live as long
+        // as the cells, and all accesses to them are atomic.
         Some(unsafe { AtomicU64::from_ptr(at.cast()) })
     }
 
@@ -101,7 +101,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Writes a part of a word. The rest of the word keeps what other threads write at the same time.
+    /// Writes a part of a word. Concurrent writes of other threads to the rest of the word are kept.
     fn write_part(&self, region: u16, byte: u64, width: u8, bits: u32) {
         let Some(word) = self.word(region, byte & !3) else { return };
         let (mask, shift) = (mask(width), shift(byte));
@@ -109,7 +109,7 @@ impl<'a> Memory<'a> {
         let _ = word.fetch_update(Relaxed, Relaxed, new);
     }
 
-    /// Reads words that follow each other.
+    /// Reads consecutive words.
     #[inline]
     pub(super) fn read_words(&self, region: u16, byte: u64, to: &mut [u64]) {
         for (at, slot) in to.iter_mut().enumerate() {
@@ -117,7 +117,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Writes words that follow each other.
+    /// Writes consecutive words.
     #[inline]
     pub(super) fn write_words(&self, region: u16, byte: u64, from: &[u64]) {
         for (at, &bits) in from.iter().enumerate() {
@@ -149,8 +149,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Replaces a scalar of 4 or 8 bytes in one step, and returns the old one. `new` returns `None` to leave the scalar.
-    /// Outside of the region the old scalar is zero.
+    /// Replaces a scalar of 4 or 8 bytes in one step, and returns the old one. If `new` returns `None`, the scalar is
+    /// not changed. Outside of the region the old scalar is zero.
     pub(super) fn update(
         &self,
         region: u16,
@@ -168,7 +168,7 @@ impl<'a> Memory<'a> {
     }
 }
 
-/// Counts the bits below a byte in its word.
+/// Returns the number of bits below a byte in its word.
 fn shift(byte: u64) -> u32 {
     8 * (byte % 4) as u32
 }

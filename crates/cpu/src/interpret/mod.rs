@@ -1,7 +1,7 @@
-//! Interprets a program: it needs no executable memory, and every other engine must agree with it.
+//! The interpreter. It needs no executable memory, and every other engine must agree with it.
 //!
-//! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a frame. A
-//! workgroup runs its invocations one after the other, each until it ends or waits.
+//! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a
+//! frame. A workgroup runs its invocations one after the other, each until it ends or waits.
 
 mod access;
 mod atomic;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub(crate) use listing::AtomicAccess;
 pub(crate) use observer::{Missing, Observer, Site, Touched};
 
-/// Interprets a program.
+/// A program as instructions, ready to run.
 pub(crate) struct Interpreter {
     program: Arc<Program>,
     decoded: Decoded,
@@ -46,7 +46,7 @@ impl Interpreter {
         Ok(Self { program, decoded })
     }
 
-    /// Returns a function by the number that a [`Site`] has.
+    /// Returns a function by its number in a [`Site`].
     pub(crate) fn function(&self, number: usize) -> &Function {
         let mut functions = self.program.module().functions.iter();
         functions.nth(number).map_or(&self.program.entry().function, |(_, function)| function)
@@ -67,7 +67,7 @@ impl Interpreter {
         self.run_observed(run, &mut ())
     }
 
-    /// Executes the workgroups of a run, and tells an observer what happens.
+    /// Executes the workgroups of a run, and reports the events to an observer.
     ///
     /// # Errors
     /// Returns the fault that ended the run early.

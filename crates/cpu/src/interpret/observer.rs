@@ -2,67 +2,67 @@
 
 use naga::{Expression, Handle};
 
-/// Names the instruction that an invocation executes.
+/// Instruction that an invocation executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Site {
-    /// Numbers the function. The numbers are those of [`Interpreter::function`](super::Interpreter::function).
+    /// Number of the function, as in [`Interpreter::function`](super::Interpreter::function).
     pub(crate) function: usize,
-    /// Numbers the instruction in its function.
+    /// Number of the instruction in its function.
     pub(crate) op: usize,
-    /// Is the expression that the instruction computes, or the pointer of a load, a store or an atomic operation.
+    /// Expression that the instruction computes, or the pointer of a load, a store or an atomic operation.
     pub(crate) expression: Option<Handle<Expression>>,
-    /// Numbers the invocation in its workgroup.
+    /// Number of the invocation in its workgroup.
     pub(crate) invocation: u32,
 }
 
-/// Names the bytes that an invocation accesses, or the slots of its own variables.
+/// Bytes that an invocation accesses, or slots of its own variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Touched {
-    /// Names bytes of a region. The buffers come first, then the uniform block, then the variables of the workgroup.
+    /// Bytes of a region. The buffers come first, then the uniform block, then the variables of the workgroup.
     Memory { region: u16, byte: u64, bytes: u64 },
-    /// Names slots of the invocation's own variables.
+    /// Slots of the invocation's own variables.
     Stack { slot: usize, count: usize },
 }
 
-/// Says where an invocation is that does not come to a barrier at which others of its workgroup wait.
+/// Invocation that does not come to a barrier at which others of its workgroup wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// Waits at another barrier, or at the same one in another call.
+    /// It waits at another barrier, or at the same one in another call.
     Waits(Site),
-    /// Has ended. This is the number in the workgroup.
+    /// It has ended. This is its number in the workgroup.
     Ended(u32),
 }
 
-/// Is told what happens in a run. Each method is called before the operation takes effect.
+/// Observer of a run. Each method is called before the operation takes effect.
 ///
-/// The interpreter is compiled once for each observer, and has no calls for an observer that is not active.
+/// The interpreter is compiled once for each observer, and has no calls for an inactive observer.
 pub(crate) trait Observer {
-    /// Is `false` for an observer whose methods are not called.
+    /// `false` for an observer whose methods are not called.
     const ACTIVE: bool = true;
 
-    /// Is called at the begin of a workgroup, whose variables are zero.
+    /// Observes the start of a workgroup, whose variables are zero.
     fn group(&mut self, workgroup: [u32; 3]);
 
-    /// Is called before a load.
+    /// Observes a load.
     fn load(&mut self, site: Site, touched: Touched);
 
-    /// Is called before a store.
+    /// Observes a store.
     fn store(&mut self, site: Site, touched: Touched);
 
-    /// Is called before an atomic load, store or change.
+    /// Observes an atomic load, store or change.
     fn atomic(&mut self, site: Site, touched: Touched);
 
-    /// Takes an index before it is moved into an array, a matrix or a vector of this many elements.
+    /// Observes an index before it is clamped to an array, a matrix or a vector of `len` elements.
     fn index(&mut self, site: Site, index: u64, len: u64);
 
-    /// Takes the operands of an operator or a function for one component, or all arguments of a function. The operand of a
-    /// unary operator comes twice.
+    /// Observes the operands of an operator or a function for one component, or all arguments of a function. The
+    /// operand of a unary operator comes twice.
     fn compute(&mut self, site: Site, operands: &[u64]);
 
-    /// Is called when all invocations of the workgroup wait at a barrier.
+    /// Observes that all invocations of the workgroup wait at a barrier.
     fn barrier(&mut self, site: Site);
 
-    /// Is called when an invocation does not come to the barrier at which another one waits. The run ends then.
+    /// Observes that an invocation does not come to the barrier at which another one waits. The run ends then.
     fn split(&mut self, _waits: Site, _missing: Missing) {}
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    /// Writes down what it is told.
+    /// Observer that writes down all calls.
     #[derive(Default)]
     struct Record {
         seen: Vec<String>,

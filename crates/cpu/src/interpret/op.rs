@@ -1,47 +1,47 @@
 //! The instructions of the interpreter.
 //!
-//! A value is a row of slots, one for each of its scalars: a vector has its components, a matrix its columns, a struct or
-//! an array its members in order. A slot holds the bits of its scalar.
+//! A value is a row of slots, one for each of its scalars: the components of a vector, the columns of a matrix, the
+//! members of a struct or an array in order. A slot contains the bits of its scalar.
 
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, RelationalFunction, Span};
 use naga::{GatherMode, ScalarKind, SubgroupOperation, UnaryOperator};
 
-/// Numbers a slot from the base of the frame. The constants of the function are below the base.
+/// Number of a slot, counted from the base of the frame. The constants of the function are below the base.
 pub(super) type Slot = i32;
 
-/// Numbers the instruction that a jump goes to. While a function is decoded, it numbers a label.
+/// Number of the instruction that a jump goes to. While a function is decoded, it is the number of a label.
 pub(super) type Target = u32;
 
-/// Computes the bits of a result from the bits of the operands.
+/// Function from the bits of two operands to the bits of a result.
 pub(super) type Quick = fn(u64, u64) -> u64;
 
-/// Computes the bits of a result from the bits of three operands.
+/// Function from the bits of three operands to the bits of a result.
 pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
 
-/// Computes up to four components from the components of two vectors.
+/// Function from the components of two vectors to up to four components.
 pub(super) type QuickVector = fn(&[f32], &[f32]) -> [f32; 4];
 
-/// Says where an address begins.
+/// Start of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
-    /// Begins at the base of the frame. Such addresses count slots.
+    /// Base of the frame. Such addresses count slots.
     Frame,
-    /// Begins at the private variables of the invocation. Such addresses count slots.
+    /// Private variables of the invocation. Such addresses count slots.
     Private,
-    /// Begins at a region of memory. Such addresses count bytes.
+    /// Region of memory. Such addresses count bytes.
     Region(u16),
-    /// Begins at the slot that the index slot holds.
+    /// Slot whose number is in the index slot.
     StackPointer,
-    /// Begins at the region and the byte that the index slot holds.
+    /// Region and byte of the pointer in the index slot.
     MemoryPointer,
 }
 
-/// Is the place of a variable or of a part of it.
+/// Place of a variable or of a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
-    /// Is added to the root.
+    /// Distance from the root.
     pub(super) offset: u64,
-    /// Is a slot whose value is added too.
+    /// Slot whose value is added too.
     pub(super) index: Option<Slot>,
     pub(super) root: Root,
 }
@@ -53,120 +53,120 @@ impl Address {
     }
 }
 
-/// Names where an instruction puts its result, and how many slots the result has.
+/// Slot of an instruction's result, and the result's number of slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct To {
     pub(super) slot: Slot,
     pub(super) count: u32,
 }
 
-/// Is an operand of an instruction that works on components: a vector steps by 1, a scalar by 0.
+/// An operand of an instruction that works on components: a vector steps by 1, a scalar by 0.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strided {
     pub(super) slot: Slot,
     pub(super) step: u8,
 }
 
-/// Is one instruction. The large ones are in boxes, so that the common ones are small.
+/// One instruction. The large ones are boxed, so that the common ones are small.
 #[derive(Debug)]
 pub(super) enum Op {
-    /// Copies one slot.
+    /// Copy of one slot.
     Move { to: Slot, from: Slot },
-    /// Copies the only slot of a variable of the function.
+    /// Load from a variable of the function that has one slot.
     LoadSlot { to: Slot, from: Slot },
-    /// Copies to the only slot of a variable of the function.
+    /// Store to a variable of the function that has one slot.
     StoreSlot { to: Slot, from: Slot },
-    /// Copies a row of slots.
+    /// Copy of a row of slots.
     Copy { to: To, from: Slot },
-    /// Sets slots to zero.
+    /// Zeros in all slots.
     Zero { to: To },
-    /// Copies one scalar to all components.
+    /// Copy of one scalar to all components.
     Splat { to: To, from: Slot },
-    /// Copies one element of a value. The index is moved to the last element.
+    /// Copy of one element of a value. The index is clamped to the last element.
     Pick { to: To, from: Slot, index: Slot, len: u32 },
-    /// Applies a quick function to two scalars.
+    /// Quick function of two scalars.
     Quick { function: Quick, to: Slot, a: Slot, b: Slot },
-    /// Applies a quick function to components.
+    /// Quick function of each component.
     QuickEach { function: Quick, to: To, a: Strided, b: Strided },
-    /// Applies a quick function of three operands to components.
+    /// Quick function of three operands, for each component.
     QuickThree(Box<QuickThreeEach>),
-    /// Applies a quick function to two vectors.
+    /// Quick function of two vectors.
     QuickVector(Box<QuickVectors>),
-    /// Applies an operator to components.
+    /// Binary operator on each component.
     Binary(Box<Binary>),
-    /// Applies an operator to components.
+    /// Unary operator on each component.
     Unary { op: UnaryOperator, ty: naga::Scalar, to: To, from: Slot },
-    /// Multiplies a matrix of `a` with `inner` columns of `rows` components and a matrix of `b` with `columns` columns.
+    /// Product of a matrix `a` of `inner` columns with `rows` components, and a matrix `b` of `columns` columns.
     Product(Box<Product>),
-    /// Chooses between two values by one condition, or by one for each component.
+    /// Choice between two values by one condition, or by one for each component.
     Select { to: To, condition: Strided, accept: Slot, reject: Slot },
-    /// Converts components.
+    /// Conversion of each component.
     Convert { to: To, from: Slot, ty: naga::Scalar, kind: ScalarKind, width: Option<u8> },
-    /// Calls a relational function.
+    /// Call of a relational function.
     Relational { fun: RelationalFunction, to: To, from: Slot, count: u8, ty: naga::Scalar },
-    /// Calls a math function.
+    /// Call of a math function.
     Math(Box<Math>),
-    /// Adds the stride for each element before an index, which is moved to the last element, to a dynamic offset.
+    /// Offset of an element: `base` plus the stride times the index, which is clamped to the last element.
     Index { to: Slot, base: Option<Slot>, index: Slot, len: u32, stride: u32 },
-    /// Does the same for an array whose length depends on its memory.
+    /// Offset of an element of an array whose length depends on its memory.
     IndexUnsized { to: Slot, base: Option<Slot>, index: Slot, array: Box<Unsized> },
-    /// Counts the elements of an array whose length depends on its memory.
+    /// Number of elements of an array whose length depends on its memory.
     Length { to: Slot, array: Box<Unsized> },
-    /// Puts the address itself into a slot.
+    /// Address as a pointer in a slot.
     Pointer { to: Slot, at: Address },
-    /// Copies from a variable of the invocation.
+    /// Load from a variable of the invocation.
     LoadStack { to: To, at: Address },
-    /// Copies to a variable of the invocation.
+    /// Store to a variable of the invocation.
     StoreStack { from: Slot, count: u32, at: Address },
-    /// Copies words from memory.
+    /// Load of words from memory.
     LoadWords { to: To, at: Address },
-    /// Copies words to memory.
+    /// Store of words to memory.
     StoreWords { from: Slot, count: u32, at: Address },
-    /// Copies a value of any shape from memory.
+    /// Load of a value of any shape from memory.
     Load { to: Slot, at: Address, shape: u32 },
-    /// Copies a value of any shape to memory.
+    /// Store of a value of any shape to memory.
     Store { from: Slot, at: Address, shape: u32 },
-    /// Copies an atomic variable of this many bytes.
+    /// Load of an atomic variable of this many bytes.
     LoadAtomic { to: Slot, at: Address, width: u8 },
-    /// Copies to an atomic variable of this many bytes.
+    /// Store to an atomic variable of this many bytes.
     StoreAtomic { from: Slot, at: Address, width: u8 },
-    /// Changes an atomic variable.
+    /// Change of an atomic variable.
     Atomic(Box<Atomic>),
-    /// Goes on elsewhere.
+    /// Unconditional jump.
     Jump(Target),
-    /// Goes on elsewhere if a condition holds.
+    /// Jump if a condition holds.
     JumpIf { condition: Slot, target: Target },
-    /// Goes on elsewhere unless a condition holds.
+    /// Jump unless a condition holds.
     JumpUnless { condition: Slot, target: Target },
-    /// Goes on at the case for a value.
+    /// Jump to the case of a value.
     Switch { selector: Slot, cases: Box<Cases> },
-    /// Ends the run if its caller says so.
+    /// End of the run if its caller asks for it.
     Poll,
-    /// Calls a function.
+    /// Call of a function.
     Call(Box<Call>),
-    /// Returns from a function.
+    /// Return from a function.
     Return { from: Slot, count: u32 },
-    /// Waits for the other invocations of the workgroup.
+    /// Barrier of the workgroup.
     Barrier,
-    /// Orders the memory accesses of the invocation.
+    /// Fence that orders the memory accesses of the invocation.
     Fence,
-    /// Waits for the active invocations of the subgroup, and exchanges values with them.
+    /// Exchange of values with the active invocations of the subgroup, after a wait for them.
     Subgroup(Box<Subgroup>),
 }
 
-/// Is a binary operation that has no quick function.
+/// A binary operation without a quick function.
 #[derive(Debug)]
 pub(super) struct Binary {
     pub(super) op: BinaryOperator,
     pub(super) ty: naga::Scalar,
-    /// Is the type of `b`: the amount of a shift has a type of its own.
+    /// Type of `b`, as the amount of a shift has its own type.
     pub(super) ty_b: naga::Scalar,
     pub(super) to: To,
     pub(super) a: Strided,
     pub(super) b: Strided,
 }
 
-/// Is a quick function of three operands.
+/// A quick function of three operands.
 #[derive(Debug)]
 pub(super) struct QuickThreeEach {
     pub(super) function: QuickThree,
@@ -174,7 +174,7 @@ pub(super) struct QuickThreeEach {
     pub(super) from: [Strided; 3],
 }
 
-/// Is a quick function of two vectors of `f32`. A function of one vector ignores the second one.
+/// A quick function of two vectors of `f32`. A function of one vector ignores the second one.
 #[derive(Debug)]
 pub(super) struct QuickVectors {
     pub(super) function: QuickVector,
@@ -182,7 +182,7 @@ pub(super) struct QuickVectors {
     pub(super) from: [Argument; 2],
 }
 
-/// Is a product of matrices, or a dot product. A vector is a matrix with one column or one row.
+/// A product of matrices, or a dot product. A vector is a matrix with one column or one row.
 #[derive(Debug)]
 pub(super) struct Product {
     pub(super) to: Slot,
@@ -193,25 +193,25 @@ pub(super) struct Product {
     pub(super) columns: u8,
 }
 
-/// Names a scalar, a vector or a matrix that a function takes.
+/// A scalar, a vector or a matrix that a function takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument {
     pub(super) slot: Slot,
     pub(super) ty: naga::Scalar,
-    /// Is 0 for a scalar.
+    /// Number of rows, 0 for a scalar.
     pub(super) rows: u8,
-    /// Is 0 for a scalar and for a vector.
+    /// Number of columns, 0 for a scalar and for a vector.
     pub(super) columns: u8,
 }
 
 impl Argument {
-    /// Counts the slots.
+    /// Returns the number of slots.
     pub(super) fn count(&self) -> usize {
         usize::from(self.rows.max(1)) * usize::from(self.columns.max(1))
     }
 }
 
-/// Is a call of a math function.
+/// A call of a math function.
 #[derive(Debug)]
 pub(super) struct Math {
     pub(super) fun: MathFunction,
@@ -219,90 +219,90 @@ pub(super) struct Math {
     pub(super) arguments: Vec<Argument>,
 }
 
-/// Is an array whose length depends on its memory.
+/// An array whose length depends on its memory.
 #[derive(Clone, Debug)]
 pub(super) struct Unsized {
     pub(super) at: Address,
     pub(super) stride: u32,
 }
 
-/// Is an operation on an atomic variable.
+/// An operation on an atomic variable.
 #[derive(Debug)]
 pub(super) struct Atomic {
     pub(super) fun: AtomicFunction,
     pub(super) ty: naga::Scalar,
     pub(super) at: Address,
     pub(super) value: Slot,
-    /// Holds the value that a compare-exchange expects.
+    /// Value that a compare-exchange expects.
     pub(super) compare: Option<Slot>,
-    /// Takes the old value, and `true` after it if a compare-exchange stored its value.
+    /// Slots for the old value, and for `true` after it if a compare-exchange stored its value.
     pub(super) to: Option<Slot>,
 }
 
-/// Holds the targets of a switch.
+/// Targets of a switch.
 #[derive(Debug)]
 pub(super) struct Cases {
-    /// Holds the target of each value, in the order of the values.
+    /// Target of each value, in the order of the values.
     pub(super) values: Vec<(u32, Target)>,
     pub(super) default: Target,
 }
 
-/// Is a call of a function of the module.
+/// A call of a function of the module.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) function: usize,
-    /// Holds the first slot and the number of slots of each argument.
+    /// First slot and number of slots of each argument.
     pub(super) arguments: Vec<(Slot, u32)>,
-    /// Takes the result.
+    /// First slot of the result.
     pub(super) to: Slot,
 }
 
-/// Says what the invocations of a subgroup exchange.
+/// Values that the invocations of a subgroup exchange.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Exchange {
-    /// Waits only.
+    /// Only a barrier.
     Barrier,
-    /// Collects a bit of each lane.
+    /// A bit of each lane.
     Ballot,
-    /// Takes the value of another lane. The second slot holds the number of the lane, or what it is computed from.
+    /// The value of another lane. The second slot has the number of that lane, or the value from which it is computed.
     Gather(GatherMode, Slot),
-    /// Combines the values of all lanes.
+    /// The combined values of all lanes.
     Reduce(SubgroupOperation),
-    /// Combines the values of the lanes up to this one.
+    /// The combined values of the lanes up to this one.
     InclusiveScan(SubgroupOperation),
-    /// Combines the values of the lanes before this one.
+    /// The combined values of the lanes before this one.
     ExclusiveScan(SubgroupOperation),
 }
 
-/// Is an operation of a subgroup.
+/// An operation of a subgroup.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subgroup {
     pub(super) exchange: Exchange,
     pub(super) ty: naga::Scalar,
-    /// Holds the value of the invocation, if the operation has one.
+    /// Value of the invocation, if the operation has one.
     pub(super) from: Option<Slot>,
     pub(super) to: To,
 }
 
-/// Says what an instruction was made from.
+/// Source of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
-    /// Is the expression or the pointer of the statement.
+    /// Expression, or the pointer of a statement.
     pub(super) expression: Option<Handle<Expression>>,
     pub(super) span: Span,
 }
 
-/// Holds the instructions of one function.
+/// Instructions of one function.
 #[derive(Debug)]
 pub(super) struct Code {
     pub(super) ops: Vec<Op>,
-    /// Holds the origin of each instruction.
+    /// Origin of each instruction.
     pub(super) origins: Vec<Origin>,
-    /// Holds the values of the slots below the base.
+    /// Values of the slots below the base.
     pub(super) constants: Vec<u64>,
-    /// Counts the slots from the base.
+    /// Number of slots from the base.
     pub(super) frame: usize,
-    /// Lists the functions that this one calls, which have smaller numbers.
+    /// Functions that this one calls, which have smaller numbers.
     pub(super) calls: Vec<usize>,
 }
 

@@ -3,22 +3,22 @@
 use naga::proc::{Alignment, IndexableLength, TypeResolution};
 use naga::{ArraySize, Handle, Module, ScalarKind, Type, TypeInner, VectorSize};
 
-/// Limits the runs of a shape.
+/// Most runs of a shape.
 const RUNS: usize = 1 << 20;
 
-/// Is a row of scalars without gaps in memory.
+/// A row of scalars without gaps in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Counts the bytes before the first scalar.
+    /// Bytes before the first scalar.
     pub(super) offset: u32,
-    /// Counts the scalars.
+    /// Number of scalars.
     pub(super) count: u32,
-    /// Counts the bytes of a scalar.
+    /// Bytes of a scalar.
     pub(super) width: u8,
 }
 
 impl Run {
-    /// Counts the bytes of the scalars.
+    /// Returns the bytes of the scalars.
     pub(super) fn bytes(&self) -> u64 {
         u64::from(self.count) * u64::from(self.width)
     }
@@ -28,26 +28,26 @@ impl Run {
     }
 }
 
-/// Is a step from a composite to one of its parts.
+/// A step from a composite to one of its parts.
 pub(super) struct Part {
-    /// Counts the bytes before the part.
+    /// Bytes before the part.
     pub(super) bytes: u64,
-    /// Counts the slots before the part.
+    /// Slots before the part.
     pub(super) slots: u64,
 }
 
-/// Says how the elements of a composite follow each other.
+/// Layout of the elements of a composite.
 pub(super) struct Elements {
     pub(super) ty: TypeResolution,
-    /// Counts the elements. It is `None` if the length depends on the memory.
+    /// Number of elements, or `None` if it depends on the memory.
     pub(super) len: Option<u32>,
-    /// Counts the bytes from one element to the next one.
+    /// Bytes from one element to the next.
     pub(super) bytes: u32,
-    /// Counts the slots from one element to the next one.
+    /// Slots from one element to the next.
     pub(super) slots: u32,
 }
 
-/// Knows the slots of each type of a module.
+/// Number of slots of each type of a module.
 pub(super) struct Shapes<'m> {
     module: &'m Module,
     slots: Vec<Option<u32>>,
@@ -69,7 +69,7 @@ impl<'m> Shapes<'m> {
         ty.inner_with(&self.module.types)
     }
 
-    /// Counts the slots of a type. It is `None` for a type that has no values here.
+    /// Returns the number of slots of a type, or `None` for a type that has no values here.
     pub(super) fn slots(&self, inner: &TypeInner) -> Option<u32> {
         match *inner {
             TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => known(scalar).then_some(1),
@@ -86,7 +86,7 @@ impl<'m> Shapes<'m> {
         }
     }
 
-    /// Counts the slots of a type of the module.
+    /// Returns the number of slots of a type of the module.
     pub(super) fn slots_of(&self, ty: Handle<Type>) -> Option<u32> {
         self.slots.get(ty.index()).copied().flatten()
     }
@@ -115,7 +115,7 @@ impl<'m> Shapes<'m> {
         }
     }
 
-    /// Returns how the elements of a vector, a matrix or an array follow each other.
+    /// Returns the layout of the elements of a vector, a matrix or an array.
     pub(super) fn elements(&self, inner: &TypeInner) -> Option<Elements> {
         Some(match *inner {
             TypeInner::Vector { size, scalar } => Elements {
@@ -140,9 +140,9 @@ impl<'m> Shapes<'m> {
         })
     }
 
-    /// Returns the scalars of a type in memory, in the order of the slots. It is `None` for a type with too many runs.
+    /// Returns the scalars of a type in memory, in the order of the slots, or `None` for a type with too many runs.
     pub(super) fn runs(&self, inner: &TypeInner) -> Option<Vec<Run>> {
-        // Each entry of the list is a type, its offset, and how often it is there with which stride.
+        // Each entry of the list is a type and its offset.
         let mut runs: Vec<Run> = Vec::new();
         let mut todo = vec![(TypeResolution::Value(inner.clone()), 0_u32)];
         while let Some((ty, offset)) = todo.pop() {
@@ -179,7 +179,7 @@ impl<'m> Shapes<'m> {
     }
 }
 
-/// Appends scalars, to the last run if they follow it.
+/// Appends scalars. If they follow the last run, extends it.
 fn push(runs: &mut Vec<Run>, offset: u32, count: u32, width: u8) {
     match runs.last_mut() {
         Some(last) if last.width == width && last.end() == offset => last.count += count,
@@ -187,7 +187,7 @@ fn push(runs: &mut Vec<Run>, offset: u32, count: u32, width: u8) {
     }
 }
 
-/// Counts the bytes from one column of a matrix to the next one.
+/// Returns the bytes from one column of a matrix to the next.
 fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u32 {
     (Alignment::from(rows) * Alignment::new(u32::from(scalar.width)).unwrap_or(Alignment::ONE))
         .round_up(rows as u32 * u32::from(scalar.width))

@@ -10,7 +10,7 @@ use crate::error::Fault;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, fence};
 
-/// Executes the invocations of a workgroup.
+/// Executor of the invocations of a workgroup.
 pub(super) struct Executor<'r, O> {
     pub(super) decoded: &'r Decoded,
     pub(super) memory: Memory<'r>,
@@ -18,13 +18,13 @@ pub(super) struct Executor<'r, O> {
     pub(super) observer: &'r mut O,
 }
 
-/// Says where an invocation is.
+/// Place of an invocation.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'c> {
     pub(super) code: &'c Code,
     pub(super) function: usize,
     pub(super) invocation: u32,
-    /// Is the base of the frame.
+    /// Base of the frame.
     pub(super) base: usize,
 }
 
@@ -35,7 +35,7 @@ impl<'c> Here<'c> {
         Self { code: &decoded.functions[function], function, invocation: number, base }
     }
 
-    /// Names the instruction before `next`.
+    /// Returns the site of the instruction before `next`.
     pub(super) fn site(&self, next: usize) -> Site {
         let (op, function, invocation) = (next - 1, self.function, self.invocation);
         Site { function, op, expression: self.code.origins[op].expression, invocation }
@@ -62,7 +62,7 @@ impl<O: Observer> Executor<'_, O> {
         Ok(())
     }
 
-    /// Executes instructions of one function, and returns the number of the one after that which leaves it.
+    /// Executes instructions of one function. Returns the number after the instruction that leaves it.
     fn run_function(&mut self, here: &Here<'_>, mut next: usize, stack: &mut [u64]) -> Result<usize, Fault> {
         let (ops, base) = (&here.code.ops[..], here.base);
         loop {
@@ -163,7 +163,7 @@ impl<O: Observer> Executor<'_, O> {
         invocation.next = 0;
     }
 
-    /// Tells the observer of a load.
+    /// Passes a load to the observer.
     #[inline(always)]
     pub(super) fn tell_load(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {
@@ -171,7 +171,7 @@ impl<O: Observer> Executor<'_, O> {
         }
     }
 
-    /// Tells the observer of a store.
+    /// Passes a store to the observer.
     #[inline(always)]
     pub(super) fn tell_store(&mut self, here: &Here<'_>, next: usize, touched: Touched) {
         if O::ACTIVE {

@@ -1,9 +1,9 @@
 //! Operations of subgroups.
 //!
-//! A subgroup is [`LANES`] invocations with adjacent numbers. Its lanes wait at an operation until no lane of the subgroup
-//! can go on. Then those that are at the place that comes first in the program, with the same callers, take part; the others
-//! wait on, so that lanes of different branches meet again behind the branches. A lane in another iteration of a loop
-//! takes part if it is at the same place.
+//! A subgroup is [`LANES`] invocations with adjacent numbers. Its lanes wait at an operation until no lane of the
+//! subgroup can continue. Then the lanes at the place that comes first in the program, with the same callers, take
+//! part. The others keep waiting, so that lanes of different branches meet again after the branches. A lane in another
+//! iteration of a loop takes part if it is at the same place.
 
 use super::invocation::{Invocation, State};
 use super::op::{Exchange, Subgroup};
@@ -11,13 +11,13 @@ use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::{BinaryOperator, Direction, GatherMode, MathFunction, SubgroupOperation};
 use smallvec::SmallVec;
 
-/// Counts the lanes of a subgroup.
+/// Number of lanes of a subgroup.
 pub(super) const LANES: u32 = 4;
 
-/// Holds the lanes that take part, by their index in the subgroup.
+/// Lanes that take part, by their index in the subgroup.
 type Active = SmallVec<[usize; LANES as usize]>;
 
-/// Lists the lanes of a subgroup that exchange values next. There is none if no lane waits for that.
+/// Lists the lanes of a subgroup that exchange values next. The list is empty if no lane waits for an exchange.
 pub(super) fn first_waiting(lanes: &[Invocation]) -> Active {
     let waiting = |lane: &&Invocation| lane.state == State::Subgroup;
     let Some(first) = lanes.iter().filter(waiting).min_by(|a, b| a.compare_place(b)) else {
@@ -27,7 +27,7 @@ pub(super) fn first_waiting(lanes: &[Invocation]) -> Active {
     lanes.iter().enumerate().filter(|(_, lane)| here(lane)).map(|(number, _)| number).collect()
 }
 
-/// Exchanges values between lanes, which can go on then.
+/// Exchanges values between lanes, which can then continue.
 pub(super) fn exchange(op: &Subgroup, lanes: &mut [Invocation], active: &[usize]) {
     let count = op.to.count;
     let from = |lane: usize| -> SmallVec<[u64; 4]> {
@@ -82,7 +82,7 @@ fn source(mode: GatherMode, lane: usize, value: u32, first: usize) -> usize {
     source as usize
 }
 
-/// Combines the values of the lanes before each lane, and its own unless the scan is exclusive.
+/// Combines the values of the lanes before each lane, and the lane's own value unless the scan is exclusive.
 fn scan(
     kind: SubgroupOperation,
     op: &Subgroup,

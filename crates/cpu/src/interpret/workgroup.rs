@@ -1,4 +1,4 @@
-//! Runs workgroups: the order of their invocations, and what happens when all of them wait.
+//! Execution of workgroups: the order of their invocations, and the moments when all of them wait.
 
 use super::builtin::Position;
 use super::decode::Decoded;
@@ -13,7 +13,7 @@ use crate::program::Program;
 use crate::run::{Cells, GridRun};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Counts the workgroups whose order is drawn at once.
+/// Number of workgroups whose order is drawn at once.
 const BLOCK: u64 = 1 << 12;
 
 /// Runs the workgroups of a run.
@@ -50,24 +50,24 @@ pub(super) fn run<O: Observer>(
     groups.run_range()
 }
 
-/// Returns zeros at a multiple of 16.
+/// Returns zeros that are aligned to 16 bytes.
 fn words(bytes: u64) -> Vec<u128> {
     vec![0; bytes.div_ceil(16) as usize]
 }
 
-/// Runs one workgroup after the other.
+/// Executor of one workgroup after the other.
 struct Groups<'r, O> {
     program: &'r Program,
     run: &'r GridRun<'r>,
     size: [u32; 3],
-    /// Is the region of the variables of the workgroup.
+    /// Region of the variables of the workgroup.
     shared: u16,
     executor: Executor<'r, O>,
-    /// Holds all invocations of a workgroup, or one for all of them if none ever waits.
+    /// All invocations of a workgroup, or one for all of them if none ever waits.
     invocations: Vec<Invocation>,
-    /// Holds the numbers of the invocations in the order in which they run.
+    /// Numbers of the invocations in the order in which they run.
     order: Vec<u32>,
-    /// Draws the orders, if they are drawn.
+    /// Generator of the orders, if they are random.
     random: Option<fastrand::Rng>,
 }
 
@@ -129,7 +129,7 @@ impl<O: Observer> Groups<'_, O> {
         }
     }
 
-    /// Lets the lanes of each subgroup exchange values. Returns `false` if no lane waits for that.
+    /// Lets the lanes of each subgroup exchange values. Returns `false` if no lane waits for an exchange.
     fn exchange(&mut self) -> bool {
         let mut any = false;
         let decoded = self.executor.decoded;
@@ -145,7 +145,7 @@ impl<O: Observer> Groups<'_, O> {
         any
     }
 
-    /// Lets all invocations go on if they wait at the same barrier. Returns `false` if all have ended.
+    /// Lets all invocations continue if they wait at the same barrier. Returns `false` if all have ended.
     fn pass_barrier(&mut self, group: [u32; 3]) -> Result<bool, Fault> {
         let Some(first) = self.invocations.iter().find(|invocation| invocation.state == State::Barrier)
         else {

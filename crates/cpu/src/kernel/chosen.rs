@@ -40,11 +40,11 @@ impl CpuKernel {
     /// Compiles a program to machine code that executes 1, 4, 8 or 16 invocations together.
     ///
     /// # Errors
-    /// [`Error::NotCompiled`] if the compiler does not translate the program for so many invocations, and
+    /// [`Error::NotCompiled`] if the compiler does not translate the program for that many invocations, and
     /// [`Error::Unsupported`] if the interpreter lacks something, each with the line.
     ///
     /// # Panics
-    /// Panics if there is no machine code of this width.
+    /// Panics for any other number of lanes.
     #[doc(hidden)]
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     pub fn with_lanes(program: Arc<Program>, lanes: u32) -> Result<Self> {
@@ -80,7 +80,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
-    /// Makes the program of a kernel with 8 invocations.
+    /// Creates the program of a kernel with 8 invocations.
     fn program(statements: &str) -> Arc<Program> {
         let text = format!(
             "@group(0) @binding(0) var<storage, read_write> out: array<u32>;

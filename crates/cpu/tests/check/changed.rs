@@ -1,21 +1,21 @@
-//! Kernels of the library whose arrays another queue has changed between two launches of a verb.
+//! Library kernels whose arrays another queue changes between two launches of a verb.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_kernels::ShaderSource;
 
-/// Is beyond each array of a launch.
+/// Index beyond each array of a launch.
 const FAR: u32 = 100_000;
 
-/// Is a launch of a kernel of the library. The places that an earlier launch has found are far outside of its arrays.
+/// A launch of a library kernel. The places that an earlier launch has found are far outside of its arrays.
 struct Changed {
     name: &'static str,
-    /// Names the override without which the kernel reads no place.
+    /// Override without which the kernel reads no place.
     switch: Option<&'static str>,
     params: &'static [u32],
     buffers: Vec<Vec<u32>>,
 }
 
-/// Lists the kernels that compare an index which depends on elements.
+/// Lists the kernels that check an index which depends on elements.
 fn launches() -> Vec<Changed> {
     let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
     let far = |len: usize| vec![FAR; len];

@@ -1,11 +1,11 @@
 //! Random kernels that are correct by construction, in which a check finds nothing.
 //!
-//! A kernel has phases with barriers between them. In one phase, each memory that is not atomic is either read by all
-//! invocations, or each invocation accesses an element of its own.
+//! A kernel has phases with barriers between them. In one phase, all invocations read a memory that is not atomic, or
+//! each invocation accesses its own element of it.
 
 use crate::harness::{Kernel, Launch};
 
-/// Counts the workgroups, of 16 invocations. Each has 16 elements of each array.
+/// Number of workgroups, of 16 invocations. Each has 16 elements of each array.
 const GROUPS: u32 = 2;
 
 const HEAD: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -26,7 +26,7 @@ const HEAD: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
         storageBarrier();
 ";
 
-/// Names a memory whose elements are not atomic.
+/// A memory whose elements are not atomic.
 #[derive(Clone, Copy)]
 enum Array {
     Workgroup,
@@ -36,7 +36,7 @@ enum Array {
 
 const ARRAYS: [Array; 3] = [Array::Workgroup, Array::New, Array::Out];
 
-/// Says how the invocations use each of [`ARRAYS`] in a phase.
+/// Use of each of [`ARRAYS`] in a phase.
 #[derive(Clone, Copy)]
 enum Use {
     /// All invocations read all elements of their workgroup.
@@ -45,11 +45,11 @@ enum Use {
     Own { factor: u32, add: u32 },
 }
 
-/// Writes a kernel.
+/// Generator of a kernel's text.
 struct Writer {
     rng: fastrand::Rng,
     uses: [Use; 3],
-    /// Counts the loops, for the names of their variables.
+    /// Number of loops, for the names of their variables.
     loops: u32,
 }
 
@@ -59,7 +59,7 @@ impl Writer {
         let mut text = HEAD.to_owned();
         for _ in 0..writer.rng.u32(1..5) {
             for use_ in &mut writer.uses {
-                // An odd factor and a sum modulo 16 give each invocation another element.
+                // An odd factor and a sum modulo 16 give each invocation a different element.
                 let (factor, add) = (2 * writer.rng.u32(0..8) + 1, writer.rng.u32(0..16));
                 *use_ = if writer.rng.bool() { Use::Shared } else { Use::Own { factor, add } };
             }
@@ -71,13 +71,13 @@ impl Writer {
         text + "atomicAdd(&n[9], sum);\n}\n"
     }
 
-    /// Returns a number from 0 to 15, of any value.
+    /// Returns an index from 0 to 15 that is computed from any value.
     fn index(&mut self, depth: u32) -> String {
         let value = self.value(depth);
         if self.rng.bool() { format!("({value} % 16u)") } else { format!("bounded({value})") }
     }
 
-    /// Returns an element of an array, which the invocation may read now.
+    /// Returns an element of an array that the invocation may read now.
     fn element(&mut self, array: usize, depth: u32) -> String {
         let index = match self.uses[array] {
             Use::Own { factor, add } => format!("((i * {factor}u + {add}u) % 16u)"),
@@ -106,7 +106,7 @@ impl Writer {
                 let array = self.rng.usize(0..3);
                 self.element(array, depth - 1)
             }
-            // A variable keeps the compiler from the computation of the value, which it refuses if it overflows.
+            // A variable keeps the compiler from computing the value, which it would refuse on overflow.
             3 => format!("({} / ((sum ^ {}) | 1u))", self.value(depth - 1), self.value(depth - 1)),
             4 => format!("({} << ((sum ^ {}) & 31u))", self.value(depth - 1), self.value(depth - 1)),
             5 => format!("select({}, {}, sum > 9u)", self.value(depth - 1), self.value(depth - 1)),
@@ -116,7 +116,7 @@ impl Writer {
         }
     }
 
-    /// Returns a statement. It has no barrier, so any invocations may execute it.
+    /// Returns a statement without barriers, so that any invocations may execute it.
     fn statement(&mut self, depth: u32) -> String {
         match self.rng.u32(0..if depth == 0 { 6 } else { 8 }) {
             0..=2 => {

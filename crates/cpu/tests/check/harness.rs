@@ -1,11 +1,11 @@
-//! Makes kernels from texts and checks launches of them.
+//! Kernels from texts, and checked launches of them.
 
 use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Finding, GridRun, Program, Shadow};
 use fencepost_kernels::{Interface, Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Is a kernel with its interface.
+/// A kernel with its interface.
 pub(crate) struct Kernel {
     pub(crate) interface: Interface,
     kernel: CpuKernel,
@@ -28,12 +28,12 @@ impl Kernel {
     }
 }
 
-/// Is a launch with its buffers.
+/// A launch with its buffers.
 pub(crate) struct Launch {
     kernel: Kernel,
     pub(crate) groups: [u32; 3],
     pub(crate) params: Vec<u8>,
-    /// Holds the words of each buffer.
+    /// Words of each buffer.
     pub(crate) buffers: Vec<Vec<u32>>,
     pub(crate) bound: Vec<Bound>,
     pub(crate) shadow: Shadow,
@@ -41,8 +41,8 @@ pub(crate) struct Launch {
 }
 
 impl Launch {
-    /// Prepares a launch of one workgroup, whose buffers hold the numbers from 0 to 63. The host wrote all of them, except
-    /// those whose names begin with `new`. Those whose names begin with `same` are the same buffer.
+    /// Prepares a launch of one workgroup, whose buffers contain the numbers from 0 to 63. The host wrote all of them,
+    /// except the buffers whose names begin with `new`. All names that begin with `same` are one buffer.
     pub(crate) fn new(kernel: Kernel) -> Self {
         let bindings = &kernel.interface.bindings;
         let buffers: Vec<Vec<u32>> = bindings.iter().map(|_| (0..64).collect()).collect();
@@ -60,7 +60,7 @@ impl Launch {
         Self { kernel, groups: [1; 3], params, buffers, bound, shadow, options }
     }
 
-    /// Prepares a launch whose buffers have these words, and which the host wrote.
+    /// Prepares a launch whose buffers contain these words, written by the host.
     pub(crate) fn with(kernel: Kernel, params: &[u32], buffers: Vec<Vec<u32>>) -> Self {
         let mut launch = Self::new(kernel);
         for (at, words) in buffers.iter().enumerate() {
@@ -74,7 +74,7 @@ impl Launch {
         Self { groups: [groups, 1, 1], ..self }
     }
 
-    /// Checks a run with a seed. The words of the launch and its shadow stay as they are.
+    /// Checks a run with a seed. The words of the launch and its shadow are not changed.
     pub(crate) fn check(&self, seed: u64) -> Vec<Finding> {
         self.check_with(seed, &mut self.shadow.clone())
     }
@@ -102,7 +102,7 @@ impl Launch {
     }
 }
 
-/// Copies words to a multiple of 16 bytes.
+/// Copies words to memory that is aligned to 16 bytes.
 fn aligned(words: &[u32]) -> Vec<u128> {
     let mut aligned = vec![0; words.len().div_ceil(4)];
     bytemuck::cast_slice_mut(&mut aligned)[..words.len()].copy_from_slice(words);

@@ -1,4 +1,4 @@
-//! The races and the unwritten reads of random kernels are those that a comparison of all pairs of accesses finds.
+//! Races and unwritten reads of random kernels, compared with all pairs of accesses.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_cpu::{AccessKind, Finding, Mistake, Shadow};
@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 const GROUPS: u32 = 3;
 const SIZE: u32 = 8;
 
-/// Is one line of a kernel.
+/// One line of a kernel.
 enum Line {
-    /// Orders accesses to buffers, or else to variables of the workgroup.
+    /// A barrier for buffers if `storage`, otherwise for variables of the workgroup.
     Barrier { storage: bool },
-    /// Accesses a word by the invocations whose number has a remainder.
+    /// An access to a word by the invocations whose number has this remainder.
     Access { storage: bool, kind: AccessKind, divisor: u32, remainder: u32, factor: u32, add: u32 },
 }
 
@@ -51,14 +51,14 @@ impl Line {
     }
 }
 
-/// Is one access of one invocation.
+/// One access of one invocation.
 struct Done {
     line: usize,
     invocation: u32,
     storage: bool,
     word: u32,
     kind: AccessKind,
-    /// Counts the barriers before it that order its memory.
+    /// Number of barriers before it that order its memory.
     barriers: u32,
 }
 
@@ -83,7 +83,7 @@ fn accesses(lines: &[Line]) -> Vec<Done> {
     all
 }
 
-/// Is a race: whether it is between workgroups, and its lines.
+/// A race: `true` if it is between workgroups, and its lines.
 type Pair = (bool, usize, usize);
 
 fn expected(lines: &[Line]) -> BTreeSet<Pair> {
@@ -101,7 +101,7 @@ fn expected(lines: &[Line]) -> BTreeSet<Pair> {
     pairs
 }
 
-/// Returns the lines of a finding, which are numbered from the first one of the body.
+/// Returns the lines of a finding, counted from the first line of the body.
 fn found(finding: &Finding) -> Pair {
     let (between, race) = match &finding.mistake {
         Mistake::RaceInWorkgroup(race) => (false, race),
@@ -112,7 +112,7 @@ fn found(finding: &Finding) -> Pair {
     (between, line(&race.one.step.place), line(&race.other.step.place))
 }
 
-/// Makes a launch of random lines, and returns it with its text.
+/// Creates a launch of random lines, and returns it with its text.
 fn launch(lines: &[Line]) -> (Launch, String) {
     let mut text = String::from(
         "@group(0) @binding(0) var<storage, read_write> same_n: array<atomic<u32>>; \
@@ -146,7 +146,7 @@ fn r07_the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
 fn is_unwritten(all: &[Done], read: &Done) -> bool {
     let change = read.kind == AccessKind::AtomicChange;
     let writes = all.iter().filter(|other| other.storage && other.word == read.word && other.kind.writes());
-    // A change does not give a word its first value for another change.
+    // An atomic change does not initialise a word for another change.
     let mut writes = writes.filter(|other| !(change && other.kind == AccessKind::AtomicChange));
     let after = |other: &Done| {
         let same_group = other.invocation / SIZE == read.invocation / SIZE;

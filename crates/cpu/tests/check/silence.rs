@@ -86,7 +86,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {
-                // The first 150 of the even places take the elements of the other array, from the last one on.
+                // The first 150 even places take the elements of the other array, from the last one on.
                 let counts = [150, 1, 1, 1, 1, 150];
                 let (from, to) = ([299, 0, 0, 0, 0, 0, u32::MAX], [0, 0, 0, 0, 0, 0, 2]);
                 let params = [&counts[..], &from, &to].concat();
@@ -133,7 +133,7 @@ const HEAD: &str = "
         @builtin(local_invocation_index) i: u32, @builtin(global_invocation_id) id: vec3<u32>,
         @builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {";
 
-/// Lists kernels: a name, what stands before the kernel, its body, and the number of workgroups.
+/// Kernels: a name, the text before the kernel, its body, and the number of workgroups.
 const KERNELS: &[(&str, &str, &str, u32)] = &[
     (
         "a sum",

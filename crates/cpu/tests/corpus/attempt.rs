@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// Limits the time of a run: a text may loop for ever on zeros.
+/// Most time of a run: a text may loop for ever on zeros.
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// Counts the 16 bytes of each buffer.
+/// Size of each buffer in units of 16 bytes.
 const SIZE: usize = 4096;
 
-/// Is an entry point and what comes of it, or the text of a panic.
+/// An entry point and its outcome, or the text of a panic.
 pub(crate) struct Attempt {
     pub(crate) entry: String,
     pub(crate) outcome: Result<String, String>,
@@ -84,7 +84,7 @@ fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::
     Ok(if notes.is_empty() { form } else { format!("{form}; {}", notes.join("; ")) })
 }
 
-/// Is a way to run a kernel. The checks interpret a kernel that the others may run as machine code.
+/// A way to run a kernel. Checks interpret a kernel that the other ways may run as machine code.
 #[derive(Clone, Copy)]
 enum Way {
     InOrder,

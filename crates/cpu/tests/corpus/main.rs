@@ -8,10 +8,10 @@ mod renumber;
 use attempt::{Attempt, attempt};
 use std::path::{Path, PathBuf};
 
-/// Names the environment variable with the folder of the texts.
+/// Environment variable that names the folder of the texts.
 const FOLDER: &str = "FENCEPOST_CORPUS";
 
-/// Attempts each compute entry point of a text, and prints what comes of it. Returns the texts of panics.
+/// Attempts each compute entry point of a text, and prints its outcome. Returns the texts of panics.
 fn report(name: &str, text: &str) -> Vec<String> {
     let mut panics = Vec::new();
     for Attempt { entry, outcome } in attempt(name, &renumber::in_one_group(text)) {
@@ -61,8 +61,8 @@ fn read(path: &Path) -> (String, String) {
     (name.into_owned(), std::fs::read_to_string(path).expect("a text"))
 }
 
-/// Each text begins with the outcome of its entry points, which have equal results compiled and interpreted: `compiled`,
-/// `runs` if it may be interpreted, or `refused` with the message.
+/// Each text begins with the outcome of its entry points: `compiled`, `runs` if it may be interpreted, or `refused`
+/// with the message. Compiled and interpreted results must be equal.
 #[test]
 fn each_text_of_this_project_has_the_outcome_that_its_first_line_expects() {
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Collects from the log the reasons for which a kernel is not compiled.
+//! The reasons for which a kernel is not compiled, collected from the log.
 
 use fencepost_kernels::report;
 use std::sync::{Mutex, Once};

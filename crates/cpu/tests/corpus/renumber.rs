@@ -1,6 +1,6 @@
-//! Puts all variables of a text into one bind group, which is the only one that a kernel may have.
+//! Puts all variables of a text into one bind group, as a kernel may not have another one.
 
-/// Replaces the group of each variable by 0, and its binding by a number of its own.
+/// Replaces the group of each variable by 0, and its binding by a unique number.
 pub(crate) fn in_one_group(text: &str) -> String {
     let mut next = 0;
     let numbered = replaced(text, "@binding(", || {

@@ -1,5 +1,4 @@
-//! Texts that nest or chain thousands of times give a result or an error on a thread with a small stack, and never overflow
-//! the stack.
+//! Texts that nest or chain thousands of times give a result or an error on a small stack, and never overflow it.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 mod prepared;
@@ -7,13 +6,13 @@ mod prepared;
 use prepared::{Outcome, on_small_stack, outcome};
 use std::fmt::Write as _;
 
-/// Counts the repetitions of a part of a text.
+/// Number of repetitions of a part of a text.
 const DEEP: usize = 7_000;
 
-/// Is the kernel with the index of an invocation.
+/// Kernel with the index of an invocation.
 const LANE: &str = "k(@builtin(local_invocation_index) i: u32)";
 
-/// Declares the buffer of each text.
+/// Buffer of each text.
 const OUT: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\n";
 
 /// Returns a kernel with a body.
@@ -36,7 +35,7 @@ fn succeeds(text: String) {
     assert_eq!(check(text), Outcome::Word(1));
 }
 
-/// Checks that a text has an error with a part of a message.
+/// Checks that a text has an error whose message contains `part`.
 fn fails(text: String, part: &str) {
     let Outcome::Error(error) = check(text) else { panic!("there is no limit") };
     assert!(error.contains(part), "{error}");
@@ -104,7 +103,7 @@ fn a_chain_of_operators_has_a_limit() {
     }
 }
 
-/// Returns declarations of which each needs the one before it, in both directions.
+/// Returns declarations, each of which needs the one before it, in both orders.
 fn chains(count: usize, first: &str, next: impl Fn(usize) -> String) -> [String; 2] {
     let mut all: Vec<String> = (1..count).map(next).collect();
     all.insert(0, first.into());
@@ -254,7 +253,7 @@ fn calls_of_functions_with_barriers_that_double_are_not_expanded() {
         let text = kernel(&format!("{memory}{before}"), &format!("out[i] = b{}(i);", levels - 1));
         succeeds(text.replace("k()", LANE));
     }
-    // The kernel is only compiled: its execution has 2^40 calls.
+    // The kernel is only compiled: its execution would take 2^40 calls.
     let [before, _] = chains(40, first, next);
     let call = "if out[1] == 7u { out[i] = b39(i); } else { out[i] = 1u; }";
     succeeds(kernel(&format!("{memory}{before}"), call).replace("k()", LANE));

@@ -8,10 +8,10 @@ use std::sync::atomic::AtomicBool;
 /// Bytes of the stack: a quarter of the stack on which kernels are compiled.
 const STACK: usize = 4 << 20;
 
-/// Is what comes of a text.
+/// Outcome of a text.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
-    /// Is the first word of the output.
+    /// First word of the output.
     Word(u32),
     Error(String),
 }
@@ -21,8 +21,8 @@ pub(crate) fn on_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send +
     on_stack_of(STACK, run).expect("a thread")
 }
 
-/// Prepares the entry point of a text, and runs one workgroup on an output of some words and, in the second binding, on 32
-/// matrices.
+/// Prepares the entry point of a text, and runs one workgroup. The first binding is an output of some words, the second
+/// one 32 matrices.
 pub(crate) fn outcome(text: &str, words: usize) -> Outcome {
     match run(text, words) {
         Ok(word) => Outcome::Word(word),

@@ -5,7 +5,7 @@ use fencepost_kernels::{
     DType, HostBuffer, HostKernel, Module, Scalar, ShaderSource, builtins, reference_of,
 };
 
-/// Returns bytes of random words, which are small numbers for floats.
+/// Returns bytes of random words. Floats are small numbers.
 fn random(random: &mut fastrand::Rng, dtype: Option<Scalar>, words: usize) -> Vec<u8> {
     let float = dtype.is_none_or(|dtype| dtype == Scalar::F32);
     let word = |random: &mut fastrand::Rng| {
@@ -45,7 +45,7 @@ fn agrees(source: &ShaderSource, reference: &dyn HostKernel, dtype: Option<Scala
     assert!(results[0] != inputs, "{entry} writes nothing");
 }
 
-/// The shaders of the algorithms have no reference: their conformance cases compare them with functions of the host.
+/// The shaders of the algorithms have no reference: their conformance cases compare them with host functions.
 #[test]
 fn every_built_in_shader_computes_what_its_reference_computes() {
     for (seed, (name, _)) in builtins().iter().enumerate() {

@@ -1,11 +1,11 @@
-//! Makes kernels from texts and runs them.
+//! Kernels from texts, and runs of them.
 
 use fencepost_cpu::{Cells, CpuKernel, Error, Fault, GridRun, Program};
 use fencepost_kernels::{Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Declares an output buffer of words. It stands behind the text, whose directives come first.
+/// Declaration of an output buffer of words. It goes after the text, as directives must come first.
 pub(crate) const OUT: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
 
 /// Prepares the first entry point of a text.
@@ -21,7 +21,7 @@ pub(crate) fn prepare_source(source: &ShaderSource, overrides: &[(&str, f64)]) -
     CpuKernel::new(Arc::new(Program::new(&module, &entry)?))
 }
 
-/// Holds a buffer at a multiple of 16 bytes.
+/// A buffer that is aligned to 16 bytes.
 pub(crate) struct Buffer {
     words: Vec<u128>,
     len: usize,

@@ -4,14 +4,14 @@ use crate::harness::{Buffer, prepare, run};
 use fastrand::Rng;
 use std::fmt::Write;
 
-/// Holds the declarations of the structs, and the paths and the sizes of the scalars of a type.
+/// Declarations of random types.
 #[derive(Default)]
 struct Types {
     declarations: String,
     structs: usize,
 }
 
-/// Is a type with the path to each of its scalars.
+/// A type, with the path and the size of each of its scalars.
 struct Made {
     name: String,
     leaves: Vec<(String, usize)>,

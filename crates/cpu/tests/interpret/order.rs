@@ -101,7 +101,7 @@ fn workgroup_memory_is_zero_at_the_begin_of_each_workgroup() {
     assert_eq!(buffers[0].values::<u32>(), [4; 6]);
 }
 
-/// Returns the fault of a barrier that stands in line 4 of a text, for a workgroup of 4.
+/// Returns the fault of a barrier in line 4 of a text, for a workgroup of 4.
 fn barrier_fault(body: &str) -> Fault {
     let head = "@compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) {";
     let kernel = prepare(&format!("{OUT}\n{head}\n{body}\n}}")).unwrap();

@@ -187,7 +187,7 @@ fn nested_switches_and_loops_break_and_continue_their_own_construct() {
             n += 1000u;
         }
         out[0] = n;";
-    // i = 0: 1000; i = 1: 4 and 1000; i = 2: 2004 is no 4 and continues; i = 3 too; i = 4 and 5: 1000 each.
+    // i = 0: 1000; i = 1: 4 and 1000; i = 2: 2004 is not 4 and continues, and so does i = 3; i = 4 and 5: 1000 each.
     assert_eq!(statements("", body, 1), [4004]);
 }
 
@@ -229,7 +229,7 @@ fn constants_of_a_kernel_with_overrides_are_arguments_and_parts_of_other_values(
         let kernel = prepare_source(&ShaderSource::text("k.wgsl", text), &[("N", 3.0)]);
         let kernel = kernel.unwrap_or_else(|error| panic!("{body}: {error}"));
         assert!(kernel.is_compiled(), "{body}");
-        // An order of its own is interpreted.
+        // A run with a seed is interpreted.
         for seed in [0, 1] {
             let mut out = [Buffer::new(&[0_u32; 2])];
             run(&kernel, [1; 3], seed, &[], &mut out).unwrap_or_else(|fault| panic!("{fault}"));

@@ -1,13 +1,13 @@
 //! Random programs against a plain evaluation of their trees.
 //!
-//! A program has functions with four variables and with an array of the kernel behind a pointer, and nests branches, loops,
+//! A program has functions with four variables and a pointer to an array of the kernel. It nests branches, loops,
 //! switches, constants of blocks and calls.
 
 use crate::harness::{Buffer, OUT, prepare, run};
 use fastrand::Rng;
 use std::fmt::Write;
 
-/// Counts the elements of the array.
+/// Number of elements of the array.
 const LEN: usize = 5;
 const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "%", "^", "&", "<<"];
 
@@ -15,14 +15,14 @@ const OPERATORS: [&str; 8] = ["+", "-", "*", "/", "%", "^", "&", "<<"];
 enum Expr {
     Number(u32),
     Variable(usize),
-    /// Is a `let` of a block.
+    /// A `let` of a block.
     Constant(usize),
-    /// Is the counter of the loop at a depth.
+    /// The counter of the loop at a depth.
     Counter(usize),
     Element(Box<Expr>),
     Binary(usize, Box<Expr>, Box<Expr>),
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// Takes a component of a vector of two values.
+    /// A component of a vector of two values.
     Component(Box<Expr>, Box<Expr>, Box<Expr>),
     Call(usize, Box<Expr>, Box<Expr>),
 }
@@ -33,7 +33,7 @@ enum Stmt {
     SetElement(Expr, Expr),
     Let(usize, Expr),
     If(Expr, Vec<Stmt>, Vec<Stmt>),
-    /// Is a loop at a depth with a number of iterations, and what its continuing block does.
+    /// A loop at a depth, with its number of iterations, its body and its continuing block.
     Loop(usize, u32, Vec<Stmt>, Vec<Stmt>),
     Switch(Expr, Vec<Vec<Stmt>>),
     Break(Expr),
@@ -41,15 +41,15 @@ enum Stmt {
     Return(Expr, Expr),
 }
 
-/// Makes a function, and knows what its next expression may name.
+/// Generator of a function, with the names that its next expression may use.
 struct Maker<'r> {
     rng: &'r mut Rng,
-    /// Counts the functions that the function may call.
+    /// Number of functions that the function may call.
     callees: usize,
     lets: usize,
     visible: Vec<usize>,
     depth: usize,
-    /// Is `true` where `break` and `continue` leave a loop at once.
+    /// `true` where `break` and `continue` leave a loop at once.
     in_loop: bool,
 }
 
@@ -170,7 +170,7 @@ fn write(out: &mut String, block: &[Stmt]) {
     }
 }
 
-/// Says how a statement ends.
+/// End of a statement.
 enum Flow {
     Next,
     Break,
@@ -178,7 +178,7 @@ enum Flow {
     Return(u32),
 }
 
-/// Evaluates a function.
+/// Evaluator of a function.
 struct Frame<'a> {
     functions: &'a [Vec<Stmt>],
     variables: [u32; 4],
@@ -290,7 +290,7 @@ impl Frame<'_> {
     }
 }
 
-/// Makes three functions, of which each may call those before it.
+/// Generates three functions, each of which may call the ones before it.
 fn program(rng: &mut Rng) -> (Vec<Vec<Stmt>>, String) {
     let (mut functions, mut wgsl) = (Vec::new(), String::new());
     for callees in 0..3 {

@@ -13,15 +13,15 @@ where
     X: TypedBuffer<Element = T> + 'static,
     Y: TypedBuffer<Element = T> + 'static,
 {
-    /// Holds the factor.
+    /// The factor.
     pub a: T,
-    /// Holds the array that the kernel reads.
+    /// Array that the kernel reads.
     pub x: &'a X,
-    /// Holds the array that the kernel writes.
+    /// Array that the kernel writes.
     pub y: &'b mut Y,
 }
 
-/// Stands for device memory.
+/// Stand-in for device memory.
 struct Words(Vec<u32>);
 
 impl BufferArg for Words {

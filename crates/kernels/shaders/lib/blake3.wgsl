@@ -5,7 +5,7 @@ const BLAKE3_CHUNK_END: u32 = 2u;
 const BLAKE3_PARENT: u32 = 4u;
 const BLAKE3_ROOT: u32 = 8u;
 
-// Holds the chaining value with which every chunk and every parent begins.
+// Chaining value with which every chunk and every parent begins.
 const BLAKE3_START: Blake3Value = Blake3Value(
     vec4<u32>(0x6a09e667u, 0xbb67ae85u, 0x3c6ef372u, 0xa54ff53au),
     vec4<u32>(0x510e527fu, 0x9b05688cu, 0x1f83d9abu, 0x5be0cd19u),
@@ -13,17 +13,17 @@ const BLAKE3_START: Blake3Value = Blake3Value(
 
 // No `var` below is a struct: naga gives every struct a memory layout, which SPIR-V forbids for variables of functions.
 
-// Holds a chaining value or a hash.
+// A chaining value or a hash.
 struct Blake3Value { low: vec4<u32>, high: vec4<u32> }
 
-// Holds 64 bytes of a message. One load of the struct costs one bounds check; word by word it is four times slower.
+// 64 bytes of a message. One load of the struct costs one bounds check; word by word it is four times slower.
 struct Blake3Block { p: vec4<u32>, q: vec4<u32>, r: vec4<u32>, s: vec4<u32> }
 
-// Holds the sixteen words of a block in the order of a round: the first and the second word of each of the four
+// The sixteen words of a block in the order of a round: the first and the second word of each of the four
 // columns, then of each of the four diagonals.
 struct Blake3Words { column_x: vec4<u32>, column_y: vec4<u32>, diagonal_x: vec4<u32>, diagonal_y: vec4<u32> }
 
-// Holds the four rows of the 4 x 4 state.
+// The four rows of the 4 x 4 state.
 struct Blake3State { a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32> }
 
 // Mixes one block into `value`. `tail`: counter low, counter high, bytes in the block, flags.

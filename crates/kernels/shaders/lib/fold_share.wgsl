@@ -9,7 +9,7 @@
 //            else as scan_share
 //#use staged_tile
 
-// Is the number of elements of a block. States of blocks are combined apart, so that no chain is long.
+// Number of elements of a block. States of blocks are combined apart, so that no chain is long.
 const BLOCK: u32 = 16u;
 
 // Combines the states of a range. The elements of each invocation lie side by side.

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  as `operation`
 
-// Holds the combined elements of the last run, and the number of heads.
+// Combined elements of the last run, and number of heads.
 struct S { value: T, heads: u32 }
 
 fn identity() -> S { return S(params.identity, 0u); }

@@ -1,6 +1,6 @@
 // number_keys: keys of u32 that have the order of numbers of f32, as a device may assume that no float is a NaN
 //
-// Shape      bits: the bits of a number; nan_last: true if a NaN comes behind all numbers, and false if it comes before them
+// Shape      bits: the bits of a number; nan_last: true if a NaN comes after all numbers, and false if it comes before them
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact; a NaN at the end of the wanted number is the result, and one at the other end is left out unless there is no

@@ -5,7 +5,7 @@
 //            number, 1: it is the result)
 // Dispatch   any
 // Barriers   none
-// Tolerance  exact; a NaN comes before all numbers or behind them, as KEEP_NAN says; -0 and +0 are equal
+// Tolerance  exact; a NaN comes before all numbers or after them, as KEEP_NAN says; -0 and +0 are equal
 //
 // A device may assume that no float is a NaN, so the keys are integers: the smallest key belongs to the wanted element.
 const LAST: u32 = 0xFFFFFFFFu;              // behind each key and each place

@@ -8,7 +8,7 @@
 //            else as reduce_share
 alias Four = vec4<T>;
 
-// Is the number of groups of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
+// Number of groups of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
 const PER: u32 = 16u;
 var<workgroup> parts: array<Four, WORKGROUP>;
 

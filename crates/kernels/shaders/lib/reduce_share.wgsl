@@ -7,7 +7,7 @@
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 21 + share / WORKGROUP / 64 + log2(WORKGROUP), u = 2^-24;
 //            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
 
-// Is the number of elements of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
+// Number of elements of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
 const PER: u32 = 64u;
 var<workgroup> parts: array<S, WORKGROUP>;
 

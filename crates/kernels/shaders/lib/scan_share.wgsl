@@ -3,7 +3,7 @@
 //
 // Shape      g: the share, which begins at element g * share; before: the state before the share; the shader around it has
 //            the type S of a state, `identity`, `combined`, `load`, `store`, which is called right after `load` of the
-//            element, and `keep`, which takes the state behind element n - 1, and uses lanes; returns the state behind the
+//            element, and `keep`, which takes the state after element n - 1, and uses lanes; returns the state after the
 //            share
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   two for each doubling of a distance in the workgroup, and at most five more, for each tile
@@ -11,7 +11,7 @@
 //            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
 //#use staged_tile
 
-// Is the number of elements of an invocation in a tile.
+// Number of elements of an invocation in a tile.
 const PER: u32 = 16;
 
 // Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
@@ -64,7 +64,7 @@ fn scan_share(g: u32, lane: u32, before: S) -> S {
             running = combined(running, parts[WORKGROUP - 1u]);
         }
     }
-    // The share with the last element keeps the state, and the first one if there is no element.
+    // The share with the last element keeps the state, and so does the first share if there are no elements.
     if lane == 0u && end == params.n && (first < end || g == 0u) { keep(running); }
     return running;
 }

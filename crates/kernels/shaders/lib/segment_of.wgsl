@@ -1,17 +1,17 @@
 // segment_of: finds the segment of an element by a search in the offsets of segments
 //
-// Shape      i: an element; known: a number of offsets that are no greater than i; the shader around it has the array `offsets`, of
+// Shape      i: an element; known: a number of offsets that are at most i; the shader around it has the array `offsets`, of
 //            one element more than segments, and the parameters `n`, the number of elements, and `segments`
 // Dispatch   any
 // Barriers   none
 // Tolerance  exact
 
-// Holds the place of a segment among the segments, its first element, and the element behind its last one. The elements before
-// the first segment and behind the last one are segments too, whose places are no less than the number of segments.
+// Place of a segment among the segments, its first element, and the element after its last one. The elements before
+// the first segment and after the last one are segments too, whose places are not less than the number of segments.
 struct Segment { place: u32, first: u32, end: u32 }
 
 // Returns the segment of an element. Of several that begin there, it is the last one, which has the element. At least `known`
-// offsets are no greater than the element.
+// offsets are at most the element.
 fn segment_of(i: u32, known: u32) -> Segment {
     // Counts the offsets up to i, between a lower and an upper bound. The steps to an upper bound are short at first, because the
     // next segment is often the wanted one.

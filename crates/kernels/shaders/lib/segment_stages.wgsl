@@ -2,7 +2,7 @@
 //
 // Shape      g: the share, which begins at element g * share; the shader around it has the type T of a result, the override STAGE,
 //            `combined_elements`, the result of elements side by side, `operation`, and `store`, which takes the place of a
-//            segment or one behind the last segment, and uses fold_partials, keyed, lanes and segment_of
+//            segment or one after the last segment, and uses fold_partials, keyed, lanes and segment_of
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
 // Barriers   as fold_lanes in stage 1, else as scan_lanes; in stage 0 as fold_lanes too
 // Tolerance  as `combined_elements` and `operation`
@@ -42,7 +42,7 @@ fn write_segments(first: u32, end: u32, lane: u32, before: S) {
                 place_of_rest = segment.place;
             }
         }
-        // The offset that ends the segment is no greater than the next element. A segment that ends behind it has none.
+        // The offset that ends the segment is at most the next element. A segment that ends after it has none.
         known = segment.place + 2u;
         i = stop;
     }

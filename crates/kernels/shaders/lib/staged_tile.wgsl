@@ -1,4 +1,4 @@
-// staged_tile: moves the elements of a tile through the memory of a workgroup, and combines those of each invocation
+// staged_tile: moves the elements of a tile through the memory of a workgroup, and combines the elements of each invocation
 //
 // Shape      first, count: the elements of the tile; the shader around it has the type S of a state, `identity`, `combined` and
 //            `load`
@@ -6,12 +6,12 @@
 // Barriers   one for each tile
 // Tolerance  as `combined`, for a chain of STAGED elements
 
-// Is the least number of invocations of a workgroup whose elements pass through its memory. A card loads elements that lie
+// Least number of invocations of a workgroup whose elements pass through its memory. A card loads elements that lie
 // side by side in one access, if neighbouring invocations load them. A processor has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
-// Is the number of elements of an invocation in such a tile.
+// Number of elements of an invocation in such a tile.
 const STAGED: u32 = 8;
-// Counts the states in a row of the memory. One place behind each row stays free, so that neighbouring invocations, whose
+// Number of states in a row of the memory. One place after each row stays free, so that neighbouring invocations, whose
 // elements are STAGED apart, use different banks.
 const ROW: u32 = 32;
 override TILE_STATES: u32 = WORKGROUP * STAGED + WORKGROUP * STAGED / ROW;

@@ -5,13 +5,13 @@
 // Barriers   four for each tile
 // Tolerance  exact
 
-// Counts the digits: each has four bits.
+// Number of values of a digit, which has four bits.
 const DIGITS: u32 = 16;
-// Is the number of words in which an invocation counts its digits. The halves of a word count two digits, 8 apart.
+// Number of words in which an invocation counts its digits. The halves of a word count two digits, 8 apart.
 const ROWS: u32 = 8;
 const HALF: u32 = 16;
 const LOW: u32 = 0xFFFFu;
-// Is the number of invocations whose sums one of them adds.
+// Number of invocations whose sums one of them adds.
 const BLOCK: u32 = 8;
 override COUNTERS: u32 = ROWS * WORKGROUP;
 var<workgroup> counters: array<u32, COUNTERS>;
@@ -27,7 +27,7 @@ fn own_first(first: u32, end: u32, lane: u32) -> u32 {
     return min(end, first + lane * ((end - first + WORKGROUP - 1u) / WORKGROUP));
 }
 
-// Counts the elements of the tile that come before those of this invocation, for each digit.
+// Counts the elements of the tile that come before this invocation's elements, for each digit.
 fn rank_tile(first: u32, end: u32, lane: u32) {
     for (var row = 0u; row < ROWS; row++) { counters[row * WORKGROUP + lane] = 0u; }
     let own_end = own_first(first, end, lane + 1u);
@@ -62,7 +62,7 @@ fn sum_counters(lane: u32) {
         if block == lane / BLOCK { running += all; }
         all += blocks[block];
     }
-    // The digits of the upper halves come behind all of the lower ones.
+    // The digits of the upper halves come after all of the lower ones.
     running += all << HALF;
     for (var row = 0u; row < ROWS; row++) {
         let count = counters[first + row];

@@ -31,7 +31,7 @@ pub(crate) fn pieces(quoted: &str) -> Result<Vec<String>, (String, usize, usize)
     Ok(pieces)
 }
 
-/// Describes a brace that stands for no value.
+/// Message for a brace that stands for no value.
 const BRACE: &str = "`{}` stands for a value, without a name and a format: write `{{` or `}}` for a brace";
 
 /// Returns `true` if the last quote belongs to the text, because an odd number of backslashes is before it.

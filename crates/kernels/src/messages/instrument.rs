@@ -17,26 +17,26 @@ use crate::splice::Spliced;
 use crate::tokens::{Declaration, Token, Tokens, declarations};
 use crate::wording::Finding;
 
-/// Holds the text of a program that has messages.
+/// Text of a program that has messages.
 pub(crate) struct MessageText {
     written: Arc<Spliced>,
     statements: Vec<MessageStatement>,
     names: MessageNames,
 }
 
-/// Is the text that writes the messages.
+/// Text that writes the messages.
 pub(crate) struct WithMessages {
     pub(crate) source: Arc<Spliced>,
     pub(crate) messages: Messages,
-    /// Names the message buffer.
+    /// Name of the message buffer.
     pub(crate) buffer: String,
 }
 
-/// Is the text around the parts of a statement, which are its condition and its values.
+/// Text around the parts of a statement, which are its condition and its values.
 struct Frame {
-    /// Lists the text before each part.
+    /// Text before each part.
     before: Vec<String>,
-    /// Is the text behind the last part. A statement without parts is replaced by it.
+    /// Text after the last part. It replaces a statement without parts.
     last: String,
 }
 

@@ -7,7 +7,7 @@ use crate::messages::Messages;
 use crate::messages::records::{FAILURE_RECORDS, RECORD_HEAD};
 use crate::messages::value_type::ValueType;
 
-/// Names the declarations that a text gets. No name of the text begins with the prefix.
+/// Names of the declarations that a text gets. No name of the text begins with the prefix.
 pub(crate) struct MessageNames {
     pub(crate) prefix: String,
 }
@@ -102,7 +102,7 @@ impl MessageNames {
     }
 }
 
-/// Lists the names of WGSL that the declarations use. A shader whose own declaration has one of these names hides it.
+/// Names of WGSL that the declarations use. A shader whose own declaration has one of these names hides it.
 pub(crate) const USED_NAMES: &[&str] = &[
     "array",
     "arrayLength",
@@ -121,8 +121,8 @@ pub(crate) const USED_NAMES: &[&str] = &[
     "vec4",
 ];
 
-/// Declares the message buffer. `used` counts the words of all printed records, also of those that did not fit, and `stored`
-/// the records that fit.
+/// Declaration of the message buffer. `used` counts the words of all printed records, even of records that did not fit,
+/// and `stored` the records that fit.
 const BUFFER: &str = "struct fp_Messages {
     used: atomic<u32>, stored: atomic<u32>, left_out: atomic<u32>,
     failed: atomic<u32>, first: atomic<u32>, failures: atomic<u32>,
@@ -139,9 +139,9 @@ fn fp_head(at: u32, site: u32) -> u32 {
     return at + HEADu;
 }";
 
-/// Declares the function that begins a printed record, and returns the place of its values, or 0 if the record does not fit.
-/// The first record that does not fit leaves no space for a later one, so the records have no gaps. The load keeps the counter
-/// from passing the largest number.
+/// Function that begins a printed record, and returns the place of its values, or 0 if the record does not fit. The
+/// first record that does not fit leaves no space for a later one, so the records have no gaps. The load keeps the
+/// counter from passing the largest number.
 const PRINT: &str = "
 fn fp_print(site: u32, size: u32) -> u32 {
     let space = arrayLength(&fp_messages.words) - ASSERTSu;
@@ -156,11 +156,12 @@ fn fp_print(site: u32, size: u32) -> u32 {
     return 0u;
 }";
 
-/// Declares the function that begins the record of a failed assertion. An invocation writes a record only if no invocation
-/// before it has failed so far, so the last record to begin is that of the first invocation. The records take turns, and the
-/// second check keeps a record that is no longer the first from the place of a later one. A record is lost only if the writer
-/// of the same place before it pauses behind its check while as many others begin as there is space for. A place that no
-/// record has is 0. `first` is the complement of the number of the first invocation, because the header starts as zeros.
+/// Function that begins the record of a failed assertion. An invocation writes a record only if no invocation before it
+/// has failed so far, so the last record to begin belongs to the first invocation. The records take turns, and the
+/// second check keeps a record that is no longer the first from the place of a later one. A record is lost only if the
+/// previous writer of its place pauses after its check while as many others begin as there is space for. A place
+/// without a record is 0. `first` is the complement of the number of the first invocation, because the header starts as
+/// zeros.
 const FAIL: &str = "
 fn fp_fail(site: u32) -> u32 {
     atomicAdd(&fp_messages.failed, 1u);

@@ -2,14 +2,15 @@
 
 use crate::messages::{MessageSite, Messages};
 
-/// Counts the words at the start of a message buffer.
+/// Number of words at the start of a message buffer.
 pub(crate) const HEADER_WORDS: u32 = 6;
-/// Counts the records of failed assertions behind the header, if the kernel has an `assert`. Each has the size of the longest.
+/// Number of records of failed assertions after the header, if the kernel has an `assert`. Each has the size of the
+/// longest.
 pub(crate) const FAILURE_RECORDS: u32 = 128;
-/// Counts the words of a record before its values: the number of its statement and the invocation.
+/// Number of words of a record before its values: the number of its statement and the invocation.
 pub(crate) const RECORD_HEAD: u32 = 4;
 
-/// Numbers the words of the header: the struct of the message buffer has them in this order.
+/// Indices of the words of the header: the struct of the message buffer has them in this order.
 mod header {
     pub(super) const STORED: usize = 1;
     pub(super) const LEFT_OUT: usize = 2;
@@ -17,39 +18,39 @@ mod header {
     pub(super) const FAILURES: usize = 5;
 }
 
-/// Holds the messages of one launch.
+/// Messages of one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageReport {
-    /// Lists the printed lines, ordered by invocation. The lines of one invocation have the order of its statements.
+    /// Printed lines, ordered by invocation. The lines of one invocation have the order of its statements.
     pub lines: Vec<PrintedLine>,
-    /// Counts the lines that did not fit into the message buffer.
+    /// Number of lines that did not fit into the message buffer.
     pub left_out: u32,
-    /// Is the first failed assertion of the invocation that comes first.
+    /// First failed assertion of the invocation that comes first.
     pub failure: Option<AssertionFailure>,
 }
 
-/// Is a line that an invocation printed.
+/// A line that an invocation printed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrintedLine {
-    /// Is the `global_invocation_id` of the invocation.
+    /// `global_invocation_id` of the invocation.
     pub invocation: [u32; 3],
-    /// Holds the text.
+    /// Printed text.
     pub text: String,
 }
 
-/// Describes a failed assertion.
+/// A failed assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssertionFailure {
-    /// Is the `global_invocation_id` of the invocation.
+    /// `global_invocation_id` of the invocation.
     pub invocation: [u32; 3],
-    /// Is the place of the statement: the file or its label, with the line and the column.
+    /// Place of the statement: the file or its label, with the line and the column.
     pub place: String,
-    /// Is the condition as the shader has it.
+    /// Condition as the shader has it.
     pub condition: String,
-    /// Holds the text of the statement with its values.
+    /// Text of the statement with its values.
     pub text: String,
-    /// Counts the failures of all invocations.
+    /// Number of failures of all invocations.
     pub count: u32,
 }
 
@@ -89,7 +90,7 @@ impl Messages {
     }
 }
 
-/// Is a record of a message buffer.
+/// A record of a message buffer.
 struct Record<'w> {
     site: &'w MessageSite,
     invocation: [u32; 3],
@@ -100,7 +101,7 @@ fn line(record: Record<'_>) -> PrintedLine {
     PrintedLine { invocation: record.invocation, text: record.site.text(record.values) }
 }
 
-/// Orders invocations: those with equal y and z come one behind the other.
+/// Returns the sort key of an invocation: invocations with equal y and z come one after the other.
 fn order([x, y, z]: [u32; 3]) -> [u32; 3] {
     [z, y, x]
 }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use crate::splice::{Origin, Spliced};
 
-/// Replaces the bytes `at` of a text.
+/// Replacement of the bytes `at` of a text.
 #[derive(Debug)]
 pub(crate) struct Edit {
     pub(crate) at: Range<usize>,
     pub(crate) text: String,
 }
 
-/// Is a text made of another one, with the places of its bytes in that one.
+/// Places of a text's bytes in the text that it was made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewritten {
     pub(crate) written: Arc<Spliced>,
-    /// Lists the first bytes of the kept parts and of the edits in ascending order: in this text and in the written one,
-    /// and `true` if the part is kept.
+    /// First bytes of the kept parts and of the edits in ascending order: in this text and in the written one, and
+    /// `true` if the part is kept.
     parts: Vec<(usize, usize, bool)>,
 }
 

@@ -7,21 +7,21 @@ use crate::messages::format;
 use crate::tokens::Token;
 use crate::wording::Finding;
 
-/// Is a statement `print("text", values...);` or `assert(condition, "text", values...);`.
+/// A statement `print("text", values...);` or `assert(condition, "text", values...);`.
 #[derive(Debug)]
 pub(crate) struct MessageStatement {
-    /// Is the range of its bytes, with the semicolon.
+    /// Range of its bytes, with the semicolon.
     pub(crate) range: Range<usize>,
-    /// Is the range of the condition of an `assert`.
+    /// Range of the condition of an `assert`.
     pub(crate) condition: Option<Range<usize>>,
-    /// Holds the texts before, between and behind the values.
+    /// Texts before, between and after the values.
     pub(crate) pieces: Vec<String>,
-    /// Lists the ranges of the values.
+    /// Ranges of the values.
     pub(crate) values: Vec<Range<usize>>,
 }
 
-/// Returns the statements of a text, none of which is inside another one. A name that the text declares as a function or a type
-/// is that one.
+/// Returns the statements of a text, none of which is inside another one. A `print` or `assert` that the text itself
+/// declares as a function or a type is not such a statement.
 ///
 /// # Errors
 /// Returns the first mistake.
@@ -75,7 +75,7 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
     Ok(found)
 }
 
-/// Reads the statement at token `at`, and returns the token behind its closing bracket.
+/// Reads the statement at token `at`, and returns the token after its closing bracket.
 fn statement(tokens: &[Token<'_>], at: usize) -> Result<(MessageStatement, usize), Finding> {
     let name = tokens[at];
     let is_assert = name.text == "assert";
@@ -113,10 +113,10 @@ fn statement(tokens: &[Token<'_>], at: usize) -> Result<(MessageStatement, usize
     Ok((MessageStatement { range: name.at..name.end(), condition, pieces, values }, end))
 }
 
-/// Returns the ranges of the tokens of the arguments behind an opening bracket, and the token behind the closing one.
+/// Returns the ranges of the tokens of the arguments after an opening bracket, and the token after the closing one.
 pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let mut commas: Vec<usize> = Vec::new();
-    // Lists the `<` that may begin a list of types, each with the number of brackets around it.
+    // The `<` that may begin a list of types, each with the number of brackets around it.
     let mut lists: Vec<(usize, usize)> = Vec::new();
     let (mut depth, mut at) = (0_usize, first);
     loop {
@@ -146,7 +146,7 @@ pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range
     }
     let starts = std::iter::once(first).chain(commas.iter().map(|comma| comma + 1));
     let ends = commas.iter().copied().chain([at]);
-    // A comma may stand behind the last argument.
+    // A comma may follow the last argument.
     Some((
         starts.zip(ends).filter(|(start, end)| start < end).map(|(start, end)| start..end).collect(),
         at + 1,

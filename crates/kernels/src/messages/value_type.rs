@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use naga::{Scalar, ScalarKind, Type, TypeInner};
 
-/// Names the form of a component of a value.
+/// Type of a component of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Component {
     Bool,
@@ -27,11 +27,11 @@ impl Component {
     }
 }
 
-/// Is the type of a value: a number, a truth value, or a vector of them.
+/// Type of a value: a number, a truth value, or a vector of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueType {
     component: Component,
-    /// Counts the components. Each is one word of a record.
+    /// Number of components. Each is one word of a record.
     pub(crate) len: u32,
 }
 

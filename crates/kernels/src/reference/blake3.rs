@@ -5,14 +5,14 @@ pub(super) const CHUNK_END: u32 = 2;
 pub(super) const PARENT: u32 = 4;
 pub(super) const ROOT: u32 = 8;
 
-/// Holds the chaining value with which every chunk and every parent begins.
+/// Chaining value with which every chunk and every parent begins.
 pub(super) const START: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Maps each word of a round to its index in the round before.
+/// Index of each word of a round in the round before.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
-/// Lists the cells of the state that are mixed together: four columns, then four diagonals.
+/// Cells of the state that are mixed together: four columns, then four diagonals.
 #[rustfmt::skip]
 const MIXES: [[usize; 4]; 8] = [
     [0, 4, 8, 12], [1, 5, 9, 13], [2, 6, 10, 14], [3, 7, 11, 15],

@@ -38,12 +38,12 @@ where
     }
 }
 
-/// Holds the bytes of one bound buffer.
+/// Bytes of one bound buffer.
 #[derive(Debug)]
 pub enum HostBuffer<'a> {
-    /// Holds the bytes of a `var<storage, read>`.
+    /// Bytes of a `var<storage, read>`.
     Read(&'a [u8]),
-    /// Holds the bytes of a `var<storage, read_write>`.
+    /// Bytes of a `var<storage, read_write>`.
     Write(&'a mut [u8]),
 }
 
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(z, [1.5, 2.5]);
     }
 
-    /// Lists the shaders of the algorithms: their tests compare them with functions of the host.
+    /// Shaders of the algorithms: their tests compare them with host functions.
     const WITHOUT: &[&str] = &[
         "arg_columns",
         "arg_extreme",

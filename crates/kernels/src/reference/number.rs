@@ -1,6 +1,6 @@
 //! Arithmetic and element access on plain bytes.
 
-/// Calculates with 32-bit numbers as the device does: integers wrap.
+/// A 32-bit number that calculates as the device does: integers wrap.
 pub(super) trait WrappingNumber: bytemuck::Pod {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;

@@ -9,19 +9,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wgpu::hal::{self, Device as _};
 
-/// Limits one native wait. Between two native waits the fence checks the lost flag.
+/// Longest native wait. Between two native waits the fence checks the lost flag.
 const LONGEST_SLICE: Duration = Duration::from_millis(100);
-/// Is the limit of the first native wait on Vulkan.
+/// Limit of the first native wait on Vulkan.
 const FIRST_SLICE: Duration = Duration::from_micros(250);
-/// Limits the wait of a dropped fence for its last value. After the limit the fence and the device are leaked.
+/// Longest wait of a dropped fence for its last value. After that the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A [`Fence`] of backend `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native)
-/// with a value larger than those before, and the caller then passes the value to [`submitted`](Self::submitted).
+/// A [`Fence`] of backend `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native) with
+/// a larger value than before, and the caller then passes the value to [`submitted`](Self::submitted).
 ///
 /// On GL, which admits one thread at a time, calls take the lock `turn`.
 pub struct HalFence<A: hal::Api> {
-    /// Is `Some` until the drop.
+    /// `Some` until the drop.
     native: Option<A::Fence>,
     device: wgpu::Device,
     lost: LostFlag,
@@ -32,7 +32,7 @@ pub struct HalFence<A: hal::Api> {
 }
 
 impl<A: hal::Api> HalFence<A> {
-    /// Makes a fence on `device` if that is a device of `A`.
+    /// Makes a fence on `device` if it is a device of `A`.
     ///
     /// # Errors
     /// [`Error::Fence`] otherwise.
@@ -62,7 +62,7 @@ impl<A: hal::Api> HalFence<A> {
         self.native.as_ref().expect("it is there until the drop")
     }
 
-    /// Records that a submission that signals `value` was made.
+    /// Records a submission that signals `value`.
     pub fn submitted(&self, value: TimelineValue) {
         self.submitted.store(value.0, Ordering::Relaxed);
     }
@@ -88,7 +88,7 @@ impl<A: hal::Api> HalFence<A> {
         self.lost.check()
     }
 
-    /// Declares the device lost. Returns the loss, whose reason is the first one given.
+    /// Declares the device lost. Returns the loss, with the first reason that was given.
     fn lose(&self, reason: &str) -> Lost {
         self.lost.raise(reason);
         self.lost.check().err().unwrap_or_else(|| Lost { reason: reason.into() })
@@ -97,9 +97,9 @@ impl<A: hal::Api> HalFence<A> {
 
 /// Returns the limit of the next native wait of a call that has waited for `waited`: a quarter of that time on Vulkan.
 ///
-/// The driver of an NVIDIA card often noticed the end of a submission only 10 ms after the start of a native wait, for a
-/// reason that was not found. So the result of a call is late by a quarter of the time of the call, or by [`FIRST_SLICE`],
-/// at most. A long call wakes up seldom. DX12 counts a wait in whole milliseconds.
+/// With the driver of an NVIDIA card, a native wait often noticed the end of a submission only 10 ms after the wait
+/// began, for an unknown reason. With this limit, the result of a call is late by at most a quarter of the call's time,
+/// or by [`FIRST_SLICE`], and a long call wakes up rarely. DX12 counts a wait in whole milliseconds.
 fn native_slice(backend: wgpu::Backend, waited: Duration) -> Duration {
     if backend == wgpu::Backend::Vulkan {
         (waited / 4).clamp(FIRST_SLICE, LONGEST_SLICE)
@@ -126,7 +126,7 @@ impl<A: hal::Api> Fence for HalFence<A> {
         }
     }
 
-    // `value` has to be submitted: some backends fail for other values.
+    // `value` must be submitted: some backends fail for other values.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost> {
         let mut sleep = PollSleep::new();
         let start = Instant::now();
@@ -143,7 +143,7 @@ impl<A: hal::Api> Fence for HalFence<A> {
 
 impl<A: hal::Api> Drop for HalFence<A> {
     /// Waits for the last signal and destroys the fence. If the device is lost or the wait exceeds `PATIENCE`, the
-    /// fence and the device are leaked: the driver may still use the fence, and no call may be made to a lost device.
+    /// fence and the device are leaked: the driver may still use the fence, and a lost device must not be called.
     fn drop(&mut self) {
         let last = TimelineValue(self.submitted.load(Ordering::Relaxed));
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {

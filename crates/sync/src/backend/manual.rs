@@ -5,7 +5,7 @@ use crate::prim::{Condvar, Mutex, left, lock, sleep_for};
 use crate::{Lost, TimelineValue};
 use std::time::{Duration, Instant};
 
-/// Implements a [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
+/// A [`Fence`] that its owner moves, with [`pass`](Self::pass) and [`lose`](Self::lose).
 ///
 /// # Example
 /// ```

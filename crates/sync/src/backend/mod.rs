@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Sleeps between two polls, twice as long each time, up to [`LONGEST_SLEEP`].
+/// Sleep between two polls, twice as long each time, up to [`LONGEST_SLEEP`].
 struct PollSleep(Duration);
 
 impl PollSleep {
@@ -52,7 +52,7 @@ fn poll_until(
     }
 }
 
-/// Reports the progress of one hardware queue.
+/// A fence, which reports the progress of one hardware queue.
 ///
 /// The code that submits work signals the values, each backend in its own way. This trait is the common way to read a
 /// value and to wait for it.
@@ -62,7 +62,7 @@ fn poll_until(
 /// - It holds no lock during `wait`.
 ///
 /// The implementer guarantees:
-/// - Several threads may call all methods at the same time, also while another thread submits.
+/// - Several threads may call all methods at the same time, even while another thread submits.
 /// - A value is passed only after the device has executed the submission of the value and all earlier ones. Their
 ///   writes are then visible to the host as far as the submission asked for that, and their memory may be reused.
 /// - Once a method has returned [`Lost`], `completed` and `wait` always return [`Lost`].
@@ -84,18 +84,19 @@ pub trait Fence: Send + Sync {
     /// again.
     ///
     /// # Errors
-    /// [`Lost`] if the device is lost, also if that happens during the wait.
+    /// [`Lost`] if the device is lost, even if that happens only during the wait.
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
-    /// Starts the submissions up to `value`, for a device that would leave them until a caller waits. Such a device is the
-    /// CPU: a caller that waits at once executes them itself. Other devices start each submission when it comes, so the
-    /// default implementation does nothing. The implementer also starts in [`wait`](Self::wait).
+    /// Starts the submissions up to `value`, on a device that would otherwise leave them until a caller waits. The CPU
+    /// is such a device: a caller that waits at once executes them itself. Other devices start each submission when it
+    /// comes, so the default implementation does nothing. The implementer also starts them in [`wait`](Self::wait).
     fn start(&self, value: TimelineValue) {
         let _ = value;
     }
 
-    /// Executes the submissions up to `value` on the calling thread, if the threads of the process are the device and no other
-    /// thread executes one. The call then blocks as long as the submissions run. The default implementation does nothing.
+    /// Executes the submissions up to `value` on the calling thread, if the threads of the process are the device and
+    /// no other thread executes a submission. The call then blocks while the submissions run. The default
+    /// implementation does nothing.
     ///
     /// The caller calls [`wait`](Self::wait) afterwards, because this call may return before `value` has passed.
     fn execute_up_to(&self, value: TimelineValue) {

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// A [`Fence`] on wgpu's callbacks, for every device. Outside the browser the callbacks arrive only while the device
 /// is polled.
 ///
-/// A thread holds `gate` while it makes a call of wgpu's that may take long. A wait does not poll meanwhile, because
-/// some backends admit one thread at a time and fail the calls of the others.
+/// A thread holds `gate` during a wgpu call that may take long. A wait does not poll meanwhile, because some backends
+/// admit one thread at a time and fail the calls of other threads.
 pub struct PortableFence {
     device: wgpu::Device,
     lost: LostFlag,
@@ -26,12 +26,12 @@ type Moved = Box<dyn Fn() + Send + Sync>;
 #[derive(Default)]
 struct CallbackProgress {
     completed: TimelineValue,
-    /// Lists the submitted values in order, each with the number of callbacks that have not arrived.
+    /// Submitted values in order, each with the number of callbacks that have not arrived.
     armed: VecDeque<(TimelineValue, usize)>,
 }
 
-/// Stands for one callback that a value waits for. The drop of the arrival counts as the callback, because wgpu may
-/// drop a callback without a call.
+/// One callback that a value waits for. The drop of the arrival counts as the callback, because wgpu may drop a
+/// callback without calling it.
 pub struct Arrival {
     value: TimelineValue,
     progress: Arc<Mutex<CallbackProgress>>,
@@ -44,7 +44,7 @@ impl PortableFence {
         Self { device: device.clone(), lost, gate, progress: Arc::default(), moved: Arc::default() }
     }
 
-    /// Makes `value` wait for `callbacks` callbacks and returns one arrival for each. Values have to come in order.
+    /// Makes `value` wait for `callbacks` callbacks and returns one arrival for each. Values must come in order.
     pub fn arm(&self, value: TimelineValue, callbacks: usize) -> Vec<Arrival> {
         lock(&self.progress).armed.push_back((value, callbacks));
         let arrival = |_| Arrival { value, progress: self.progress.clone(), moved: self.moved.clone() };
@@ -72,7 +72,7 @@ pub fn poll(device: &wgpu::Device, lost: &LostFlag, gate: &Mutex<()>) -> Result<
 }
 
 impl CallbackProgress {
-    /// Records an arrival. Completes the values at the front that wait for no callback any more.
+    /// Records an arrival. Completes the values at the front whose callbacks have all arrived.
     fn arrived(&mut self, value: TimelineValue) {
         if let Some(armed) = self.armed.iter_mut().find(|armed| armed.0 == value) {
             armed.1 -= 1;

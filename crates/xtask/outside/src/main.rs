@@ -29,14 +29,14 @@ struct Brighten<'a> {
     bytes: &'a mut DeviceArray<u8, 2>,
 }
 
-/// Holds what a settings file could contain.
+/// Contents of a settings file.
 #[derive(Deserialize)]
 struct Settings {
     re: f32,
     im: f32,
 }
 
-/// Counts messages.
+/// Number of messages so far.
 struct Counter(AtomicUsize);
 
 impl log::Log for Counter {
@@ -91,7 +91,7 @@ fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// Checks a kernel that uses a shared file of the library, on a picture.
+/// Checks on a picture a kernel that uses a shared file of the library.
 fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let grey = GrayImage::from_fn(9, 4, |x, y| Luma([(20 * x + 30 * y) as u8]));
     let expected = GrayImage::from_fn(9, 4, |x, y| Luma([grey[(x, y)].0[0].saturating_add(10)]));
@@ -103,7 +103,7 @@ fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// Checks an array with elements of half.
+/// Checks an array whose elements come from half.
 fn halved(queue: &CommandQueue) -> Outcome {
     let halves = [0.5, 1.0, -2.0, 0.25].map(f16::from_f32);
     assert_eq!(queue.read(&queue.array(&halves)?).wait()?, halves);

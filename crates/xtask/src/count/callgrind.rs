@@ -13,10 +13,10 @@ use crate::shell::{line, which};
 
 const VALGRIND: &str = "valgrind";
 
-/// Runs the program that launches under callgrind.
+/// The program that launches, run under callgrind.
 pub(super) struct Callgrind {
     pub(super) program: PathBuf,
-    /// Names the files that callgrind writes.
+    /// Files that callgrind writes.
     pub(super) dumps: PathBuf,
 }
 
@@ -53,7 +53,7 @@ impl Callgrind {
         counted.collect()
     }
 
-    /// Returns the files that a launch of a row passed.
+    /// Returns the files that a launch of a row executes code of.
     pub(super) fn files(&self, contestant: &str, row: &str, root: &Path) -> Result<Files> {
         let rows = self.run(contestant)?;
         for (at, line) in rows.lines().enumerate() {
@@ -87,7 +87,7 @@ impl Callgrind {
     }
 }
 
-/// Returns the file that callgrind writes at the end of the row of this number.
+/// Returns the file that callgrind writes at the end of the `number`th row.
 fn part(dumps: &Path, number: usize) -> PathBuf {
     let mut name = dumps.as_os_str().to_owned();
     name.push(format!(".{number}"));

@@ -3,10 +3,10 @@
 use crate::count::KEPT;
 use crate::count::counts::Counts;
 
-/// Limits the increase over a stored count that still passes.
+/// Largest increase over a stored count that still passes.
 const TOLERANCE: f64 = 0.05;
 
-/// Lists every count that differs from the stored one.
+/// Counts that differ from the stored ones.
 pub(super) struct Comparison {
     origins: Option<String>,
     // Counts in these two lists fail a check.
@@ -45,7 +45,7 @@ impl Comparison {
         }
     }
 
-    /// Returns the differences that fail nothing.
+    /// Returns the differences that do not fail a check.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> =
             self.origins.iter().chain(&self.fewer).chain(&self.new).cloned().collect();
@@ -55,7 +55,7 @@ impl Comparison {
         notes
     }
 
-    /// Returns the reason why a check fails, with the number of counts first; `None` if it passes.
+    /// Returns why a check fails, with the number of counts first; `None` if it passes.
     pub(super) fn failure(&self) -> Option<String> {
         let lines: Vec<_> = self.more.iter().chain(&self.gone).cloned().collect();
         let percent = TOLERANCE * 100.0;

@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use crate::shell::line;
 use crate::workspace::Workspace;
 
-/// Holds the instructions per launch: for each contestant, for each row.
+/// Instructions per launch: for each contestant, for each row.
 pub(super) type PerLaunch = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// Names the compiler and the target of a count.
+/// Compiler and target of a count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) rustc: String,
     pub(super) target: String,
 }
 
-/// Holds the counts of one run.
+/// Counts of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Counts {
     pub(super) origin: Origin,

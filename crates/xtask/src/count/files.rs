@@ -1,16 +1,16 @@
-//! The source files that a launch passes: those with at least one executed instruction.
+//! Source files of which a launch executes at least one instruction.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// Names the contestant and the row whose files are listed: one launch and its wait, on one queue.
+/// The contestant whose files are listed; with `ROW`, one launch and its wait on one queue.
 pub(super) const CONTESTANT: &str = "fencepost direct";
 pub(super) const ROW: &str = "launch independent 1";
 
-/// Maps each source file of the library to the instructions that one launch executes in it. Inlined code counts for
-/// the file in which it is written. An instruction without a source line counts for no file.
+/// Instructions that one launch executes in each source file of the library. Inlined code counts for the file in which
+/// it is written. An instruction without a source line counts for no file.
 pub(super) type Files = BTreeMap<String, f64>;
 
 /// Reads the files below `root/crates` from the text of a callgrind file, which counts `launches` launches.

@@ -19,12 +19,12 @@ use crate::shell::cargo;
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// Names the file with the stored counts.
+/// File with the stored counts.
 const KEPT: &str = "benches/instructions.json";
-/// Names the cargo profile of the program that is counted, and the folder of its builds.
+/// Cargo profile of the counted program, and the folder of its builds.
 const PROFILE: &str = "count";
 
-/// Holds the arguments of the command `count`.
+/// Arguments of the command `count`.
 pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) write: bool,
@@ -62,7 +62,7 @@ fn compared(counted: &Counts, kept: Option<&Counts>) -> Result<()> {
     }
 }
 
-/// Prints the source files that one launch passes, with the instructions in each.
+/// Prints the source files that one launch executes code of, with the instructions in each.
 pub(crate) fn print_files(workspace: &Workspace, may_install: bool, json: bool) -> Result<()> {
     callgrind::ensure(may_install)?;
     let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };

@@ -12,10 +12,10 @@ pub(super) fn code_only(source: &str) -> String {
 /// A comment or a string of a source.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prose<'a> {
-    /// Is the line on which it starts.
+    /// Line on which it starts.
     pub(super) line: usize,
     pub(super) is_comment: bool,
-    /// Holds the text with its `//`, `/*` or quotes.
+    /// Text with its `//`, `/*` or quotes.
     pub(super) text: &'a str,
 }
 
@@ -123,7 +123,7 @@ fn string(rest: &str) -> Option<usize> {
     Some(opened + quoted_length(&rest[opened..], '"').unwrap_or(rest.len() - opened))
 }
 
-/// Returns the length of `'x'`, `'\n'` or `b'x'` at the start; a lifetime is none.
+/// Returns the length of a literal such as `'x'` or `b'x'` at the start; `None` for a lifetime.
 fn character(rest: &str) -> Option<usize> {
     let opened = ["'", "b'"].into_iter().find(|open| rest.starts_with(open))?.len();
     let body = &rest[opened..];

@@ -17,7 +17,7 @@ pub(super) const LIST: &str = "docs/floors.txt";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) name: String,
-    /// Says in one sentence what the room does.
+    /// One sentence that says what the room does.
     pub(crate) sentence: String,
 }
 
@@ -108,8 +108,8 @@ fn broken(floors: &Floors, imports: &[Import]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Returns one path of imports around each group of files that import each other. The root of the crate exports from every
-/// room, and is in no circle.
+/// Returns one path of imports around each group of files that import each other. The root of the crate exports from
+/// every room and belongs to no circle.
 fn circles(imports: &[Import]) -> Vec<Vec<String>> {
     let mut next: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for import in imports.iter().filter(|import| import.from != "lib.rs") {

@@ -1,4 +1,4 @@
-//! The functions of the host: each verb of the library of algorithms has one, or stands in a list with a reason.
+//! The host functions: each verb of the algorithms has one, or is listed with the reason why not.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,16 @@ use syn::{Item, Visibility};
 use super::rules::Finding;
 use super::verbs::{ALGORITHMS, verbs};
 
-/// The file of the module with the functions of the host. Its folder has the others.
+/// File of the module with the host functions, and prefix of the paths of the others.
 const HOST: &str = "crates/algorithms/src/host";
 
-/// Lists the verbs without a function, each with the reason.
+/// Verbs without a host function, each with the reason.
 const WITHOUT: [(&str, &str); 1] = [("warm_up", "it compiles kernels and computes nothing")];
 
-/// Lists the endings of verbs that share the function of the name without the ending.
+/// Endings of verbs that share the host function of the name without the ending.
 const SHARED: [&str; 3] = ["_of", "_in_place", "_with"];
 
-/// Returns each verb without a function of the host, and each entry of [`WITHOUT`] that needs no reason.
+/// Returns each verb without a host function, and each entry of [`WITHOUT`] whose verb has one or does not exist.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     let of_host = files.iter().filter(|(path, _)| path.starts_with(HOST));
     let functions: BTreeSet<String> = of_host.flat_map(|(_, source)| functions(source)).collect();
@@ -40,7 +40,7 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Returns the name of a verb's function: without `_part`, and without an ending whose verbs share the function.
+/// Returns the name of a verb's host function: without `_part` and without a shared ending.
 fn function(verb: &str) -> String {
     let whole = verb.replace("_part", "");
     let shared = SHARED.iter().find_map(|ending| whole.strip_suffix(ending));

@@ -1,8 +1,9 @@
-//! The imports of a crate: which file names an item of which other file.
+//! The imports of a crate: the files whose items each file names.
 //!
-//! Each `use` of an item of the crate is an import, an export too, and a path is followed through each `use` to the file
-//! that defines the item, so that a re-export hides no arrow. Code under `#[cfg(test)]` and `#[cfg(all(test, ...))]` is left
-//! out: a test may use every floor. Code that this reader cannot follow to its file is refused.
+//! Each `use` of an item of the crate is an import, even in an export, and a path is followed through each `use` to the
+//! file that defines the item, so that a re-export hides no import. Code under `#[cfg(test)]` and
+//! `#[cfg(all(test, ...))]` is left out: a test may use every floor. Code that this reader cannot follow to its file is
+//! refused.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -40,7 +41,7 @@ pub(crate) fn imports(src: &Path) -> Result<Vec<Import>> {
     Ok(found)
 }
 
-/// Returns every place below `src` that names code in a way which [`imports`] does not follow, with its file.
+/// Returns every place below `src` that names code in a way that [`imports`] does not follow, with its file.
 ///
 /// # Errors
 /// A file cannot be read or is not Rust.
@@ -51,19 +52,19 @@ pub(super) fn refused(src: &Path) -> Result<Vec<(String, Finding)>> {
         .collect())
 }
 
-/// A module that has a file of its own.
+/// A module with its own file.
 struct Module {
     file: String,
-    /// Holds the name of every item that the file defines at its top.
+    /// Name of every item that the file defines at its top level.
     defined: HashSet<String>,
     refused: Vec<Finding>,
-    /// Holds absolute paths of every item that the file names, and the line.
+    /// Absolute paths of every item that the file names, and the line.
     named: Vec<(Names, usize)>,
-    /// Maps a name that the file re-exports, or `*`, to the path it stands for.
+    /// Names that the file re-exports, or `*`, with the path of each.
     exported: Vec<(String, Names)>,
 }
 
-/// Maps the path of each module with a file of its own to what the file names.
+/// Contents of each module with its own file, by the module's path.
 #[derive(Default)]
 struct Modules(BTreeMap<Names, Module>);
 
@@ -175,14 +176,14 @@ fn file_of(folder: &Path, name: &str) -> Option<PathBuf> {
     [flat, nested].into_iter().find(|file| file.is_file())
 }
 
-/// Collects what one file names.
+/// A visitor that collects what one file names.
 #[derive(Default)]
 struct Reader {
-    /// Is the path of the module that is read; modules inside the file extend it.
+    /// Path of the module that is read; modules inside the file extend it.
     path: Names,
-    /// Counts the modules inside the file that are open.
+    /// Number of open modules inside the file.
     depth: usize,
-    /// Is `true` inside a macro with `#[macro_export]`, whose `$crate::name!` calls a macro at the root.
+    /// `true` inside a macro with `#[macro_export]`, whose `$crate::name!` calls a macro at the root.
     exports_macro: bool,
     refused: Vec<Finding>,
     named: Vec<(Names, usize)>,
@@ -269,7 +270,7 @@ impl Reader {
                     if is_call && names.last().is_some_and(|name| name == "include") {
                         self.refuse(line, INCLUDE);
                     }
-                    // A macro that the crate exports lies at the root for `$crate`.
+                    // A macro that the crate exports is at the root for `$crate`.
                     let is_at_root = self.exports_macro && is_call && names.len() == 2;
                     if names.len() > 1 && !is_at_root {
                         self.named.extend(self.absolute(&names).map(|path| (path, line)));
@@ -282,7 +283,7 @@ impl Reader {
     }
 }
 
-/// Says why code of another file is refused.
+/// Reason why code of another file is refused.
 const INCLUDE: &str = "`include!` brings code whose imports are not read: write a module";
 const ALIAS: &str = "`extern crate self` gives the crate a second name: write `crate`";
 const PLACE: &str =
@@ -293,7 +294,7 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
-/// Returns the names of the path that `tokens` begins with, which are at least one.
+/// Returns the names of the path at the start of `tokens`, at least one.
 fn path_at(tokens: &[TokenTree]) -> Names {
     let is_colon = |token: Option<&TokenTree>| token.is_some_and(|token| is_punct(token, ':'));
     let mut names = Vec::new();
@@ -308,7 +309,7 @@ fn path_at(tokens: &[TokenTree]) -> Names {
     names
 }
 
-/// Returns `true` if an attribute leaves the item out of every build but that of a test.
+/// Returns `true` if an attribute limits the item to test builds.
 pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     conditions.filter_map(|attribute| attribute.meta.require_list().ok()).any(|list| {
@@ -329,7 +330,7 @@ fn is_alone(tokens: &[TokenTree]) -> bool {
     ends && matches!(tokens.first(), Some(TokenTree::Ident(name)) if name == "test")
 }
 
-/// The place that attributes give the file of a module.
+/// File of a module, as its attributes say.
 enum Place {
     Usual,
     /// The file has this stem, in the folder of the module.
@@ -377,7 +378,8 @@ impl<'ast> Visit<'ast> for Reader {
             {
                 match place(&module.attrs) {
                     Place::Usual => self.children.push(module.ident.to_string()),
-                    // The module is read by the name of its file, beside the one of the same name for other targets.
+                    // The module is read by the name of its file, besides the module of the same name for other
+                    // targets.
                     Place::Stem(stem) => self.children.push(stem),
                     Place::Hidden => self.refuse(module.mod_token.span.start().line, PLACE),
                 }

@@ -5,6 +5,7 @@ pub(crate) mod floors;
 mod host_functions;
 pub(crate) mod imports;
 mod names;
+mod nouns;
 mod rules;
 mod verbs;
 mod words;
@@ -28,7 +29,10 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     let sources = read(workspace, &files(workspace, &[".rs"])?)?;
     let mut findings = Vec::new();
     for (path, source) in &sources {
-        let found = rules::check(path, source).into_iter().chain(words.of_code(path, source));
+        let found = rules::check(path, source)
+            .into_iter()
+            .chain(words.of_code(path, source))
+            .chain(nouns::check(source));
         findings.extend(found.map(|finding| (path.clone(), finding)));
     }
     for (path, source) in read(workspace, &files(workspace, &[".wgsl"])?)? {

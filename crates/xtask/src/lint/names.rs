@@ -1,4 +1,4 @@
-//! One name for a thing: file stems, types and constants.
+//! One name for each thing: file stems, types and constants.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,14 +11,14 @@ use super::rules::Finding;
 
 /// The crate whose file stems are unique.
 const STEMS: &str = "crates/core/src/";
-/// The crates in each of which no two constants of different values share a name.
+/// Crates in each of which constants with different values have different names.
 const CRATES: [&str; 4] =
     ["crates/core/src/", "crates/sync/src/", "crates/kernels/src/", "crates/profile/src/"];
-/// The groups of crates in each of which no two types share a name.
+/// Groups of crates in each of which no two types share a name.
 const TYPES: [&[&str]; 2] =
     [&["crates/core/src/", "crates/sync/src/", "crates/kernels/src/"], &["crates/profile/src/"]];
 
-/// Types that each crate has for itself: its error, and the results and pending results that hold it.
+/// Types that every crate has: its error, and the results and pending results with this error.
 const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
 /// Returns every name that stands for two things; `files` are paths from the root, with their sources.
@@ -38,7 +38,7 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// `mod.rs` is the name that Rust gives.
+/// `mod.rs` is left out: Rust gives that name.
 fn stems(files: &[(String, String)]) -> Vec<(String, Finding)> {
     let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
     let mut findings = Vec::new();
@@ -64,20 +64,20 @@ fn crate_of(path: &str) -> &str {
     path.find("/src/").map_or(path, |at| &path[..at + "/src/".len()])
 }
 
-/// The names of one file, without those of its tests and of the bodies of its functions.
+/// Names in one file, without tests and function bodies.
 struct Defined<'a> {
     source: &'a str,
-    /// Holds the path of each type inside the file, and the line. A module with a `cfg` has no name in the path: its types
-    /// are the form of the types for some targets.
+    /// Path of each type inside the file, and the line. A module with a `cfg` has no name in the path, as its types are
+    /// forms of the same types for some targets.
     types: Vec<(String, String, usize)>,
-    /// Holds each constant with its value, and the line.
+    /// Each constant with its value, and the line.
     constants: Vec<(String, String, usize)>,
 }
 
 impl<'a> Defined<'a> {
     fn of(source: &'a str) -> Self {
         let mut defined = Self { source, types: Vec::new(), constants: Vec::new() };
-        // The compiler reports a file that is no Rust.
+        // The compiler reports a file that is not Rust.
         if let Ok(file) = syn::parse_file(source) {
             defined.items(&file.items, "");
         }
@@ -109,7 +109,7 @@ impl<'a> Defined<'a> {
                         }
                     }
                 }
-                // The trait of a module `sealed` has the name of the trait that it seals.
+                // The trait in a module `sealed` has the name of the trait that it seals.
                 Item::Mod(item) if item.ident != "sealed" && !is_left_out(&item.attrs) => {
                     let has_condition = item.attrs.iter().any(|attribute| attribute.path().is_ident("cfg"));
                     let inner =
@@ -138,12 +138,12 @@ impl<'a> Defined<'a> {
     }
 }
 
-/// A type that stands twice in one module has one form for each target.
+/// A type that occurs twice in one module has one form for each target.
 fn types(files: &[&(String, String)]) -> Vec<(String, Finding)> {
     let mut seen: BTreeMap<String, (&str, String)> = BTreeMap::new();
     let mut findings = Vec::new();
     for (path, source) in files.iter().filter(|(path, _)| !is_test(path)) {
-        // The other form of a module, for targets without its mechanism, has its names.
+        // These modules are the other forms, for targets without the mechanism, and have the same names.
         if ["no_native_memory.rs", "no_kernel_checks.rs"].iter().any(|name| path.ends_with(name)) {
             continue;
         }

@@ -4,14 +4,15 @@ use super::code::{code_only, is_word, prose};
 
 const MAX_FILE_LINES: usize = 900;
 const MAX_FUNCTION_LINES: usize = 80;
-/// A reader takes an example in one go, so it is shorter; files beside it hold the code that is no part of the lesson.
+/// A reader takes an example in one go, so it is shorter; files next to it hold the code that is not part of the
+/// lesson.
 const MAX_EXAMPLE_LINES: usize = 120;
 
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// These files touch native handles, compile kernels without runtime checks, or are tests that leave a barrier out, count barriers, refuse calls, count the heap,
-/// or hold a device up; all other code is safe.
+/// Files that touch native handles, compile kernels without runtime checks, or are tests that leave a barrier out,
+/// count barriers, refuse calls, count the heap, or hold a device up; all other code is safe.
 const UNSAFE_FILES: [&str; 29] = [
     "crates/sync/src/backend/hal.rs",
     "crates/sync/src/fork.rs",
@@ -44,7 +45,7 @@ const UNSAFE_FILES: [&str; 29] = [
     "tests/process.rs",
 ];
 
-/// Folders of the library, which chooses no kernel by the name of a driver.
+/// Folders of the library, which must not choose a kernel by the name of a driver.
 const LIBRARY: [&str; 5] = [
     "crates/algorithms/src/",
     "crates/core/src/",
@@ -52,7 +53,7 @@ const LIBRARY: [&str; 5] = [
     "crates/kernels/src/",
     "crates/sync/src/",
 ];
-/// Names of drivers. An adapter that the program asks for has one, and so has the advice to install a driver.
+/// Names of drivers. Only an adapter that the user asks for, and advice to install a driver, may name one.
 const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
 const NAMES_DRIVERS: [&str; 2] =
     ["crates/core/src/device/adapter_choice.rs", "crates/core/src/device/driver_remedy.rs"];
@@ -121,8 +122,8 @@ fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
     words(code, "unsafe").map(|at| finding(code, at, what.to_owned())).collect()
 }
 
-/// Finds assignments that a search for `.field = ` or `field: ` misses: those of several fields by one tuple, and those of
-/// several variables by one `Default::default()`.
+/// Finds assignments that a search for `.field = ` or `field: ` misses: several fields by one tuple, and several
+/// variables by one `Default::default()`.
 fn hidden_fields(code: &str) -> Vec<Finding> {
     let what = |line: &str| {
         let fields = line.split_once(") = (").map(|(fields, _)| fields);
@@ -138,8 +139,8 @@ fn hidden_fields(code: &str) -> Vec<Finding> {
     found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
 }
 
-/// Finds names of drivers in strings of the library, and verbs that ask for the name of an interface or a driver: what the library
-/// does follows kinds, limits and abilities.
+/// Finds names of drivers in strings of the library, and uses of the interface's or the driver's name in the
+/// algorithms: the library decides by kinds, limits and abilities.
 fn driver_names(path: &str, source: &str, code: &str) -> Vec<Finding> {
     if !LIBRARY.iter().any(|folder| path.starts_with(folder)) || NAMES_DRIVERS.contains(&path) {
         return Vec::new();

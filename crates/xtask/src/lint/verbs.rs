@@ -101,7 +101,7 @@ fn methods(source: &str) -> Vec<(String, usize)> {
         }
     }
     let mut methods = Methods::default();
-    // The compiler reports a file that is no Rust.
+    // The compiler reports a file that is not Rust.
     if let Ok(file) = syn::parse_file(source) {
         methods.visit_file(&file);
     }

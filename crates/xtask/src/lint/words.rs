@@ -1,4 +1,4 @@
-//! Words that are out: of prose, of the beginnings of sentences, of identifiers.
+//! Refused words: in prose, at the beginnings of sentences, in identifiers.
 
 use super::code::{Prose, code_only, is_word, prose};
 use super::rules::Finding;
@@ -10,7 +10,7 @@ const LIST: &str = include_str!("words.txt");
 pub(super) struct Words {
     prose: Vec<&'static str>,
     heads: Vec<&'static str>,
-    /// Holds each part of an identifier that is out, and the term for it.
+    /// Each refused part of an identifier, and the term to use.
     names: Vec<(&'static str, &'static str)>,
 }
 
@@ -30,7 +30,7 @@ impl Words {
         words
     }
 
-    /// Returns the words of a Rust file or a shader that are out.
+    /// Returns the refused words of a Rust file or a shader.
     pub(super) fn of_code(&self, path: &str, source: &str) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut block = Sentences::default();
@@ -48,7 +48,7 @@ impl Words {
         findings
     }
 
-    /// Returns the words of a page that are out. Code, also in backticks, is left out.
+    /// Returns the refused words of a page. Code, even in backticks, is left out.
     pub(super) fn of_page(&self, source: &str) -> Vec<Finding> {
         let (mut findings, mut in_code, mut sentences) = (Vec::new(), false, Sentences::default());
         for (at, line) in source.lines().enumerate() {
@@ -94,7 +94,7 @@ impl Words {
             findings.extend(self.in_prose(&text).map(|what| Finding { line: prose.line + at, what }));
             findings
                 .extend(block.heads(&text, &self.heads).map(|what| Finding { line: prose.line + at, what }));
-            // A heading is no beginning of the sentence below it.
+            // The sentence below a heading does not continue the heading.
             if text.starts_with('#') {
                 block.end();
             }
@@ -102,14 +102,14 @@ impl Words {
     }
 
     fn in_prose<'a>(&'a self, text: &'a str) -> impl Iterator<Item = String> + 'a {
-        // A possessive is out with its word.
+        // A possessive is refused with its word.
         let words = text.split(|c: char| !is_word(c));
         words
             .filter(|word| self.prose.iter().any(|out| word.eq_ignore_ascii_case(out)))
             .map(|word| format!("`{word}` is out: name the thread, the call or the thing"))
     }
 
-    /// Returns the functions and types whose names have a word that is out.
+    /// Returns the functions and types whose names have a refused word.
     fn definitions(&self, code: &str) -> Vec<Finding> {
         let mut findings = Vec::new();
         for (at, line) in code.lines().enumerate() {
@@ -176,11 +176,11 @@ fn without_code(line: &str) -> String {
     line.chars().map(blank).collect()
 }
 
-/// Finds the beginnings of sentences in the lines of a block.
+/// Finder of the beginnings of sentences in the lines of a block.
 #[derive(Default)]
 struct Sentences {
     line: usize,
-    /// Is `true` if the block goes on inside a sentence.
+    /// `true` if the block continues inside a sentence.
     inside: bool,
 }
 
@@ -193,7 +193,7 @@ impl Sentences {
         line == self.line + 1 || line == self.line
     }
 
-    /// Returns the words that begin a sentence on this line and are out. A question may begin with them.
+    /// Returns the refused words that begin a sentence on this line. A question may begin with them.
     fn heads<'a>(&mut self, text: &'a str, out: &'a [&str]) -> impl Iterator<Item = String> + 'a {
         let mut found = Vec::new();
         let mut rest = text.trim_end();
@@ -216,7 +216,7 @@ impl Sentences {
     }
 }
 
-/// Returns the fault of a sentence that has no verb of its own: one that begins with `Those of`, or is only `As [..].`
+/// Returns the fault of a sentence without a verb: one that begins with `Those of`, or is only `As [..].`
 fn headless(sentence: &str) -> Option<String> {
     if sentence.starts_with("Those of ") {
         return Some("`Those of` begins a sentence: write `Fails as ..` or name the thing".to_owned());

@@ -10,38 +10,38 @@ use serde::Deserialize;
 
 use crate::workspace::text_of;
 
-/// Names the list.
+/// Path of the list.
 pub(super) const LIST: &str = "tests/faults.json";
 
-/// Describes a small edit of the library that breaks a promise.
+/// A small edit of the library that breaks a promise.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Fault {
     pub(super) name: String,
-    /// Holds the path of the file, relative to the root; the list has it once, before the file's faults.
+    /// Path of the file, relative to the root; the list has it once, before the file's faults.
     #[serde(skip)]
     pub(super) file: String,
-    /// Holds a text that comes before `find`, needed if `find` occurs more than once.
+    /// Text that comes before `find`, needed if `find` occurs more than once.
     #[serde(default)]
     pub(super) after: Option<String>,
-    /// Holds the text to replace: an expression, or statements up to a semicolon.
+    /// Text to replace: an expression, or statements up to a semicolon.
     pub(super) find: String,
-    /// Holds the replacement.
+    /// Replacement.
     pub(super) with: String,
-    /// Describes the broken promise.
+    /// The broken promise.
     pub(super) breaks: String,
-    /// Explains why no quick test can detect the fault, if none can.
+    /// Reason why no quick test can detect the fault, if none can.
     #[serde(default)]
     pub(super) explained: Option<String>,
 }
 
-/// Holds a fault and the place of the text that it replaces.
+/// A fault and the place of the text that it replaces.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) fault: Fault,
-    /// Holds the bytes of the file.
+    /// Bytes of the text in the file.
     pub(super) range: Range<usize>,
-    /// Holds the lines of the file, counted from 1.
+    /// Lines of the text in the file, counted from 1.
     pub(super) lines: Range<usize>,
 }
 
@@ -74,7 +74,7 @@ fn listed(text: &str) -> Result<Vec<Fault>> {
     Ok(files.into_iter().flat_map(of_file).collect())
 }
 
-/// Finds all faults below `root`; an error names the faults whose text does not exist any more.
+/// Finds all faults below `root`; an error names the faults whose text no longer exists.
 pub(super) fn place_all(root: &Path, faults: Vec<Fault>) -> Result<Vec<Placed>> {
     let (mut placed, mut lost) = (Vec::new(), Vec::new());
     for fault in faults {

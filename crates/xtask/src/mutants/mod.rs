@@ -1,6 +1,6 @@
 //! `cargo xtask mutants`: puts seeded faults into the library, and finds the test that detects each.
 //!
-//! All faults are built at once into a copy of the sources. Each stands beside the text that it replaces, and a
+//! All faults are built at once into a copy of the sources. Each stands next to the text that it replaces, and a
 //! variable chooses one of them, or none, when a test program starts.
 
 mod faults;
@@ -24,7 +24,7 @@ use crate::progress;
 use crate::semantics::rules::rule_of;
 use crate::workspace::Workspace;
 
-/// Holds the arguments of the command `mutants`.
+/// Arguments of the command `mutants`.
 pub(crate) struct Options {
     pub(crate) json: bool,
     pub(crate) list: bool,
@@ -92,7 +92,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
     Ok(outcomes)
 }
 
-/// Builds the copy. A fault in a line that the compiler refuses is left out; the names of these are returned too.
+/// Builds the copy. Faults in lines that the compiler refuses are left out; their names are returned too.
 fn build(scratch: &Scratch, all: &[Placed], limit: Duration) -> Result<(Proofs, Vec<String>)> {
     let mut broken: Vec<String> = Vec::new();
     loop {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::faults::Placed;
 use super::proofs::Run;
 
-/// Describes the end of a fault's run.
+/// End of a fault's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// The named test detected the fault.
@@ -25,7 +25,7 @@ impl From<Run> for Ended {
     }
 }
 
-/// Names the verdict on a fault.
+/// Verdict on a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Verdict {
@@ -36,7 +36,7 @@ pub(super) enum Verdict {
     DoesNotBuild,
 }
 
-/// Holds a fault and its result.
+/// A fault and its result.
 #[derive(Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) fault: String,

@@ -14,7 +14,7 @@ use super::weave::{VARIABLE, meet};
 use crate::shell::cargo;
 use crate::suite;
 
-/// Lists the variables that would change the tests.
+/// Variables that would change the tests.
 const UNSET: [&str; 5] = [
     "FENCEPOST_RECORDER",
     "FENCEPOST_TEST_MEMORY",
@@ -22,44 +22,44 @@ const UNSET: [&str; 5] = [
     "FENCEPOST_SEED",
     "FENCEPOST_SEEDS",
 ];
-/// Limits a proof's time with a fault: this many times its time without, and at least this duration.
+/// Time limit of a proof with a fault: this many times its time without, and at least this duration.
 const PATIENCE: (u32, Duration) = (8, Duration::from_secs(20));
-/// Counts the repetitions of a failed test, which show that the fault made it fail.
+/// Repetitions of a failed test, which show that the fault made it fail.
 const AGAIN: usize = 3;
 
-/// Holds the test programs, with faults in them.
+/// The test programs, with faults in them.
 pub(super) struct Proofs {
     proofs: Vec<Proof>,
 }
 
-/// Holds one test program, with its arguments.
+/// One test program with its arguments.
 struct Proof {
     what: &'static str,
     program: PathBuf,
     dir: PathBuf,
     args: &'static [&'static str],
     seeds: Option<&'static str>,
-    /// Limits the run time; a longer run counts as a hang.
+    /// Longest run time; a longer run counts as a hang.
     limit: Duration,
 }
 
-/// Describes the end of a run of all proofs.
+/// End of a run of all proofs.
 pub(super) enum Run {
     Passed,
     /// The named test detected the fault.
     Failed(String),
 }
 
-/// Holds the errors of the compiler, from its JSON messages.
+/// Errors of the compiler, from its JSON messages.
 pub(super) struct RefusedBuild {
-    /// Holds the printed errors.
+    /// The printed errors.
     pub(super) said: String,
-    /// Holds the files and lines of the errors.
+    /// Files and lines of the errors.
     places: Vec<(String, std::ops::Range<usize>)>,
 }
 
-/// Describes a proof before it is built: name, target and kind of its program, folder, arguments, seeds. The fastest
-/// comes first.
+/// A proof before it is built: name, target and kind of its program, folder, arguments, seeds. [`PLANS`] has the
+/// fastest first.
 type Plan =
     (&'static str, (&'static str, &'static str), &'static str, &'static [&'static str], Option<&'static str>);
 

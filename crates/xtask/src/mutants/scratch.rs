@@ -10,7 +10,7 @@ use super::weave::{weave, with_choice};
 use crate::sources::copy;
 use crate::workspace::{Workspace, text_of};
 
-/// Holds the copy and its build.
+/// The copy and its build.
 pub(super) struct Scratch {
     source: PathBuf,
     root: PathBuf,
@@ -33,8 +33,8 @@ impl Scratch {
         &self.target
     }
 
-    /// Makes it a copy of the sources with these faults. A file that is right already is not written, so cargo builds
-    /// only the changed files.
+    /// Makes it a copy of the sources with these faults. Unchanged files are not written, so that cargo rebuilds only
+    /// what changed.
     pub(super) fn lay(&self, faults: &[&Placed]) -> Result<()> {
         copy(&self.source, &self.root, &self.woven(faults)?)
     }

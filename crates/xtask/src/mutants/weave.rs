@@ -1,4 +1,4 @@
-//! Puts faults beside the text that they replace.
+//! Puts faults next to the text that they replace.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 
 use super::faults::Placed;
 
-/// Names the variable that chooses a fault.
+/// Variable that chooses a fault.
 pub(super) const VARIABLE: &str = "FENCEPOST_FAULT";
 
-/// Holds the code that is added to the root of a crate with faults.
+/// Code that is added to the root of a crate with faults.
 const CHOICE: &str = r#"
 pub(crate) mod seeded_fault {
     pub(crate) fn on(name: &str) -> bool {
@@ -25,10 +25,10 @@ pub(super) fn with_choice(root: &str) -> String {
     format!("{root}{CHOICE}")
 }
 
-/// Returns `text` with its faults. The numbers of the lines do not change.
+/// Returns `text` with its faults. The line numbers do not change.
 ///
 /// # Errors
-/// Fails if two faults overlap and neither of them lies inside the other.
+/// Two faults overlap and neither of them lies inside the other.
 pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
     let mut faults = faults.to_vec();
     faults.sort_by_key(|placed| (placed.range.start, Reverse(placed.range.end)));

@@ -1,8 +1,8 @@
 //! `cargo xtask outside`: builds a program that takes the library from a registry, together with the newest versions of
 //! other crates.
 //!
-//! The tests of the workspace use the crates as folders, with the versions of Cargo.lock. A program uses packages,
-//! which may lack a file, and the newest versions.
+//! The tests of the workspace use the crates as folders, with the versions of Cargo.lock. A user's program gets
+//! packages, which may lack a file, and the newest versions.
 
 mod registry;
 
@@ -19,15 +19,15 @@ use crate::steps::Done;
 use crate::workspace::Workspace;
 use registry::Registry;
 
-/// Lists the program's files, by their paths in its folder.
+/// The program's files, by their paths in its folder.
 const FILES: [(&str, &str); 3] = [
     ("src/main.rs", include_str!("../../outside/src/main.rs")),
     ("shaders/turn.wgsl", include_str!("../../outside/shaders/turn.wgsl")),
     ("shaders/brighten.wgsl", include_str!("../../outside/shaders/brighten.wgsl")),
 ];
 
-/// Lists the program's other dependencies, in their newest versions. A version of egui-wgpu belongs to one version of
-/// wgpu, so it is named here and changes with this workspace's wgpu.
+/// The program's other dependencies, in their newest versions. A version of egui-wgpu belongs to one version of wgpu,
+/// so it is fixed here and changes with this workspace's wgpu.
 const DEPENDENCIES: &str = r#"egui-wgpu = "0.37"
 fastrand = "*"
 half = "*"
@@ -38,8 +38,7 @@ num-complex = "*"
 serde = { version = "*", features = ["derive"] }
 "#;
 
-/// Lists the crates that a program must have in one version only: two versions would have equal names for different
-/// types.
+/// Crates that a program must have in one version only: two versions would have equal names for different types.
 const SINGLE: [&str; 15] = [
     "bytemuck",
     "fencepost",

@@ -1,6 +1,6 @@
-//! A registry that is a folder: it has packages, and an index of their dependencies.
+//! A registry in a folder: it has packages, and an index of their dependencies.
 //!
-//! The format is that of cargo's local registries, and a line of the index is that of any registry: see cargo's
+//! The folder has the format of cargo's local registries, and the index has the lines of any registry: see cargo's
 //! documentation, "Registry Index".
 
 use std::fs;
@@ -13,18 +13,18 @@ use sha2::{Digest, Sha256};
 use crate::shell::cargo;
 use crate::workspace::Workspace;
 
-/// Names the registry of the other crates.
+/// Registry of the other crates.
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// Holds a folder of packages.
+/// A folder of packages.
 pub(super) struct Registry {
     folder: PathBuf,
-    /// Holds the version of the library in it.
+    /// Version of the library in it.
     pub(super) version: String,
 }
 
 impl Registry {
-    /// Makes a registry of `packages` below `root`, in the place of an earlier one.
+    /// Makes a registry of `packages` below `root`, replacing an earlier one.
     ///
     /// # Errors
     /// A file cannot be read or written; cargo does not report the dependencies of a package.

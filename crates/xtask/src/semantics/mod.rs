@@ -20,7 +20,7 @@ use crate::mutants;
 use crate::suite::{self, Plan};
 use crate::workspace::{Workspace, text_of};
 
-/// Holds the arguments of the command `semantics`.
+/// Arguments of the command `semantics`.
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) json: bool,
@@ -69,7 +69,7 @@ fn absent(rules: &[Rule], promises: &[Promise], outcomes: &[Outcome]) -> Absent 
     due.map(of_one).filter(|(_, places)| !places.is_empty()).collect()
 }
 
-/// Returns the rules of the document, and those of the list.
+/// Returns the rules of the document and of the list.
 fn listed(workspace: &Workspace) -> Result<(Vec<Rule>, Vec<Promise>)> {
     let text = |path| text_of(&workspace.path(path));
     Ok((parse(&text("docs/semantics.md")?), promises::parse(&text(promises::LIST)?)?))
@@ -85,7 +85,7 @@ fn mistakes(
     Ok(promises::mistakes(promises, rules, &proved, &mutants::broken_rules(workspace)?))
 }
 
-/// Returns the mistakes of the list of rules that the sources show without a run.
+/// Returns the mistakes in the list of rules that the sources show without a run.
 pub(crate) fn check(workspace: &Workspace, sources: &[(String, String)]) -> Result<Vec<String>> {
     let (rules, promises) = listed(workspace)?;
     let tests = sources.iter().filter(|(path, _)| !path.starts_with("crates/xtask/"));
@@ -96,7 +96,7 @@ pub(crate) fn check(workspace: &Workspace, sources: &[(String, String)]) -> Resu
     mistakes(workspace, (&rules, &promises), named.filter_map(rule_of).filter(letter).collect())
 }
 
-/// Returns the rules that have an outcome: a filter leaves out the tests of the others, so they are not shown as
+/// Returns the rules that have an outcome. A filter leaves out the tests of the others, which must not be shown as
 /// failing.
 fn of_outcomes(rules: Vec<Rule>, outcomes: &[Outcome]) -> Vec<Rule> {
     let ran = |rule: &Rule| outcomes.iter().any(|outcome| outcome.rule == rule.number);

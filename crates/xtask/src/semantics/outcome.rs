@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rules::{Rule, Standing, rule_of};
 
-/// Names the result of a test on one adapter.
+/// Result of a test on one adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Ended {
@@ -16,7 +16,7 @@ pub(super) enum Ended {
     Fail,
 }
 
-/// Holds a line that a test writes: `tests/common/results.rs`.
+/// A line that a test writes: `tests/common/results.rs`.
 #[derive(Deserialize)]
 struct Noted {
     test: String,
@@ -26,7 +26,7 @@ struct Noted {
     reason: Option<String>,
 }
 
-/// Holds the result of one test of a rule, on one adapter, in one mode.
+/// Result of one test of a rule, on one adapter, in one mode.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Outcome {
     pub(super) rule: String,
@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub(super) reason: Option<String>,
 }
 
-/// Holds a line of JSON for a rule that has a remark, with the keys of an outcome.
+/// A line of JSON for a rule with a remark, with the keys of an outcome.
 #[derive(Serialize)]
 pub(super) struct Remarked<'a> {
     rule: &'a str,
@@ -80,7 +80,7 @@ pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     Ok(all)
 }
 
-/// Returns failures for the tests of a run that did not end because their program ended before. `ids` are
+/// Returns failures for the tests of a run that did not end because their program ended first. `ids` are
 /// `<test>::<adapter>`.
 pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<Outcome> {
     let ended: BTreeSet<(&str, &str)> =

@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-/// Holds a numbered rule.
+/// A numbered rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// Holds a letter and two digits.
+    /// A letter and two digits.
     pub(crate) number: String,
     pub(crate) standing: Standing,
 }
 
-/// Names the remark that follows a rule's number.
+/// Remark after a rule's number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Standing {
@@ -28,7 +28,7 @@ pub(crate) enum Standing {
     Unknown(String),
 }
 
-/// Lists every remark that a rule may have.
+/// Every remark that a rule may have.
 const REMARKS: [(&str, Standing); 4] = [
     ("in part", Standing::InPart),
     ("broken", Standing::Broken),

@@ -12,10 +12,10 @@ use crate::shell::line;
 use crate::suite::{self, Mode, Plan, Program, Shard};
 use crate::workspace::{Workspace, text_of};
 
-/// Maps each program to its tests.
+/// Tests of each program.
 pub(super) type Ids = BTreeMap<String, Vec<String>>;
 
-/// Holds the test programs that prove rules.
+/// The test programs that prove rules.
 pub(super) struct Programs {
     programs: Vec<Program>,
 }
@@ -55,7 +55,7 @@ fn of_mode(mode: &Mode, plan: &Plan<'_>, shards: &[Shard], ids: &Ids) -> Result<
     Ok(outcomes.into_iter().chain(lost).collect())
 }
 
-/// Returns the tests that a shard runs, out of those of its program.
+/// Returns the tests of its program that a shard runs.
 fn due(shard: &Shard, ids: &[String], filter: &[String]) -> Vec<String> {
     let wanted = |id: &&String| filter.iter().all(|part| id.contains(part.as_str())) && shard.has(id);
     ids.iter().filter(wanted).cloned().collect()

@@ -7,7 +7,7 @@ use super::Absent;
 use super::outcome::{Ended, Outcome};
 use super::rules::{Rule, Standing};
 
-/// Names an adapter and a mode.
+/// An adapter and a mode.
 type Column<'o> = (&'o str, &'o str);
 
 /// Writes a line for each rule with a column for each adapter and mode, and after the table the reasons of tests that
@@ -110,8 +110,8 @@ fn totals(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
     format!("{all}: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n")
 }
 
-/// Returns the name under which a rule is counted. A remark of the document comes first. A rule without one is kept if
-/// its tests passed and none failed, and one passed at each place where the rule is promised.
+/// Returns the name under which a rule is counted. A remark of the document comes first. A rule without a remark is
+/// kept if its tests passed and none failed, and one passed at each place where the rule is promised.
 fn stands(rule: &Rule, own: &[&Outcome], absent: &Absent) -> &'static str {
     let has = |result| own.iter().any(|outcome| outcome.result == result);
     match &rule.standing {

@@ -23,15 +23,15 @@ pub(crate) use self::shards::{MEMORY, Shard, results};
 use crate::environment::Vars;
 use crate::workspace::Workspace;
 
-/// Holds the plan of a run of the suite.
+/// Plan of a run of the suite.
 pub(crate) struct Plan<'a> {
     pub(crate) vars: &'a Vars,
     pub(crate) modes: &'a [&'a Mode],
-    /// Is `true` for every case in every mode, every pair of recorders, every refused call.
+    /// `true` for every case in every mode, every pair of recorders, every refused call.
     pub(crate) full: bool,
-    /// Holds the arguments for each test program.
+    /// Arguments for each test program.
     pub(crate) filter: &'a [String],
-    /// Holds the folder with a file of results for each mode.
+    /// Folder with a file of results for each mode.
     pub(crate) results: &'a Path,
 }
 
@@ -64,10 +64,10 @@ pub(crate) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     shards::cut(programs, plan).context("the tests cannot be listed")
 }
 
-/// Runs every shard, also after failures; returns the number of tests.
+/// Runs every shard, even after failures; returns the number of tests.
 ///
 /// # Errors
-/// There is no shard, or shards failed: the error names all of them.
+/// No shard was given, or shards failed: the error names all of them.
 pub(crate) fn run(shards: &[Shard]) -> Result<usize> {
     let Summary { failed, tests } = pool::run(shards);
     if shards.is_empty() {

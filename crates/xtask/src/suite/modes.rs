@@ -2,35 +2,35 @@
 
 use anyhow::{Result, bail};
 
-/// Describes a mode of the device tests.
+/// A mode of the device tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mode {
     pub(crate) name: &'static str,
-    /// Holds the variable that sets the mode; the default mode sets none.
+    /// Variable that sets the mode; the default mode sets none.
     pub(crate) var: Option<(&'static str, &'static str)>,
     places: Places,
-    /// Names the only program that the mode runs, or is `None` if it runs all.
+    /// The only program that the mode runs; `None` for all.
     program: Option<&'static str>,
 }
 
-/// Names the places where a mode differs from the default mode.
+/// The places where a mode differs from the default mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Places {
     All,
     Devices,
-    /// The mode differs on devices whose recorder is native unless a variable chooses another.
+    /// Devices whose recorder is native unless a variable chooses another.
     Native,
     Gl,
     Vulkan,
 }
 
-/// Names the program whose cases a plain run divides among the modes and the drivers.
+/// The program whose cases a plain run divides among the modes and the drivers.
 const DIVIDED: &str = "conformance";
-/// Names the Vulkan driver on which the other programs have the other modes in a plain run, if the driver is there. It is
+/// The Vulkan driver on which a plain run has the other modes of the other programs, if the driver is there. It is
 /// asynchronous, so the order of commands differs most on it.
 const PLAIN: &str = "swiftshader";
 
-/// Lists the modes. The default mode is the first, and the only one on the CPU, which has no recorders to choose from.
+/// The modes. The default mode comes first, and is the only one on the CPU, which has no choice of recorders.
 pub(crate) static MODES: [Mode; 6] = [
     Mode { name: "default", var: None, places: Places::All, program: None },
     Mode { name: "wgpu", var: Some(("FENCEPOST_RECORDER", "wgpu")), places: Places::Native, program: None },
@@ -42,7 +42,7 @@ pub(crate) static MODES: [Mode; 6] = [
         places: Places::Native,
         program: None,
     },
-    // The verbs alone have trusted kernels, so the tests of the algorithms alone run again.
+    // Only the verbs have trusted kernels, so only the tests of the algorithms run again.
     Mode {
         name: "checked",
         var: Some(("FENCEPOST_CHECKED", "1")),
@@ -76,7 +76,8 @@ impl Mode {
         }
     }
 
-    /// Returns `true` if a plain run has the mode for a program at one of its places. GL has each mode that differs there.
+    /// Returns `true` if a plain run has the mode for a program at one of its places. GL has each mode that differs
+    /// there.
     pub(super) fn is_plain(&self, program: &str, place: &str, places: &[String]) -> bool {
         let elsewhere =
             place != PLAIN && !place.ends_with("_gl") && places.iter().any(|place| place == PLAIN);
@@ -117,7 +118,7 @@ mod tests {
         for place in ["swiftshader", "llvmpipe_gl", "cpu"] {
             assert_eq!(modes("programs", place, &all), modes_at(place));
         }
-        // A driver alone has all modes.
+        // A driver without others has all modes.
         assert_eq!(modes("programs", "lavapipe", &["lavapipe"]), modes_at("lavapipe"));
         assert_eq!(modes("conformance", "lavapipe", &all), modes_at("lavapipe"));
     }

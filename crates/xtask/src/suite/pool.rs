@@ -15,11 +15,11 @@ use super::watched::{self, Ended};
 use crate::progress;
 use crate::semantics::rules::rule_of;
 
-/// Holds the result of a run of shards.
+/// Result of a run of shards.
 pub(super) struct Summary {
-    /// Lists the shards that failed, in the order of the plan.
+    /// Names of the shards that failed, in the order of the plan.
     pub(super) failed: Vec<String>,
-    /// Counts the tests that passed, failed or were left out.
+    /// Number of tests that passed, failed or were left out.
     pub(super) tests: usize,
 }
 
@@ -70,8 +70,7 @@ fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
     (wrong.is_none(), good + bad + out)
 }
 
-/// Returns the reason why a shard failed, if it did: its status, no result of its harness, or another number of tests
-/// than it has.
+/// Returns why a shard failed, if it did: its status, no result of its harness, or a wrong number of tests.
 fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Option<String> {
     let Some(counts) = counts else { return Some("its harness printed no result".to_owned()) };
     let ran: usize = counts.iter().sum();

@@ -8,17 +8,17 @@ use serde_json::Value;
 use crate::shell::{Line, cargo, line};
 use crate::workspace::Workspace;
 
-/// Holds a test program, and the folder in which cargo starts it.
+/// A test program, and the folder in which cargo starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// Holds `conformance`, or `fencepost-core unit` for the unit tests of a crate.
+    /// `conformance`, or `fencepost-core unit` for the unit tests of a crate.
     pub(crate) name: String,
     path: PathBuf,
     package: String,
     dir: PathBuf,
 }
 
-/// Lists the variables that choose tests, recorders or adapters; a run of the suite sets its own.
+/// Variables that choose tests, recorders or adapters; a run of the suite sets its own.
 const CHOICES: [&str; 9] = [
     "FENCEPOST_TEST_PLACE",
     "FENCEPOST_TEST_FULL",
@@ -31,10 +31,10 @@ const CHOICES: [&str; 9] = [
     "FENCEPOST_WATCHDOG",
 ];
 
-/// Lists the flags of every build of tests: with other flags, cargo builds the dependencies once more.
+/// Flags of every build of tests: with other flags, cargo builds the dependencies once more.
 const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
 
-/// Returns the command line that builds all tests, or those of the documentation, with one set of flags.
+/// Returns the command line that builds all tests, or the documentation's, with one set of flags.
 pub(crate) fn tests() -> Line {
     cargo().args(TESTS)
 }
@@ -90,7 +90,7 @@ fn program(message: &Value) -> Option<Program> {
     Some(Program { name, path: path.into(), package, dir: dir.to_owned() })
 }
 
-/// Returns the package's name: the one in its id, else the name of its folder.
+/// Returns the package's name from its id, or else the name of its folder.
 fn package(id: &str, dir: &Path) -> Option<String> {
     let end = id.rsplit_once('#')?.1;
     let name = end.split_once('@').map(|(name, _)| name.to_owned());

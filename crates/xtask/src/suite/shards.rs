@@ -9,24 +9,24 @@ use super::modes::{MODES, Mode};
 use super::programs::Program;
 use crate::shell::Line;
 
-/// Names the variable with the file of results, as in `tests/common/results.rs`.
+/// Variable with the file of results, as in `tests/common/results.rs`.
 const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
-/// Names the variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
+/// Variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
-/// Names the variable of the full suite, as in `tests/common/full.rs`.
+/// Variable of the full suite, as in `tests/common/full.rs`.
 const FULL: &str = "FENCEPOST_TEST_FULL";
 
-/// Lists the programs that are cut by place: the validation layers report to a process, so each place has its own.
+/// Programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
 /// Programs whose tests write their results.
 const NOTED: [&str; 4] = BY_PLACE;
-/// Names the program that has a process for each test: a lost device keeps its memory, and all refused calls in one
-/// process took 12 GB.
+/// The program that has a process for each test: a lost device keeps its memory, and all refused calls in one process
+/// took 12 GB.
 const BY_TEST: &str = "refusals";
-/// Lists the programs that run once more in other modes.
+/// Programs that run once more in other modes.
 const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
-/// Lists the programs that start first, because they take longest. `compile_fail` calls cargo, which waits while another
-/// cargo builds.
+/// Programs that start first, because they take longest. `compile_fail` calls cargo, which waits while another cargo
+/// builds.
 const FIRST: [&str; 10] = [
     "compile_fail",
     "conformance",
@@ -40,47 +40,47 @@ const FIRST: [&str; 10] = [
     "fencepost-wgsl-fuzz unit",
 ];
 
-/// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; after them a
-/// hanging test writes its dump. A busy machine must not reach the limit.
+/// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; a test that hangs
+/// longer writes its dump. A busy machine must not reach the limit.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
-/// Is the name of the program that measures each bench for a moment. Its contexts live as long as a bench.
+/// The program that measures each bench for a moment. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
-/// Holds the variable for [`BENCHES`].
+/// The variable for [`BENCHES`].
 const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
-/// Limits the arenas of glibc's allocator: with one for each of many short-lived threads a process takes half as much
+/// Number of arenas of glibc's allocator: with one for each of many short-lived threads, a process takes half as much
 /// memory again.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
-/// Lists the programs whose cases have their own watchdog and dump.
+/// Programs whose cases have their own watchdog and dump.
 const WATCHED: [&str; 7] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue", "growth"];
 
-/// Holds one process of the suite.
+/// One process of the suite.
 pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) program: String,
     pub(crate) mode: &'static str,
-    /// Names the tests of the program that the process runs.
+    /// Tests of the program that the process runs.
     part: Part,
     /// File to which the runner adds the results of tests that are named after rules, if the program does not.
     pub(super) notes: Option<PathBuf>,
-    /// Counts its tests, if a filter leaves none out.
+    /// Number of its tests, if no filter leaves any out.
     pub(super) tests: Option<usize>,
     pub(super) line: Line,
 }
 
-/// Limits the memory of a process, in MiB, except for the refusals.
+/// Most memory of a process, in MiB, except for the refusals.
 pub(crate) const MEMORY: u64 = 1536;
 
-/// Names the tests of a program that one process runs.
+/// Tests of a program that one process runs.
 enum Part {
     All,
-    /// The process runs the tests of one place.
+    /// The tests of one place.
     Place(String),
-    /// The process runs the test of this name.
+    /// The test of this name.
     Test(String),
 }
 
 impl Shard {
-    /// Returns the limit of its process's memory, in MiB.
+    /// Returns the memory limit of its process, in MiB.
     pub(super) fn memory(&self) -> u64 {
         if self.program == BY_TEST { 2560 } else { MEMORY }
     }
@@ -152,7 +152,7 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
-/// Returns the shards of one of the places, in those modes of the plan that differ there. A plain run has fewer of them.
+/// Returns the shards of one of the places, in the modes of the plan that differ there. A plain run has fewer of them.
 fn at_place(
     program: &Program,
     line: &Line,

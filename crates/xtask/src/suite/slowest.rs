@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Holds a line that a test writes: `tests/common/results.rs`.
+/// A line that a test writes: `tests/common/results.rs`.
 #[derive(Deserialize)]
 struct Noted {
     test: String,

@@ -10,24 +10,24 @@ use anyhow::{Context, Result};
 use super::patience::Patience;
 use crate::shell::Line;
 
-/// Holds the words with which the standard library's test harness reports a test that has run for a minute.
+/// Words with which the standard library's test harness reports a test that has run for a minute.
 const HANGS: &str = "has been running for over";
 
-/// Holds the result of a test program.
+/// Result of a test program.
 #[derive(Clone, Debug)]
 pub(super) struct Ended {
     pub(super) passed: bool,
-    /// Holds everything that the program wrote.
+    /// Output of the program.
     pub(super) said: String,
     pub(super) took: Duration,
 }
 
-/// Limits for the time without output. The time for which the program waits for a processor does not count.
+/// Time limits without output. The time for which the program waits for a processor does not count.
 #[derive(Clone, Copy)]
 struct Silence {
-    /// A silent program hangs where no watchdog applies. The compiler may take this long.
+    /// Limit for a silent program where no watchdog applies. The compiler may take this long.
     most: Duration,
-    /// Limit after the harness has reported a test that takes long. The watchdog of the contexts writes its dump earlier.
+    /// Limit once the harness has reported a long test. The watchdog of the contexts writes its dump earlier.
     after_report: Duration,
 }
 

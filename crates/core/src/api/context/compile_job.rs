@@ -15,11 +15,11 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Describes a kernel to compile: its source, its entry points and its overrides.
+/// A kernel to compile: its source, its entry points and its overrides.
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
-    /// Names the entry points that the same launch runs after the first one.
+    /// Entry points that the same launch runs after the first one.
     next: &'static [&'static str],
     overrides: Vec<(String, f64)>,
     trust: Option<Trust>,
@@ -44,12 +44,13 @@ impl Job {
         Self { trust, ..self }
     }
 
-    /// Makes the kernel one of a verb, which messages name. The kernels of several verbs share one compiled form.
+    /// Assigns the kernel to a verb, which messages name. The kernels of several verbs share one compiled form.
     pub(crate) fn with_verb(self, verb: Option<&'static str>) -> Self {
         Self { verb, ..self }
     }
 
-    /// Lets the call return before the pipeline is compiled, if `late` is `true`. The launches of the kernel wait for it.
+    /// Lets the call return before the pipeline is compiled, if `late` is `true`. The launches of the kernel wait for
+    /// the pipeline.
     pub(crate) fn late_if(self, late: bool) -> Self {
         Self { late, ..self }
     }
@@ -142,7 +143,7 @@ impl Job {
             }),
         }?;
         if is_new.get() {
-            // The cache is not locked here, so the logger of the program may ask the context.
+            // The cache is not locked here, so the program's logger may call the context.
             kernel.interface.warnings.iter().for_each(|warning| report!(Warn, "{warning}"));
         }
         Ok(kernel)
@@ -158,8 +159,8 @@ impl Job {
     }
 }
 
-/// Parses the shader, checks the device's limits, and compiles the pipeline, whatever stack the caller has. If `late` is
-/// `true`, the pipeline is left for another thread, unless the kernel has messages.
+/// Parses the shader, checks the device's limits, and compiles the pipeline, whatever stack the caller has. If `late`
+/// is `true`, the pipeline is left for another thread, unless the kernel has messages.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
@@ -233,7 +234,7 @@ fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText
     engine.checked(engine.device.compile(&recipe))
 }
 
-/// Returns an error of a compilation with the name of the verb in place of that of its kernel.
+/// Returns the error of a compilation with the name of the verb in place of the kernel's name.
 pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
     let kernel = verb.into();
     match error.kind() {

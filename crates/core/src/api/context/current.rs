@@ -10,24 +10,24 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names the remedy for the scope of an ordinary queue in the scope of a captured one.
+/// Remedy for the scope of an ordinary queue in the scope of a captured one.
 const SCOPE_IN_CAPTURE: &str = "the scope of an ordinary queue inside the scope of a captured queue would execute its commands \
                                 once, at the capture: open the scope before the capture, or fork the captured queue";
 
 thread_local! {
-    /// Holds the current context and the current queues of this thread, and keeps none of them alive.
+    /// Current context and current queues of this thread, none of them kept alive.
     static CURRENT: RefCell<Current> = RefCell::default();
 }
 
 #[derive(Default)]
 struct Current {
     context: Option<WeakOwner>,
-    /// Holds at most one queue for each context, under the context's address. A living queue keeps its context alive,
-    /// so no other context has that address.
+    /// At most one queue for each context, with the context's address. A living queue keeps its context alive, so no
+    /// other context has that address.
     queues: Vec<(usize, WeakQueue)>,
 }
 
-/// Holds the options of a queue's scope, for [`CommandQueue::scope_with`].
+/// Options of a queue's scope, for [`CommandQueue::scope_with`].
 ///
 /// # Example
 /// ```
@@ -36,7 +36,7 @@ struct Current {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
-    /// Is `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
+    /// `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
     pub wait: bool,
 }
 
@@ -54,15 +54,16 @@ impl CommandQueue {
     ///
     /// On entry, the queue waits for everything enqueued so far on the queue that was current before. The device waits,
     /// and the call submits nothing. A captured queue waits only for a queue of its own capture. Inside the scope of a
-    /// captured queue, the scope of an ordinary queue makes the capture fail, because its commands would execute at once.
+    /// captured queue, the scope of an ordinary queue makes the capture fail, because its commands would execute at
+    /// once.
     ///
-    /// At the end, also after a panic, the previous queue is current again. The end adds no wait: the policy, or a
-    /// [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the scope's work. Scopes nest. Other
-    /// threads and host callbacks have current queues of their own.
+    /// At the end, even after a panic, the previous queue is current again. The end adds no wait: the policy, or a
+    /// [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the scope's work. Scopes nest.
+    /// Other threads and host callbacks have current queues of their own.
     ///
     /// A scope belongs to one thread, and takes no asynchronous function: the future of such a function would run
-    /// outside of the scope. The program does not compile then, because the result of `f` must be [`Unpin`]. A future
-    /// in a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
+    /// outside of the scope. Such a program does not compile, because the result of `f` must be [`Unpin`]. A future in
+    /// a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
     /// names its queue.
     ///
     /// # Example
@@ -113,8 +114,7 @@ impl CommandQueue {
     /// Makes this queue the current queue of this thread and its context, without a scope and without a wait. Inside a
     /// scope, the change lasts until the end of the scope.
     ///
-    /// The thread does not keep the queue alive. After the drop of the queue's last handle, the default queue is
-    /// current.
+    /// The thread does not keep the queue alive. Once the queue's last handle is dropped, the default queue is current.
     ///
     /// A captured queue ends with its capture and cannot become current in this way: the capture fails with
     /// [`Kind::Captured`]. [`scope`](Self::scope) makes a captured queue current.
@@ -135,8 +135,8 @@ impl CommandQueue {
         exchange_queue(self.owner().address(), Some(self.downgrade()));
     }
 
-    /// Orders a captured queue after the current queue, if that one belongs to the same capture. A capture waits for no
-    /// queue outside of it.
+    /// Orders a captured queue after the current queue, if the current queue belongs to the same capture. A capture
+    /// waits for no queue outside of it.
     fn wait_for_captured(&self, captured: &CapturedQueue, at: &'static Location<'static>) {
         let before = current_queue(self.owner());
         let before = before.as_ref().and_then(CommandQueue::captured_queue);
@@ -146,8 +146,8 @@ impl CommandQueue {
         }
     }
 
-    /// Orders this queue after the current queue. If that one captures a graph, the capture fails, because the scope
-    /// would execute at once and not in each replay.
+    /// Orders this queue after the current queue. If the current queue is captured, the capture fails, because the
+    /// scope would execute at once and not in each replay.
     fn wait_for_current(&self, at: &'static Location<'static>) {
         let current = current_queue(self.owner());
         if let Some(captured) = current.as_ref().and_then(CommandQueue::captured_queue) {
@@ -177,7 +177,7 @@ impl Context {
     }
 
     /// Runs `f` with this context as the current context of this thread, which [`current`](Self::current) returns. At
-    /// the end, also after a panic, the previous context is current again. Scopes nest. The call enqueues nothing and
+    /// the end, even after a panic, the previous context is current again. Scopes nest. The call enqueues nothing and
     /// changes no queue. As a [queue's scope](CommandQueue::scope) does, this scope takes no asynchronous function.
     ///
     /// # Example
@@ -214,7 +214,7 @@ fn in_context<T>(owner: &Owner, f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// Calls a function in its drop, so that a panic restores the previous queue or context too.
+/// A guard that calls a function when it is dropped, so that even a panic restores the previous queue or context.
 struct Restore<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Drop for Restore<F> {

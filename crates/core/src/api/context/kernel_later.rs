@@ -12,32 +12,32 @@ use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Makes the handle that the program receives, typed or untyped, of a compiled kernel.
+/// A function that makes the program's handle of a compiled kernel, typed or untyped.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
-/// Holds the result of a compilation, or the payload of its panic.
+/// Result of a compilation, or the payload of its panic.
 type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 
-/// Completes when a thread of the context has compiled the kernel.
+/// A late kernel, which a thread of the context compiles.
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
-    /// Receives the outcome from the compiler thread. The field is `None` if no thread compiles the kernel.
+    /// Slot for the outcome from the compiler thread; `None` if no thread compiles the kernel.
     desk: Option<Arc<CompileSlot>>,
     make: Option<Make<K>>,
 }
 
-/// Passes the outcome of a compilation from the compiler thread to the pending result.
+/// The outcome of a compilation, on its way from the compiler thread to the pending result.
 #[derive(Default)]
 struct CompileSlot {
     state: Mutex<CompileSlotState>,
     left: Condvar,
 }
 
-/// Holds an outcome only after `begun` is `true`.
+/// State of a slot. There is an outcome only after `begun` is `true`.
 #[derive(Default)]
 struct CompileSlotState {
-    /// Is `true` once a thread has begun to compile.
+    /// `true` once a thread has begun to compile.
     begun: bool,
     outcome: Option<CompileOutcome>,
     task: Option<Waker>,
@@ -127,7 +127,7 @@ impl<K> LateSteps<K> for KernelLate<K> {
                 outcome.map(|outcome| self.finish(outcome))
             }
             WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {
-                // Every compiler thread may be blocked in a waker that waits for a kernel. So the waiting thread
+                // Every compiler thread may be blocked in a waker that waits for a kernel, so the waiting thread
                 // compiles.
                 Some(self.finish_here())
             }

@@ -205,12 +205,12 @@ impl Context {
         }
     }
 
-    /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep their
-    /// code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the same context in
-    /// the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). The function may wait for another context. If functions
-    /// of several contexts block without a limit for each other's context, one of the waits is
-    /// [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). A cycle in which a function awaits a future, or in which a host
-    /// callback waits too, is not detected and hangs.
+    /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep
+    /// their code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the
+    /// same context in the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel); a wait for another context is
+    /// allowed. If functions of several contexts block without a limit for each other's context, one of the waits is
+    /// [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). A cycle in which a function awaits a future, or in which a
+    /// host callback waits too, is not detected and hangs.
     ///
     /// # Errors
     /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.
@@ -404,7 +404,7 @@ mod tests {
         }
     }
 
-    /// Waits for a kernel in its own `wake`.
+    /// A waker that waits for a kernel in its own `wake`.
     struct Waits {
         ctx: Context,
         number: u32,

@@ -5,8 +5,8 @@ use crate::scheduler::print_options::PrintOptions;
 use fencepost_sync::prim::lock;
 
 impl Context {
-    /// Sets what the context does with the lines that `print` writes in kernels. The capacity applies to later launches and
-    /// captures, and the receiver to all lines that are not delivered yet.
+    /// Sets what the context does with the lines that `print` writes in kernels. The capacity applies to later launches
+    /// and captures, and the receiver to all lines that are not delivered yet.
     ///
     /// # Example
     /// ```

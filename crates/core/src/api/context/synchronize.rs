@@ -15,8 +15,8 @@ use std::sync::Arc;
 impl Context {
     /// Starts the work of all queues, and returns.
     ///
-    /// The queues start together. On a device with one hardware queue, work of one queue can then run beside work of
-    /// another. Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
+    /// The queues start together. On a device with one hardware queue, the work of different queues can then overlap.
+    /// Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
     ///
     /// # Errors
     /// Returns [`Kind::DeviceLost`]. An error of a queue's work stays the error of that queue.
@@ -65,13 +65,13 @@ impl Context {
 /// *Flushes* all queues of all contexts of this process; the result comes when everything enqueued so far on any of
 /// them is complete.
 ///
-/// The call is meant for the end of a program or of a test. In every other place [`Context::synchronize`],
+/// The call is meant for the end of a program or of a test. Elsewhere, [`Context::synchronize`],
 /// [`CommandQueue::finish`](crate::CommandQueue::finish) or an event is better. The process keeps no context alive for
-/// this call, but the result of the call is a handle of all contexts.
+/// this call, but the result of the call keeps all contexts alive.
 ///
 /// # Errors
 /// The result is the error of the first context that has one, in the order in which the contexts were made. The wait
-/// still covers all other contexts. The errors of one context are those of [`Context::synchronize`].
+/// still covers all other contexts. Each context has the errors of [`Context::synchronize`].
 ///
 /// # Example
 /// ```
@@ -90,18 +90,18 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
     late(All(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
-/// Waits for all queues of some contexts. The host clock, which covers the work that the program was told is complete,
+/// A wait for all queues of some contexts. The host clock, which covers the work that the program was told is complete,
 /// advances only after all queues have completed. A wait that is refused or times out does not advance the clock.
 struct All(Vec<ContextEnds>);
 
-/// Lists the ends of all queues of a context at the time of the call.
+/// The ends of all queues of a context at the time of the call.
 struct ContextEnds {
     registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
 }
 
-/// Is a point at the end of a queue, with the result of the wait for the point once this wait is over.
+/// A point at the end of a queue, with the result of the wait for the point once this wait is over.
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,
@@ -127,7 +127,7 @@ impl Drop for ContextEnds {
 }
 
 impl All {
-    /// Returns `true` if the wait may be refused. Then every end is asked before one is waited for.
+    /// Returns `true` if the wait may be refused. Every end is then polled before any wait blocks.
     fn may_be_refused(&self) -> bool {
         is_inside_callback() || self.0.iter().any(|ends| ends.owner.engine().is_in_function())
     }
@@ -143,7 +143,7 @@ impl All {
                     over => end.over = over,
                 }
                 all &= end.over.is_some();
-                // The ends are waited for one after the other, so that a wake-up costs no look at all of them.
+                // The ends are awaited one after the other, so that a wake-up need not check all of them.
                 if !all && !asks_all {
                     return None;
                 }

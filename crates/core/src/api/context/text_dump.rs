@@ -7,16 +7,16 @@ use std::hash::Hasher as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// Is the folder of `FENCEPOST_DUMP`, if the variable is set.
+/// The folder of `FENCEPOST_DUMP`, if the variable is set.
 static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 });
 
-/// Limits the characters of an entry point in the name of a file.
+/// Most characters of an entry point in a file name.
 const LONGEST: usize = 80;
 
-/// Writes the text of a kernel, with the snippets that it uses, to the folder if there is one. A file that cannot be written
-/// is a warning in the log.
+/// Writes the text of a kernel, with the snippets that it uses, to the folder if there is one. If a file cannot be
+/// written, the log has a warning.
 pub(crate) fn write(source: &ShaderSource, entry: &str) {
     let Some(folder) = &*FOLDER else { return };
     let Ok(text) = source.whole_text() else { return };
@@ -27,7 +27,7 @@ pub(crate) fn write(source: &ShaderSource, entry: &str) {
     }
 }
 
-/// Returns the name of the file of a text. Equal texts have one file, and other texts have other files.
+/// Returns the file name of a text. Equal texts have the same name, and other texts have other names.
 fn name(entry: &str, text: &str) -> String {
     let mut hash = SipHasher13::new();
     hash.write(text.as_bytes());

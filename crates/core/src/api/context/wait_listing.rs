@@ -4,8 +4,8 @@ use crate::api::context::Context;
 use crate::scheduler::ordering::wait_report::WaitReport;
 
 impl Context {
-    /// Starts to record the waits that the policy adds, and the redundant waits of the program. With `false`, the call
-    /// stops the recording and discards the records. Recording is off at first, and then costs nothing.
+    /// Starts (`true`) or stops (`false`) recording the waits that the policy adds, and the redundant waits of the
+    /// program. A stop discards the records. Recording is off at first, and then costs nothing.
     pub fn record_waits(&self, on: bool) {
         self.owner.engine().lock().wait_log = on.then(Box::default);
     }

@@ -12,7 +12,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use wgpu::BufferUsages as Usages;
 
-/// Lists the usages that the commands of a context need.
+/// Usages that the commands of a context need.
 const NEEDED: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
 
 impl Context {
@@ -21,8 +21,8 @@ impl Context {
     ///
     /// The buffer belongs to the context's device: the program's device if the context has [adopted](Self::adopt) it,
     /// else the device that [`wgpu`](Self::wgpu) returns. All arrays on one buffer share its memory, and the context
-    /// orders the uses of these arrays like the uses of slices. An array that starts elsewhere in the buffer is a slice
-    /// of an array from the start of the buffer.
+    /// orders the uses of these arrays like the uses of slices. For an array that starts elsewhere in the buffer, take
+    /// a slice of an array from the start of the buffer.
     ///
     /// The work that a flush of the context starts comes after everything that the program has submitted with wgpu, or
     /// written with `write_buffer`, before the flush. Work that the program submits after a wait for work of the
@@ -36,7 +36,7 @@ impl Context {
     ///
     /// # Errors
     /// Returns [`Kind::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
-    /// `COPY_DST`. Returns [`Kind::Device`] if the context is on no wgpu device, or if the buffer belongs to another
+    /// `COPY_DST`. Returns [`Kind::Device`] if the context is not on a wgpu device, or if the buffer belongs to another
     /// device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Returns [`Kind::TooLarge`] or
     /// [`Kind::DeviceLost`].
     ///
@@ -78,7 +78,7 @@ impl Context {
     /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
     ///
     /// # Errors
-    /// Returns [`Kind::Device`] if wgpu refuses the buffer, or if the context is on no wgpu device. Returns
+    /// Returns [`Kind::Device`] if wgpu refuses the buffer, or if the context is not on a wgpu device. Returns
     /// [`Kind::TooLarge`], [`Kind::OutOfMemory`] or [`Kind::DeviceLost`].
     ///
     /// # Example
@@ -127,7 +127,7 @@ impl Context {
 /// Returns the wgpu device of a context.
 ///
 /// # Errors
-/// Returns `Device` with the name `object` if the context is on no wgpu device.
+/// Returns `Device` with the name `object` if the context is not on a wgpu device.
 pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
     let none =
         || Kind::Device { object: object(), message: "a context on the CPU has no wgpu device".into() };

@@ -13,11 +13,11 @@ use fencepost_kernels::{DType, Element, Param, Value};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Holds a graph with arrays and values of its own for the [replays](crate::CommandQueue::replay) of these bindings.
-/// [`Graph::with`] makes them. The graph itself does not change.
+/// A graph with replacement arrays and values for its [replays](crate::CommandQueue::replay). [`Graph::with`] makes it.
+/// The graph itself does not change.
 ///
-/// Bindings keep their arrays. Two replays with different bindings may run at once if they use different memory, and
-/// the policy orders them if they do not.
+/// Bindings keep their arrays alive. Two replays with different bindings may run at once if they use different memory;
+/// otherwise the policy orders them.
 ///
 /// # Example
 /// ```
@@ -36,18 +36,18 @@ use std::sync::{Arc, OnceLock};
 pub struct Bindings<'g> {
     graph: &'g Graph,
     replacements: Replacements,
-    /// Is the plan with these arrays and values, from the first replay on, with its parts.
+    /// Plan with these arrays and values, and its parts for several contexts. Made at the first replay.
     plan: OnceLock<(Arc<GraphPlan>, Option<Arc<Spanning>>)>,
 }
 
-/// Is a graph, or a graph with bindings: what [`replay`](crate::CommandQueue::replay) enqueues.
+/// A graph, or a graph with bindings: the argument of [`replay`](crate::CommandQueue::replay).
 pub trait Replayable: sealed::Prepare {}
 
-/// Is a graph with the plan of one replay.
+/// A graph with the plan of one replay.
 pub struct Prepared<'g> {
     pub(crate) graph: &'g Graph,
     pub(crate) plan: Arc<GraphPlan>,
-    /// Holds the parts of the plan, if the graph has several contexts.
+    /// Parts of the plan, if the graph has several contexts.
     pub(crate) spanning: Option<Arc<Spanning>>,
 }
 
@@ -87,7 +87,7 @@ impl sealed::Prepare for Bindings<'_> {
 }
 
 impl Graph {
-    /// Returns the graph with its default arrays and values, for other ones in a replay.
+    /// Returns bindings that start with the graph's default arrays and values.
     pub fn with(&self) -> Bindings<'_> {
         Bindings { graph: self, replacements: Replacements::default(), plan: OnceLock::new() }
     }
@@ -108,7 +108,7 @@ impl Graph {
         }
     }
 
-    /// Returns the number of an input after the check that an array fits it.
+    /// Checks that an array fits an input, and returns the input's number.
     pub(crate) fn check_input<T: Element, const D: usize>(
         &self,
         name: &str,
@@ -133,7 +133,7 @@ impl Graph {
         Ok(at)
     }
 
-    /// Returns the number of a value and the contents, after the check that their types are equal.
+    /// Checks that the contents have the type of a value, and returns the value's number and the contents.
     pub(crate) fn check_value<T: Param>(&self, name: &str, contents: T) -> Result<(usize, Value)> {
         let values = &self.plan.names.values;
         let Some(at) = values.iter().position(|value| *value.name == *name) else {
@@ -160,7 +160,7 @@ fn check_alignment(input: &GraphInput, array: &ArrayRef, needed: u64) -> Result<
     if input.places.is_empty() {
         return Ok(());
     }
-    // Every use starts at the same distance from the start of the array as in the capture.
+    // Every use starts at the same distance from the array's start as in the capture.
     if !array.offset.abs_diff(input.offset).is_multiple_of(needed) {
         return Err(Kind::Alignment { array: array.label(), offset: array.offset, needed }.into());
     }
@@ -177,8 +177,8 @@ fn described(dtype: DType, shape: &[usize], padded: &[usize]) -> String {
 }
 
 impl Bindings<'_> {
-    /// Binds an array to an input: each use of the input is a use of the array. A second call for one input replaces
-    /// the first.
+    /// Binds an array to an input: every use of the input becomes a use of the array. A second call for one input
+    /// replaces the first.
     ///
     /// # Errors
     /// Returns [`Kind::GraphName`] for an unknown name; [`Kind::GraphBinding`] if the type or the shape differs;

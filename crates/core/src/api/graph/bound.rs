@@ -1,7 +1,7 @@
 //! The bound of a loop on the device.
 
-/// Limits the iterations of a loop on the device. The loop ends after this number of iterations, also if its condition
-/// still holds. [`Replay::reached_bound`](crate::Replay::reached_bound) says whether this has happened.
+/// Maximum number of iterations of a loop on the device. The loop ends after this many iterations even if its condition
+/// still holds; [`Replay::reached_bound`](crate::Replay::reached_bound) tells whether this has happened.
 ///
 /// # Example
 /// ```
@@ -18,22 +18,22 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Bound {
-    /// A replay submits all iterations up to the bound at once, and the device skips those behind the end of the loop. An
-    /// iteration that the device skips still costs a little: an empty dispatch for each dispatch of the body. A graph has
+    /// A replay submits all iterations up to the bound at once, and the device skips the iterations after the end of
+    /// the loop. A skipped iteration still costs a little: an empty dispatch for each dispatch of the body. A graph has
     /// at most 65,536 gates and dispatches of bodies.
     AtMost(u32),
-    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the dispatches of the
-    /// body. When a chunk is complete and the loop goes on, the context submits another one, and one chunk is always
+    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the dispatches of
+    /// the body. When a chunk is complete and the loop goes on, the context submits another one. One chunk is always
     /// submitted ahead, so that the device does not wait. The bound can be any number, and at most one chunk is skipped
-    /// behind the end of the loop.
+    /// after the end of the loop.
     ///
-    /// A loop whose condition never becomes 0 runs up to its bound, and until then a wait for later work of the queue waits
-    /// for the loop. [`Replay::cancel`](crate::Replay::cancel) ends the loop, and so does
-    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The drop of the last handle of the context
-    /// waits 5 seconds for loops, and cancels those that still run then.
+    /// A loop whose condition never becomes 0 runs up to its bound, and until then a wait for later work of the queue
+    /// waits for the loop. [`Replay::cancel`](crate::Replay::cancel) ends the loop, and so does
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). Dropping the last handle of the context
+    /// waits 5 seconds for running loops, then cancels them.
     ///
-    /// The context continues the loop without a call of the program. In a context without threads, a wait or a poll
-    /// continues it. Commands that come after the loop wait in their queue until the loop has ended. A body of another
-    /// condition or loop cannot contain such a loop.
+    /// The context continues the loop by itself; in a context without threads, a wait or a poll continues it. Commands
+    /// after the loop wait in their queue until the loop has ended. The body of another condition or loop cannot
+    /// contain such a loop.
     Chunked(u32),
 }

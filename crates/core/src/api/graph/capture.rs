@@ -16,7 +16,7 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Is a queue that captures: its verbs add nodes to a graph and execute nothing.
+/// A queue that captures: its verbs add nodes to a graph and execute nothing.
 ///
 /// A capture dereferences to a [`CommandQueue`], so every verb and every algorithm that takes a queue can be captured.
 /// Calls that need a result now, such as a read or a wait, return [`Kind::Captured`](crate::Kind::Captured), and the
@@ -25,7 +25,7 @@ pub struct Capture {
     pub(crate) queue: CommandQueue,
 }
 
-/// Names a result of a graph, which [`Replay::read`](crate::Replay::read) returns for one replay.
+/// An output of a graph. [`Replay::read`](crate::Replay::read) returns its elements for one replay.
 pub struct Output<T: Element> {
     pub(crate) token: u64,
     pub(crate) len: usize,
@@ -78,11 +78,11 @@ impl CommandQueue {
     ///
     /// # Errors
     /// Returns the error of `f`. Returns [`Kind::Captured`](crate::Kind::Captured) if a call in `f` cannot be captured;
-    /// [`Kind::Unjoined`](crate::Kind::Unjoined) if a forked queue is not joined;
-    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; the queue's own error. The queue works on afterwards.
+    /// [`Kind::Unjoined`](crate::Kind::Unjoined) if a forked queue is not joined; [`Kind::Hazard`](crate::Kind::Hazard)
+    /// under `Checked`; the queue's own error. The queue remains usable.
     ///
     /// # Panics
-    /// A panic of `f` continues in the caller. The queue works on afterwards.
+    /// A panic of `f` continues in the caller. The queue remains usable.
     ///
     /// # Example
     /// ```
@@ -115,7 +115,7 @@ impl CommandQueue {
     }
 }
 
-/// Ends a capture when it is dropped, also after an error or a panic.
+/// A guard that ends a capture when it is dropped, even after an error or a panic.
 pub(crate) struct Ending<'t>(pub(crate) &'t Tape);
 
 impl Drop for Ending<'_> {
@@ -128,7 +128,7 @@ impl Capture {
     /// Returns the capture on a queue that was forked from it, so that nodes of that queue can have labels and values.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) for a queue of no capture or of another one.
+    /// Returns [`Kind::Graph`](crate::Kind::Graph) for a queue of another capture or of none.
     pub fn on(&self, queue: &CommandQueue) -> Result<Self> {
         match queue.captured_queue() {
             Some(captured) if Arc::ptr_eq(&captured.tape, &self.place().tape) => {
@@ -142,12 +142,12 @@ impl Capture {
     }
 
     /// Returns a captured queue of another context, on any adapter, which comes after the work captured so far on this
-    /// queue. Verbs on it capture work of that context, and [`wait_for_queue`](CommandQueue::wait_for_queue) joins it, as
-    /// for a [fork](CommandQueue::fork). A copy between arrays of two contexts can be captured on a queue of either.
+    /// queue. Verbs on it capture work of that context, and [`wait_for_queue`](CommandQueue::wait_for_queue) joins it,
+    /// as for a [fork](CommandQueue::fork). A copy between arrays of two contexts can be captured on a queue of either.
     ///
-    /// A replay of the graph executes the work of all its contexts, each on its own device, at the same time where nothing
-    /// orders it. A wait between two contexts goes through the host, as it does without a graph, unless both are on one
-    /// wgpu device.
+    /// A replay of the graph executes the work of all its contexts, each on its own device, at the same time where
+    /// nothing orders it. A wait between two contexts goes through the host, as it does without a graph, unless both
+    /// are on one wgpu device.
     ///
     /// # Errors
     /// Returns [`Kind::Captured`](crate::Kind::Captured) in a body, and in a capture with a condition or a loop;
@@ -184,8 +184,8 @@ impl Capture {
     ///
     /// # Errors
     /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext),
-    /// [`Kind::Graph`](crate::Kind::Graph) for a second output of one name, and [`Kind::Captured`](crate::Kind::Captured) in a
-    /// body.
+    /// [`Kind::Graph`](crate::Kind::Graph) for a second output of one name, and
+    /// [`Kind::Captured`](crate::Kind::Captured) in a body.
     #[track_caller]
     pub fn read_as<T: Element, const D: usize>(
         &self,
@@ -215,10 +215,10 @@ impl Capture {
         Ok(Output::new(token, array.len(), name))
     }
 
-    /// *Captures* a function of the host. Each replay calls the function on the context's callback thread after the
-    /// commands captured before it on any queue, and the commands captured later wait for it. Each replay of the graph
-    /// comes after the previous one, so the calls are in the order of the replays. If the function panics, the queue of
-    /// the replay fails; later replays call the function again.
+    /// *Captures* a host callback. Each replay calls it on the context's callback thread after the commands captured
+    /// before it on any queue, and the commands captured later wait for it. Each replay of the graph comes after the
+    /// previous one, so the calls are in the order of the replays. If the callback panics, the queue of the replay
+    /// fails; later replays call it again.
     ///
     /// # Errors
     /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded), and [`Kind::Captured`](crate::Kind::Captured) in a
@@ -232,8 +232,8 @@ impl Capture {
             state.queues[captured.index as usize].clear_last_call();
             let before = state.nodes.len() as u32;
             state.calls.push((before, HostFunction::new(f, at)));
-            // A replay whose function runs may flush or wait for another queue. A second replay whose function was due
-            // then would call the function inside of itself.
+            // A running callback may flush or wait for another queue. A second replay that is due then would call the
+            // callback recursively.
             state.takes_turns = true;
         })
     }

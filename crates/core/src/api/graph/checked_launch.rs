@@ -1,4 +1,4 @@
-//! Gives a launch back the runtime checks that its kernel is without, before the program changes the launch.
+//! Restores the runtime checks that a launch's kernel omits, before the program changes the launch.
 
 use crate::api::context::compile_job::Job;
 use crate::error::Result;
@@ -6,7 +6,8 @@ use crate::runtime::owner::Owner;
 use crate::work::compiled_kernel::KernelText;
 use crate::work::kernel_launch::Launch;
 
-/// Returns a copy of a launch whose kernel has all runtime checks: the program may change what was proven of the launch.
+/// Returns a copy of a launch whose kernel has all runtime checks, because the program may change what was proven of
+/// the launch.
 pub(crate) fn checked(owner: &Owner, launch: &Launch) -> Result<Launch> {
     let mut copy = launch.duplicate();
     let KernelText { source, entry, verb, overrides, trust } = &launch.kernel().origin;

@@ -15,13 +15,13 @@ use fencepost_kernels::Element;
 use std::fmt;
 use std::panic::Location;
 
-/// Is an element that a condition or a count can have: `u32` or `i32`.
+/// An element type that a condition or a count can have: `u32` or `i32`.
 pub trait Condition: Element + sealed::Signed {}
 
 impl Condition for u32 {}
 impl Condition for i32 {}
 
-/// Names the remedy for a loop in chunks in a body.
+/// Remedy for a chunked loop in a body.
 const CHUNKED_IN_BODY: &str =
     "the host continues such a loop, and a body executes without the host: use `Bound::AtMost` in the body";
 
@@ -39,7 +39,7 @@ mod sealed {
     }
 }
 
-/// Names a loop of a graph, for [`Replay::iterations`](crate::Replay::iterations) and
+/// A loop of a graph, for [`Replay::iterations`](crate::Replay::iterations) and
 /// [`Replay::reached_bound`](crate::Replay::reached_bound). A clone is a cheap handle.
 #[derive(Clone)]
 pub struct Loop {
@@ -49,7 +49,7 @@ pub struct Loop {
 
 impl Loop {
     /// Returns the replay of a loop that was enqueued on an ordinary queue, outside of a capture. Returns `None` for a
-    /// loop in a capture, which has other counts in each replay of the graph.
+    /// loop in a capture, whose counts differ in each replay of the graph.
     ///
     /// # Example
     /// See [`CommandQueue::while_`].
@@ -66,18 +66,18 @@ impl fmt::Debug for Loop {
 
 impl CommandQueue {
     /// *Enqueues* the commands of `body`, which execute if `condition` is not 0 at this place in the order of the
-    /// queue. The device decides; the host waits for nothing. In a capture, each replay decides anew.
+    /// queue. The device decides, and the host does not wait. In a capture, each replay decides anew.
     ///
     /// `body` captures on the queue that it receives, in the same way as the function of
     /// [`capture`](CommandQueue::capture). It may contain launches, copies, fills, uploads, forks that it joins, other
-    /// conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the host and calls no function
-    /// of the host. While the function of a body runs, the captured queues around it take no commands. An ordinary
-    /// queue that the function uses is not captured: it executes in any case.
+    /// conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the host and has no host
+    /// callbacks. While `body` runs, the captured queues around it take no commands. An ordinary queue that `body` uses
+    /// is not captured: it executes in any case.
     ///
-    /// For ordering, a replay writes what a body writes, also if the body does not execute.
+    /// For ordering, a replay counts as a writer of all bytes that a body writes, even if the body does not execute.
     ///
     /// # Errors
-    /// Returns the error of `body`. Returns [`Kind::Shape`] if the condition has more or fewer elements than one;
+    /// Returns the error of `body`. Returns [`Kind::Shape`] if the condition does not have exactly one element;
     /// [`Kind::ForeignContext`]; [`Kind::Captured`] if a call in `body` cannot be in a body; [`Kind::Unjoined`];
     /// [`Kind::GraphTooLong`] for more than 65,536 dispatches in a graph; [`Kind::OutOfMemory`]; the queue's own error.
     ///
@@ -139,9 +139,9 @@ impl CommandQueue {
         .map(|_| ())
     }
 
-    /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0. The device reads
-    /// the condition before each iteration, and the host waits for nothing. The loop ends at the latest after the
-    /// iterations of `bound`. See [`if_`](Self::if_) for what a body may contain. `body` is called once.
+    /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0, for at most the
+    /// iterations of `bound`. The device reads the condition before each iteration, and the host does not wait. See
+    /// [`if_`](Self::if_) for what a body may contain. `body` is called once.
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_).
@@ -170,8 +170,8 @@ impl CommandQueue {
         self.add_loop("while_", condition, bound, body, |_| GateTest::NonZero)
     }
 
-    /// *Enqueues* a loop as [`while_`](Self::while_) does, whose first iteration executes in any case. The device reads
-    /// the condition before each later iteration.
+    /// *Enqueues* a loop like [`while_`](Self::while_), but the first iteration always executes. The device reads the
+    /// condition before each later iteration.
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_), and [`Kind::Graph`] for a bound of 0.
@@ -203,9 +203,9 @@ impl CommandQueue {
         self.add_loop("do_while", condition, bound, body, test)
     }
 
-    /// *Enqueues* a loop as [`while_`](Self::while_) does, with as many iterations as `count` says. The device reads
-    /// the count before each iteration and continues while the count is above the number of past iterations, so a body
-    /// may change the count. A negative count is 0.
+    /// *Enqueues* a loop like [`while_`](Self::while_), with `count` iterations. The device reads the count before each
+    /// iteration and continues while the count is above the number of past iterations, so a body may change the count.
+    /// A negative count is 0.
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_).
@@ -258,8 +258,8 @@ impl CommandQueue {
         Ok(Loop { token, replay })
     }
 
-    /// Calls `add` with the place of this queue in its capture. On an ordinary queue, `add` works on a capture of its
-    /// own, whose graph is replayed once.
+    /// Calls `add` with the place of this queue in its capture. On an ordinary queue, `add` works on a new capture,
+    /// whose graph is replayed once.
     #[track_caller]
     fn construct<T>(
         &self,
@@ -317,8 +317,8 @@ impl Replay {
         Ok(then(self.counters()?, move |counters| Ok(counters[2 * index])))
     }
 
-    /// *Flushes*; the result is `true` if a loop ended in this replay because of its bound, and its condition still
-    /// held. For a loop in a body, the result is `true` if one execution of the loop ended so.
+    /// *Flushes*; the result is `true` if the bound ended a loop of this replay while its condition still held. For a
+    /// loop in a body, the result is `true` if one execution of the loop ended so.
     ///
     /// # Errors
     /// Returns the errors of [`iterations`](Self::iterations).

@@ -25,7 +25,7 @@ use rustc_hash::FxHashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Makes the table of an ended capture, if the capture has gates. Adds the read of the counters behind the last node.
+/// Makes the table of an ended capture, if the capture has gates. Adds the read of the counters after the last node.
 ///
 /// # Errors
 /// Returns `OutOfMemory` or `TooLarge`.
@@ -87,8 +87,8 @@ pub(crate) fn mark_first_gates(nodes: &mut [GraphNode], loops: usize) {
     }
 }
 
-/// Makes the table of nodes with gates. The nodes do not have the read of the counters. The leases keep the memory of
-/// the table as long as they exist. An edit of a graph makes a new table, because replays in flight use the old one.
+/// Makes the gate table of `nodes`, which do not include the read of the counters. The leases keep the table's memory
+/// alive. An edit of a graph makes a new table, because replays in flight use the old one.
 ///
 /// # Errors
 /// Returns `OutOfMemory` or `TooLarge`.

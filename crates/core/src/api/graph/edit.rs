@@ -29,24 +29,24 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Collects changes of a graph, which [`apply`](Self::apply) makes together. [`Graph::edit`] starts an edit.
+/// Changes of a graph, which [`apply`](Self::apply) makes together. [`Graph::edit`] starts an edit.
 ///
 /// [`node`](Self::node) selects nodes, and [`grid`](Self::grid), [`argument`](Self::argument) and
 /// [`parameter`](Self::parameter) change the selected ones. If two changes concern the same thing, the last one counts.
 pub struct GraphEdit<'g> {
     graph: &'g mut Graph,
     selected: SmallVec<[u32; 1]>,
-    /// Holds the changed nodes.
+    /// Changed nodes.
     launches: BTreeMap<u32, EditedNode>,
     replacements: Replacements,
-    /// Keeps the arrays of the changes until they are applied.
+    /// Arrays of the changes, kept alive until the changes are applied.
     arrays: Vec<ArrayRef>,
     uses_change: bool,
 }
 
-/// Holds a changed launch.
+/// A changed launch.
 struct EditedNode {
-    /// Is the command before the edit. Nodes that share it share the changed command.
+    /// The command before the edit. Nodes that share it share the changed command.
     old: Arc<NodeCommand>,
     launch: Box<Launch>,
 }
@@ -116,7 +116,7 @@ impl<'g> GraphEdit<'g> {
     ///
     /// # Errors
     /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Graph`] if no node is selected or a selected
-    /// node is no launch, or if the place of the workgroup counts is an input.
+    /// node is not a launch, or if the workgroup counts are an input.
     pub fn grid(mut self, grid: Grid<'_>) -> Result<Self> {
         let (owner, names) = (self.owner_of_selected()?, self.graph.plan.names.clone());
         let limit = owner.device().caps().max_groups;
@@ -154,7 +154,7 @@ impl<'g> GraphEdit<'g> {
     /// # Errors
     /// Returns [`Kind::Kernel`] if the kernel has no such argument or its type differs; [`Kind::Alignment`],
     /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`], [`Kind::ForeignContext`] as for a launch; [`Kind::Graph`]
-    /// if no node is selected or a selected node is no launch, or if the argument is an input.
+    /// if no node is selected or a selected node is not a launch, or if the argument is an input.
     pub fn argument<T: Element, const D: usize>(
         mut self,
         name: &str,
@@ -187,7 +187,7 @@ impl<'g> GraphEdit<'g> {
     ///
     /// # Errors
     /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if no node is
-    /// selected or a selected node is no launch, or if the parameter is a named value.
+    /// selected or a selected node is not a launch, or if the parameter is a named value.
     pub fn parameter<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
         let names = self.graph.plan.names.clone();
         self.each_launch("a parameter", |node, launch| {
@@ -229,13 +229,13 @@ impl<'g> GraphEdit<'g> {
         Ok(self)
     }
 
-    /// Changes the graph: later replays through this handle make all changes of the edit. If nodes overlap in a new
-    /// way, they are ordered as a capture would order them.
+    /// Applies the changes to all later replays through this handle. If nodes overlap in a new way, they are ordered as
+    /// a capture would order them.
     ///
     /// # Errors
     /// Returns [`Kind::Aliased`] if two arguments of one launch overlap and one of them is written, and
-    /// [`Kind::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph is
-    /// unchanged.
+    /// [`Kind::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph
+    /// is unchanged.
     #[track_caller]
     pub fn apply(self) -> Result<()> {
         let at = Location::caller();
@@ -267,7 +267,8 @@ impl<'g> GraphEdit<'g> {
         graph.spanning = spanning.map(Arc::new);
         graph.counts = counts.map(Arc::new).or(graph.counts.take());
         graph.plan = Arc::new(plan);
-        // The old plan has ended here if no replay in flight has it, and the new one can have its list of nodes.
+        // The old plan is dropped by now, unless a replay in flight or another handle uses it. If no other plan shares
+        // the node list, the changed nodes move into it.
         Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.absorb());
         Ok(())
     }
@@ -288,7 +289,7 @@ impl<'g> GraphEdit<'g> {
         Err(Kind::Graph { graph: graph.label().into(), problem: problem.into() }.into())
     }
 
-    /// Calls `change` for each selected launch. An inner error is that of the launch, and the text of an outer error
+    /// Calls `change` for each selected launch. Its inner error is the launch's own; the text of its outer error
     /// describes a problem of the graph.
     fn each_launch(
         &mut self,
@@ -323,7 +324,7 @@ impl<'g> GraphEdit<'g> {
     }
 }
 
-/// Returns `true` for a launch without a label, which has the name of its kernel.
+/// Returns `true` for a launch without a label, which goes by the name of its kernel.
 fn is_named_by_kernel(command: &NodeCommand) -> bool {
     command.label.is_none() && matches!(command.work, Work::Launch(_))
 }
@@ -384,8 +385,9 @@ impl Graph {
     }
 }
 
-/// Returns the leases of the blocks that the plan names. The leases of other blocks end with the last plan that names
-/// them. `counts` counts the uses of the nodes, if nodes may use other bytes. `owners` maps the blocks of new arrays to their contexts.
+/// Returns leases of the blocks that the plan names. The leases of other blocks end with the last plan that names them.
+/// `counts` has the uses of the nodes, if the edit may have changed which bytes they use. `owners` maps the blocks of
+/// new arrays to their contexts.
 fn leases(
     graph: &Graph,
     plan: &GraphPlan,

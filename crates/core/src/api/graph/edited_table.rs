@@ -12,10 +12,10 @@ use crate::work::step::Work;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Holds the table of an edited graph, with the leases that keep its memory.
+/// The table of an edited graph, with the leases that keep its memory alive.
 pub(crate) struct EditedTable {
     pub(crate) control: Arc<ControlTable>,
-    /// Is the command of the last node, which reads the counters of the loops from the new table.
+    /// Number and command of the last node, which reads the loop counters from the new table.
     pub(crate) read_of_counters: Option<(u32, Arc<NodeCommand>)>,
     _leases: [BlockLease; 2],
 }
@@ -53,7 +53,7 @@ pub(crate) fn edited_table(
 /// Checks that the transfers in bodies need as many dispatches with the new arrays of `inputs` as with the old ones.
 ///
 /// # Errors
-/// Returns `Graph` for a transfer that needs others, because the table holds the counts of the old ones.
+/// Returns `Graph` for a transfer that needs more or fewer, because the table holds the old counts.
 pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]) -> Result<()> {
     if plan.control.is_none() {
         return Ok(());

@@ -20,12 +20,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// Holds commands that were captured once. [`CommandQueue::replay`](crate::CommandQueue::replay) enqueues all of them as
-/// one command. A clone is a cheap handle of the same graph. A graph may have the work of several contexts:
+/// Commands that were captured once. [`CommandQueue::replay`](crate::CommandQueue::replay) enqueues all of them as one
+/// command. A clone is a cheap handle of the same graph. A graph may have the work of several contexts:
 /// [`Capture::fork_on`](crate::Capture::fork_on) captures it.
 ///
-/// The graph keeps the memory of its arrays, also after the program has dropped the arrays. The drop of a graph while
-/// replays of it are in flight is safe.
+/// The graph keeps the memory of its arrays alive, even after the program has dropped the arrays. A graph may be
+/// dropped while replays of it are in flight.
 ///
 /// # Example
 /// ```
@@ -42,34 +42,33 @@ pub struct Graph {
     pub(crate) owner: Owner,
     pub(crate) inner: Arc<GraphInner>,
     pub(crate) plan: Arc<GraphPlan>,
-    /// Holds a lease of each block that a node of the plan names, and of each block that the capture has made.
+    /// Leases of the blocks that a node of the plan names, and of the blocks that the capture made.
     pub(crate) leases: Arc<GraphLeases>,
-    /// Counts the uses of the plan's nodes, from the first edit on that changes them.
+    /// Uses of the plan's nodes, counted from the first edit on that changes them.
     pub(crate) counts: Option<Arc<Vec<UseCounts>>>,
-    /// Holds the parts of a graph of several contexts. The plan has the nodes of all of them then.
+    /// Parts of a graph of several contexts. The plan then has the nodes of all of them.
     pub(crate) spanning: Option<Arc<Spanning>>,
 }
 
-/// Holds leases of blocks.
+/// Leases by block.
 pub(crate) type GraphLeases = FxHashMap<BlockId, Arc<BlockLease>>;
 
-/// Holds what all plans of a graph share.
+/// State that all plans of a graph share.
 pub(crate) struct GraphInner {
-    /// Identifies the graph: the number of its capture.
+    /// Number of the capture, which identifies the graph.
     pub(crate) id: u64,
-    /// Is the number of the graph's name in messages, which is registered as long as the name is held.
+    /// Name of the graph in messages with its number, which is registered as long as the name is held.
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
-    /// Lists the functions of the host, each with the number of nodes that come before it.
+    /// Host callbacks, each with the number of nodes before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
-    /// Lists the message buffers of the launches, in the order of the nodes. Each replay reads them.
+    /// Message buffers of the launches, in node order. Each replay reads them.
     pub(crate) messages: Vec<MessageBuffer>,
-    /// Holds the size of each block that the capture has made.
+    /// Size of each block that the capture made.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    /// Holds the turn of the graph, and of each graph that is replayed in it and whose replays take turns, by the numbers
-    /// of the graphs.
+    /// Turn of the graph, and of each graph that is replayed in it and takes turns, with the graph's number.
     pub(crate) turns: Vec<(u64, Arc<ReplayTurn>)>,
-    /// Lists the blocks that stand for inputs without a default, in a loaded graph. They have no memory.
+    /// Blocks that stand for inputs without a default in a loaded graph. They have no memory.
     pub(crate) unbound: Vec<BlockId>,
 }
 
@@ -140,7 +139,7 @@ impl Graph {
         }
     }
 
-    /// Counts the contexts of the graph.
+    /// Returns the number of contexts of the graph.
     pub(crate) fn contexts(&self) -> usize {
         self.spanning.as_ref().map_or(1, |spanning| spanning.shape.owners.len())
     }
@@ -158,7 +157,7 @@ impl Graph {
         &self.plan.label
     }
 
-    /// Counts the nodes of the graph.
+    /// Returns the number of nodes of the graph.
     pub fn nodes(&self) -> usize {
         self.plan.nodes.len()
     }

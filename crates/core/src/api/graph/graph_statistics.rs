@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// Counts what a graph has: [`Graph::statistics`] returns it.
+/// Statistics of a graph, returned by [`Graph::statistics`].
 ///
 /// # Example
 /// ```
@@ -30,51 +30,52 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GraphStatistics {
-    /// Counts the nodes.
+    /// Number of nodes.
     pub nodes: usize,
-    /// Counts the nodes that launch a kernel.
+    /// Number of nodes that launch a kernel.
     pub launches: usize,
-    /// Counts the nodes that copy from an array to an array.
+    /// Number of nodes that copy from an array to an array.
     pub copies: usize,
-    /// Counts the nodes that fill an array.
+    /// Number of nodes that fill an array.
     pub fills: usize,
-    /// Counts the nodes that copy bytes of the host to an array.
+    /// Number of nodes that copy bytes from the host to an array.
     pub uploads: usize,
-    /// Counts the nodes that copy bytes of an array to the host.
+    /// Number of nodes that copy bytes from an array to the host.
     pub reads: usize,
-    /// Counts the nodes that read the clock of the device, one for each timed marker.
+    /// Number of nodes that read the device's clock, one for each timed marker.
     pub times: usize,
-    /// Counts the gates, which decide whether bodies execute.
+    /// Number of gates, which decide whether bodies execute.
     pub gates: usize,
-    /// Counts the functions of the host. They are no nodes.
+    /// Number of host callbacks; not included in `nodes`.
     pub host_functions: usize,
-    /// Counts the outputs that the program has declared. The read of the counters of loops is none of them.
+    /// Number of outputs that the program declared. The read of the loop counters is not included.
     pub outputs: usize,
-    /// Counts the captured queues.
+    /// Number of captured queues.
     pub queues: usize,
-    /// Counts the contexts. A copy between two contexts counts as a read and an upload.
+    /// Number of contexts. A copy between two contexts counts as a read and an upload.
     pub contexts: usize,
-    /// Counts the levels: the nodes, functions of the host and ends of loops in chunks on a longest path.
+    /// Number of levels: the nodes, host callbacks and ends of chunked loops on a longest path.
     pub levels: usize,
-    /// Counts the barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
-    /// command counts as one dispatch or copy, also if a device splits it.
+    /// Number of barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
+    /// command counts as one dispatch or copy, even if a device splits it.
     pub barriers: usize,
-    /// Counts the bytes of device memory that the graph owns: the arrays that its capture made, also those that an edit
-    /// has replaced, and the table of its conditions and loops.
+    /// Bytes of device memory that the graph owns: the arrays that its capture made, including those that an edit has
+    /// replaced, and the table of its conditions and loops.
     pub owned_bytes: u64,
-    /// Counts the bytes that the graph keeps for its uploads.
+    /// Bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,
-    /// Counts the dispatches of all gates and of all bodies. A loop counts as often as its bound says, and a loop with
-    /// [`Bound::Chunked`](crate::Bound::Chunked) as often as a replay executes at least: the graph holds this part once.
+    /// Number of dispatches of all gates and bodies. A loop with [`Bound::AtMost`](crate::Bound::AtMost) counts every
+    /// iteration up to the bound; one with [`Bound::Chunked`](crate::Bound::Chunked) counts the few iterations that the
+    /// graph stores, the fewest that a replay executes.
     pub gated_dispatches: u64,
-    /// Says whether replays are recorded once, and why not.
+    /// Form of the replays: recorded once, or the reason why not.
     pub replay: ReplayForm,
 }
 
 impl Graph {
-    /// *Returns* the numbers of the graph. They are the same on every adapter, except for
-    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder, and for transfers of pinned
-    /// arrays, which are copies where a device has pinned memory and otherwise uploads and reads.
+    /// *Returns* the statistics of the graph. They are the same on every adapter, except for
+    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder, and for transfers of
+    /// pinned arrays, which are copies where a device has pinned memory and otherwise uploads and reads.
     ///
     /// # Example
     /// ```
@@ -129,7 +130,7 @@ fn form(graph: &Graph) -> ReplayForm {
     if native > 0 { ReplayForm::Native { launches: native } } else { ReplayForm::Encoded { reason } }
 }
 
-/// Counts the bytes of the uploads. Nodes that share their bytes count once.
+/// Returns the number of bytes of the uploads. Nodes that share their bytes count once.
 fn constant_bytes(graph: &Graph) -> u64 {
     let mut seen = HashSet::new();
     let kept = graph.plan.nodes.iter().filter_map(|node| match &node.command.work {

@@ -9,18 +9,18 @@ use crate::api::graph::graph_view::{GraphView, Vertex, VertexKind, ViewEdge, dra
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Counts the units of a letter of the drawing's font.
+/// Width of a letter of the drawing's font, in units.
 const LETTER: f64 = 7.3;
-/// Limits the letters of a box. The tooltip has the whole text.
+/// Most letters in a box. The tooltip has the whole text.
 const MOST_LETTERS: usize = 26;
 const BOX_HEIGHT: f64 = 40.0;
-/// Counts the units between two rows, and between two columns.
+/// Space between two rows, in units. `COLUMN_GAP` is the space between two columns.
 const ROW_GAP: f64 = 44.0;
 const COLUMN_GAP: f64 = 52.0;
 const TOP: f64 = 84.0;
 const LEFT: f64 = 24.0;
 
-/// Holds the looks of the drawing, for light and dark pages.
+/// Style sheet of the drawing, for light and dark pages.
 const STYLE: &str = include_str!("graph_svg/style.css");
 
 impl Graph {
@@ -81,10 +81,10 @@ fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// Holds the places of the boxes of a drawing.
+/// Layout of a drawing.
 struct Drawing<'v> {
     view: &'v GraphView,
-    /// Holds the left and the right end of each column.
+    /// Left and right end of each column.
     columns: Vec<[f64; 2]>,
     width: f64,
     height: f64,
@@ -193,7 +193,7 @@ impl<'v> Drawing<'v> {
         }
     }
 
-    /// Returns the place of a vertex: left, top, right, bottom. A function of the host crosses all rows.
+    /// Returns the place of a vertex: left, top, right, bottom. A host callback crosses all rows.
     fn place(&self, at: u32) -> [f64; 4] {
         let vertex = &self.view.vertices[at as usize];
         let [left, right] = self.columns[vertex.column as usize];

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 impl Graph {
     /// *Returns* the graph as text with one line for each node: its number, its queue, its level, its name, the bytes
-    /// that it reads, updates (reads and writes) and writes, the nodes that come before it, and the line of the program that captured it. Two
-    /// graphs of the same capture have the same text, on every adapter.
+    /// that it reads, updates (reads and writes) and writes, the nodes that come before it, and the line of the program
+    /// that captured it. Two graphs of the same capture have the same text, on every adapter.
     ///
     /// # Example
     /// ```
@@ -34,10 +34,10 @@ impl Graph {
     }
 }
 
-/// Limits the characters of a column. A longer text makes only its own line longer.
+/// Most characters of a column. A longer text makes only its own line longer.
 const WIDEST: usize = 40;
 
-/// Holds the widths of the columns, in characters.
+/// Widths of the columns, in characters.
 struct Widths {
     number: usize,
     queue: usize,

@@ -15,36 +15,35 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Describes a graph. The vertices are the nodes, in the order of their numbers, and then the functions of the host and the
-/// ends of loops in chunks.
+/// A graph as plain data. The vertices are the nodes, in the order of their numbers, then the host callbacks and the
+/// ends of chunked loops.
 pub(crate) struct GraphView {
     pub(crate) label: Arc<str>,
     pub(crate) queues: Vec<Arc<str>>,
-    /// Counts the contexts.
+    /// Number of contexts.
     pub(crate) contexts: usize,
     pub(crate) vertices: Vec<Vertex>,
-    /// Counts the nodes.
+    /// Number of nodes.
     pub(crate) nodes: usize,
-    /// Counts the columns: the levels, and one column for each function of the host and for the end of each loop in
-    /// chunks.
+    /// Number of columns: the levels, and one column for each host callback and for the end of each chunked loop.
     pub(crate) columns: u32,
 }
 
-/// Describes a node or a function of the host.
+/// A node, a host callback, or the end of a chunked loop.
 pub(crate) struct Vertex {
     pub(crate) kind: VertexKind,
     pub(crate) name: String,
-    /// Numbers the captured queue of a node.
+    /// Captured queue of a node.
     pub(crate) queue: Option<u32>,
-    /// Is the level of the vertex, where a function of the host has a level of its own.
+    /// Level of the vertex, where a host callback has a level of its own.
     pub(crate) column: u32,
     pub(crate) uses: Vec<VertexUse>,
-    /// Lists the vertices that come before this one.
+    /// Vertices that come before this one.
     pub(crate) before: Vec<u32>,
     pub(crate) at: Option<&'static Location<'static>>,
 }
 
-/// Describes a use of an array by a node.
+/// An array that a node uses.
 pub(crate) struct VertexUse {
     pub(crate) array: Arc<str>,
     pub(crate) range: Range<u64>,
@@ -52,7 +51,7 @@ pub(crate) struct VertexUse {
     pub(crate) writes: bool,
 }
 
-/// Names the kind of a vertex.
+/// Kind of a vertex.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum VertexKind {
     Launch,
@@ -144,9 +143,9 @@ impl GraphView {
         }
     }
 
-    /// Adds the functions of the host and the ends of loops in chunks. Each comes after the last nodes of the segment
-    /// before it, and the first nodes of the next segment come after it. The first nodes of a part of a loop come after
-    /// the last nodes before the loop.
+    /// Adds the host callbacks and the ends of chunked loops. Each comes after the last nodes of the segment before it,
+    /// and before the first nodes of the next segment. The first nodes of a part of a loop come after the last nodes
+    /// before the loop.
     fn add_host_parts(&mut self, plan: &GraphPlan) {
         let (mut column, mut host, mut chunked) = (0, None, plan.loops.iter());
         for (pair, cut) in plan.segments.windows(2).zip(plan.cuts.iter()) {
@@ -192,7 +191,7 @@ impl GraphView {
         sorted
     }
 
-    /// Returns a name of a vertex that no other vertex has.
+    /// Returns a unique name of a vertex.
     pub(crate) fn number(&self, at: u32) -> String {
         match (at as usize).checked_sub(self.nodes) {
             Some(host) => format!("h{host}"),
@@ -201,7 +200,8 @@ impl GraphView {
     }
 }
 
-/// Returns the names of the queues. In a graph of several contexts, each name tells the number of the queue's context.
+/// Returns the names of the queues. In a graph of several contexts, each name includes the number of the queue's
+/// context.
 fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
     let queues = graph.plan.queues.iter();
     match &graph.spanning {
@@ -213,7 +213,7 @@ fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
     }
 }
 
-/// Describes the end of a part of a loop in chunks.
+/// Describes the end of a part of a chunked loop.
 fn ends(chunked: &ChunkedLoop) -> String {
     let (first, last) = (chunked.nodes.start, chunked.nodes.end.saturating_sub(1));
     let (each, bound) = (chunked.iterations, chunked.bound);
@@ -225,11 +225,11 @@ fn bindings(node: &GraphNode) -> &[BoundArray] {
     if let Work::Launch(launch) = &node.command.work { &launch.bindings } else { &[] }
 }
 
-/// Maps blocks to the names of their arrays. Several blocks of one label have different names.
+/// Names of arrays, by block. Several blocks with one label have different names.
 #[derive(Default)]
 struct ArrayNames {
     names: FxHashMap<BlockId, Arc<str>>,
-    /// Counts the blocks of each label.
+    /// Number of blocks with each label.
     counts: FxHashMap<Arc<str>, u32>,
 }
 
@@ -257,14 +257,14 @@ impl ArrayNames {
     }
 }
 
-/// Describes an edge of a drawing.
+/// An edge of a drawing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ViewEdge {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// Is `true` if both nodes are of one captured queue.
+    /// `true` if both nodes are of one captured queue.
     pub(crate) of_queue: bool,
-    /// Is `true` if a barrier is between the two nodes.
+    /// `true` if a barrier is between the two nodes.
     pub(crate) barrier: bool,
 }
 
@@ -287,8 +287,8 @@ pub(crate) fn drawn_edges(graph: &Graph, view: &GraphView) -> Vec<ViewEdge> {
 
 /// Returns the edges that no chain of other edges implies.
 fn reduced(view: &GraphView) -> Vec<(u32, u32)> {
-    // The vertices of one queue form a chain, and so do the functions of the host. A clock holds for each chain the
-    // number of vertices, as an index plus 1, that come before a vertex or are the vertex.
+    // The vertices of one queue form a chain, and so do the host callbacks. The clock of a vertex holds for each chain
+    // the index plus 1 of the last vertex that comes before this vertex or is it.
     let chain = |at: u32| view.vertices[at as usize].queue.map_or(view.queues.len(), |queue| queue as usize);
     let mut clocks: Vec<Vec<u32>> = vec![Vec::new(); view.vertices.len()];
     let mut edges = Vec::new();

@@ -1,4 +1,4 @@
-//! Functions of the host in a graph.
+//! Host callbacks in a graph.
 
 use crate::error::panic_text::panic_text;
 use fencepost_sync::prim::{Condvar, Mutex, assert_unlocked, lock, sleep};
@@ -6,10 +6,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-/// A host function that each replay calls.
+/// A host callback that each replay calls.
 pub(crate) type HostCall = Arc<HostFunction>;
 
-/// A host function with the line that captured it.
+/// A host callback with the line that captured it.
 pub(crate) struct HostFunction {
     at: &'static Location<'static>,
     function: Mutex<Function>,

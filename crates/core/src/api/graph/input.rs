@@ -16,7 +16,7 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Is an array of a graph that a replay can replace. [`Capture::input`] makes one.
+/// An array of a graph that a replay can replace. [`Capture::input`] makes one.
 ///
 /// An input dereferences to the array that the capture was given, so every verb takes it as that array.
 pub struct Input<T: Element, const D: usize = 1> {
@@ -24,7 +24,7 @@ pub struct Input<T: Element, const D: usize = 1> {
     name: Arc<str>,
 }
 
-/// Is a named value of a graph that a replay can replace. [`Capture::value`] makes one.
+/// A named value of a graph that a replay can replace. [`Capture::value`] makes one.
 #[derive(Clone)]
 pub struct GraphValue<T> {
     token: u64,
@@ -99,20 +99,20 @@ impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
     }
 }
 
-/// Names the remedy for an input or a value that is declared in a body.
+/// Remedy for an input or a value that is declared in a body.
 const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare them before the condition or the loop, and use them in the body";
 
 impl Capture {
     /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
     /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default.
     ///
-    /// Every use of the array's bytes in the capture is a use of the input, by whichever handle, also before this call.
-    /// A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
+    /// Every use of the array's bytes in the capture is a use of the input, through any handle, and even before this
+    /// call. A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
     ///
     /// # Errors
     /// Returns [`Kind::Graph`] for a second input of this name, and for an array that overlaps another input;
-    /// [`Kind::ForeignContext`]; [`Kind::CaptureEnded`]. The capture fails with [`Kind::Graph`] if one of its commands
-    /// uses bytes of the input and also bytes beside it.
+    /// [`Kind::ForeignContext`]; [`Kind::CaptureEnded`]. The capture fails with [`Kind::Graph`] if a command accesses
+    /// bytes both inside and outside the input.
     ///
     /// # Example
     /// ```
@@ -153,11 +153,12 @@ impl Capture {
         Ok(Input { array: array.handle(), name })
     }
 
-    /// *Captures* a named value, which launches have as a parameter. [`Bindings::value`](crate::Bindings::value)
+    /// *Captures* a named value, which launches take as a parameter. [`Bindings::value`](crate::Bindings::value)
     /// replaces it in one replay, and [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
     ///
-    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. A launch with an argument
-    /// struct has the default in its field, and [`parameter`](Self::parameter) says that the field holds the value.
+    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. A launch with an
+    /// argument struct gets the default in its field, and [`parameter`](Self::parameter) then binds the field to the
+    /// value.
     ///
     /// # Errors
     /// Returns [`Kind::Graph`] for a second value of this name, and [`Kind::CaptureEnded`].
@@ -189,13 +190,13 @@ impl Capture {
         Ok(GraphValue { token, name, default })
     }
 
-    /// Makes the value the parameter `field` of the last launch that was captured on this queue. The parameter no
-    /// longer has the contents that the launch was given. Argument structs have plain fields, so this call follows their
-    /// launch; `launch_dyn` takes `&value` itself.
+    /// Binds the parameter `field` of the last launch captured on this queue to the value, in place of the contents
+    /// that the launch was given. Argument structs have plain fields, so this call follows their launch; `launch_dyn`
+    /// takes `&value` itself.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last call
-    /// on this queue has captured no launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
+    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last
+    /// call on this queue did not capture a launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
     #[track_caller]
     pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
         let captured = self.place();
@@ -283,12 +284,12 @@ fn new_input<T: Element, const D: usize>(name: &str, array: &DeviceArray<T, D>) 
     }
 }
 
-/// Returns the bytes of an array as those of an input.
+/// Returns the bytes of an array, as the bytes of an input.
 pub(crate) fn bytes_of(array: &ArrayRef) -> BoundInput {
     BoundInput { block: array.storage.block().clone(), offset: array.offset }
 }
 
-/// Makes a parameter of a captured launch hold a value. A replay may give it any number, so the launch gets all runtime
+/// Binds a parameter of a captured launch to a value. A replay may give it any number, so the launch gets all runtime
 /// checks.
 fn bind_parameter<T: Param + Copy>(
     owner: &Owner,

@@ -7,7 +7,7 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 
-/// Counts the bytes of each array of the tests.
+/// Size of each array of the tests in bytes.
 const SIZE: u64 = 256;
 
 /// Returns a context, and an array of it.

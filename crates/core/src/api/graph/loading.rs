@@ -51,7 +51,7 @@ use std::sync::Arc;
 /// The options of [`Context::load_graph_with`].
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// Limits the bytes of the file, and the bytes of memory that its graph owns. The default is 1 GiB.
+    /// Maximum size of the file, and of the memory that its graph owns, in bytes. The default is 1 GiB.
     pub memory_limit: u64,
 }
 
@@ -67,12 +67,12 @@ impl Context {
     ///
     /// The call checks every byte: checksums, indices and ranges first, then the limits of this context's device, as a
     /// launch checks them. A damaged file is an error, and a file made by an attacker is an error or a valid graph. A
-    /// loaded graph still launches the kernels of its file: load files that are trusted to run on the device.
+    /// loaded graph still launches the kernels of its file: load only files that are trusted to run on the device.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read or is not a plain file; [`Kind::GraphFile`] if it is damaged or needs a newer
-    /// library; [`Kind::GraphMemory`] above the limit; the errors of [`kernel_from`](Self::kernel_from), of a launch and of a
-    /// new array if the graph does not fit the device.
+    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read or is not a plain file; [`Kind::GraphFile`] if it
+    /// is damaged or needs a newer library; [`Kind::GraphMemory`] above the limit; the errors of
+    /// [`kernel_from`](Self::kernel_from), of a launch and of a new array if the graph does not fit the device.
     ///
     /// # Example
     /// ```
@@ -149,7 +149,7 @@ impl Context {
     }
 }
 
-/// Returns the bytes of a file whose header counts at most the limit.
+/// Returns the bytes of a file if the size in its header is within the limit.
 fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     let unreadable = |error: io::Error| {
         Error::from(Kind::GraphFileUnread { file: file.into(), reason: error.to_string() })
@@ -159,7 +159,7 @@ fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     (&opened).take(HEADER).read_to_end(&mut bytes).map_err(unreadable)?;
     let total = length(&bytes).map_err(|fault| damaged(file, fault))?;
     check_memory(file, total, options)?;
-    // One byte more than the header counts shows that bytes follow the file.
+    // A read of one byte more than the header's size shows whether bytes follow the file.
     (&opened).take((total + 1).saturating_sub(HEADER)).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)
 }
@@ -177,21 +177,21 @@ fn damaged(file: &str, FileFault { offset, reason }: FileFault) -> Error {
     Kind::GraphFile { file: file.into(), offset, reason }.into()
 }
 
-/// Makes a graph of plain data whose indices and ranges are valid.
+/// A loader that makes a graph from plain data whose indices and ranges are valid.
 struct Loader<'c> {
     owner: &'c Owner,
     file: String,
     by: Admission,
     kernels: Vec<Arc<KernelInner>>,
     blocks: Vec<LoadedBlock>,
-    /// Holds the types and the defaults of the values.
+    /// Types and defaults of the values.
     values: Vec<(GraphParameter, Value)>,
 }
 
-/// Is the memory of a block.
+/// Memory of a block.
 enum LoadedBlock {
     Owned(DeviceArray<u32>),
-    /// Stands for an input until a replay binds an array. The block has no memory.
+    /// A block without memory, in place of an input until a replay binds an array.
     Unbound(Arc<Block>),
 }
 
@@ -331,7 +331,7 @@ impl Loader<'_> {
         let control = self.control(file, (&mut nodes, &mut outputs), (&mut leases, &mut names))?;
         let made: FxHashMap<_, _> = leases.values().map(|lease| (lease.block.id, lease.block.size)).collect();
         let name = engine.new_kernel(&file.label);
-        // The policy of this context applies. The nodes of a graph that relies on added orders keep them under `Unchecked`.
+        // The policy of this context applies. A graph that relies on added orders keeps them even under `Unchecked`.
         let missing = match missing_order(self.owner) {
             MissingOrder::Ignore if file.adds_order => MissingOrder::Add,
             missing => missing,

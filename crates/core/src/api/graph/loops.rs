@@ -8,7 +8,7 @@ use std::panic::Location;
 
 impl Capture {
     /// Names a loop that was captured on this queue or in a body on it. [`Graph::loop_`] finds the loop by the label,
-    /// also after a load from a file. Several loops may have one label.
+    /// even after a load from a file. Several loops may have one label.
     ///
     /// # Errors
     /// Returns [`Kind::Graph`] if the loop belongs to another capture, and [`Kind::CaptureEnded`].

@@ -13,16 +13,16 @@ use fencepost_sync::prim::lock;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Returns the bytes that an upload takes from the elements of a pinned array.
+/// A function that returns the bytes that an upload takes from the elements of a pinned array.
 type Bytes<T> = Box<dyn Fn(&[T]) -> Vec<u8> + Send + Sync>;
 
-/// Is a pinned array that each replay uploads. It keeps the elements of the array.
+/// A pinned array that each replay uploads. It keeps the elements of the array alive.
 pub(crate) struct PlainSource<T> {
     pub(crate) label: Arc<str>,
     pub(crate) elements: SharedElements<T>,
-    /// Counts the bytes of the upload.
+    /// Size of the upload in bytes.
     pub(crate) size: u64,
-    /// Returns the bytes of the upload.
+    /// Function that returns the bytes of the upload.
     pub(crate) bytes: Bytes<T>,
 }
 

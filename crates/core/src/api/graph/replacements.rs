@@ -9,7 +9,7 @@ use crate::work::graph_data::plan_change::PlanChange;
 use fencepost_kernels::{Element, Param, Value};
 use smallvec::SmallVec;
 
-/// Holds arrays by the numbers of their inputs, and contents by the numbers of their values. It keeps the arrays.
+/// Arrays by the numbers of their inputs, and contents by the numbers of their values. Keeps the arrays alive.
 #[derive(Clone, Default)]
 pub(crate) struct Replacements {
     inputs: SmallVec<[(usize, ArrayRef); 2]>,
@@ -49,12 +49,12 @@ impl Replacements {
         self.inputs.iter().map(|(at, _)| *at).collect()
     }
 
-    /// Lists the other arrays.
+    /// Returns the other arrays.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
         self.inputs.iter().map(|(_, array)| array)
     }
 
-    /// Counts the inputs and the values.
+    /// Returns the number of replaced inputs and values.
     pub(crate) fn len(&self) -> usize {
         self.inputs.len() + self.values.len()
     }

@@ -29,8 +29,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Stands for one replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can
-/// be read. A clone is a cheap handle.
+/// One replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can be read. A
+/// clone is a cheap handle.
 #[derive(Clone)]
 pub struct Replay {
     inner: Arc<ReplayInner>,
@@ -45,7 +45,7 @@ struct ReplayInner {
     point: Point,
     past: Arc<PointHistory>,
     event: Event,
-    /// Holds the runs of the parts, if the graph has several contexts. `run` has no outputs and no times then.
+    /// Runs of the parts, if the graph has several contexts. `run` then has no outputs and no times.
     far: Option<FarRuns>,
 }
 
@@ -78,7 +78,7 @@ impl ReplayInner {
         OutputPlace { owner: run.owner.clone(), point, past, slot: slot.clone() }
     }
 
-    /// Tells the host arrays of downloads where the replay will have their bytes.
+    /// Registers the replay's downloads with their host arrays.
     fn announce_downloads(&self) {
         for (at, output) in self.graph.outputs.iter().enumerate() {
             if let Some(target) = output.download.as_ref().and_then(Weak::upgrade) {
@@ -89,13 +89,13 @@ impl ReplayInner {
 }
 
 impl CommandQueue {
-    /// *Enqueues* a replay of a [graph](crate::Graph), or of a graph with other arrays and values, its
-    /// [bindings](crate::Bindings): all its commands, as one command of this queue. Events, waits, priorities,
-    /// policies and errors of the queue apply to the replay as they apply to a launch. The cost of the call does not
-    /// depend on the number of nodes; other arrays and values for this replay cost for each node that they change.
+    /// *Enqueues* all commands of a [graph](crate::Graph) as one command of this queue. [Bindings](crate::Bindings)
+    /// replay the graph with other arrays and values. Events, waits, priorities, policies and errors of the queue apply
+    /// to the replay as they apply to a launch. The cost of the call does not depend on the number of nodes; bindings
+    /// add a cost for each node that they change.
     ///
-    /// Replays of one graph may be in flight several times, on several queues. If the graph has memory of its own or
-    /// calls functions of the host, each replay comes after the previous one.
+    /// Several replays of one graph may be in flight, on several queues. If the graph has memory of its own or host
+    /// callbacks, each replay comes after the previous one.
     ///
     /// # Errors
     /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext), [`Kind::Mapped`](crate::Kind::Mapped),
@@ -160,14 +160,14 @@ impl CommandQueue {
     }
 }
 
-/// Returns a call of a function of the host.
+/// Returns a queue callback that calls a host callback of the graph.
 fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
     let (call, graph) = (call.clone(), graph.clone());
     Callback::new(move || call.call(&graph))
 }
 
-/// Returns the commands of a replay: the parts of the graph, with the functions of the host between them, and the loops in
-/// chunks.
+/// Returns the commands of a replay: the parts of the graph, with the host callbacks between them, and the chunked
+/// loops.
 fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
     let (plan, mut calls) = (&run.plan, graph.calls.iter());
@@ -217,14 +217,14 @@ impl Replay {
         self.inner.event.wait()
     }
 
-    /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and does nothing
-    /// to a replay whose last command is submitted, or that is cancelled. A replay behind an event or behind other work ends
-    /// when its turn comes.
+    /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and has no
+    /// effect if the last command is submitted or the replay is cancelled already. A replay that waits for an event or
+    /// for other work ends when its turn comes.
     ///
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. The
-    /// bytes that the replay has written stay. The replay, its outputs and the commands that are enqueued behind it on its queue at
-    /// this time end with [`Kind::Cancelled`]. The queue has no error: a command that is enqueued after this call executes,
-    /// after the submitted ones.
+    /// bytes that the replay has written stay. The replay, its outputs and the commands enqueued after it on its queue
+    /// before this call end with [`Kind::Cancelled`]. The queue has no error: a command that is enqueued after this
+    /// call executes, after the submitted ones.
     ///
     /// # Errors
     /// Returns [`Kind::Captured`] for a replay inside a capture.
@@ -305,8 +305,8 @@ impl Replay {
 }
 
 impl Replay {
-    /// *Returns* the event of a captured marker in this replay. The event completes with the whole replay. If the marker
-    /// is timed, the event has the time at which the device passed the marker in this replay, so
+    /// *Returns* the event of a captured marker in this replay. The event completes with the whole replay. If the
+    /// marker is timed, the event has the time at which the device passed the marker in this replay, so
     /// [`Event::seconds_since`] measures the time between two markers of one replay, or of two replays.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Selects the arrays that a saved graph contains, for [`Graph::save_with`].
+/// Arrays that a saved graph contains, for [`Graph::save_with`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Contents {
@@ -47,11 +47,12 @@ impl Graph {
     /// Returns the graph as bytes, which [`Context::graph_from_bytes`](crate::Context::graph_from_bytes) loads on this
     /// or another machine, on any adapter. Equal graphs have equal bytes.
     ///
-    /// The bytes have the text of each kernel, the uploaded bytes, and the labels. They have no compiled kernels and no
-    /// lines of the program. An array that the capture made is zero before the first replay of the loaded graph.
+    /// The bytes contain the text of each kernel, the uploaded bytes, and the labels. They contain no compiled kernels
+    /// and no line numbers of the program. An array that the capture made is zero before the first replay of the loaded
+    /// graph.
     ///
     /// # Errors
-    /// Returns [`Kind::NotSavable`], which names the node, for a function of the host, for an array made outside of the
+    /// Returns [`Kind::NotSavable`], which names the node, for a host callback, for an array made outside of the
     /// capture, for a pinned array, for an external buffer, and for a queue of another context.
     ///
     /// # Example
@@ -74,7 +75,8 @@ impl Graph {
     /// command enqueued so far.
     ///
     /// # Errors
-    /// Returns the errors of [`to_bytes`](Self::to_bytes), except that of an array made outside; the errors of a read.
+    /// Returns the errors of [`to_bytes`](Self::to_bytes), except the error for an array made outside of the capture;
+    /// the errors of a read.
     #[track_caller]
     pub fn to_bytes_with(&self, contents: Contents) -> Result<Vec<u8>> {
         self.owner.engine().check_process()?;
@@ -118,34 +120,34 @@ impl Graph {
     }
 }
 
-/// Begins the reasons for which inputs and values of structs are not saved.
+/// Beginnings of the reasons why inputs and values of structs are not saved.
 const AN_INPUT: &str = "a file has inputs of numbers, vectors and matrices, and this input has elements";
 const A_VALUE: &str = "a file has values of numbers, vectors and matrices, and this value is";
 
-/// Makes the plain data of a graph.
+/// A saver that makes the plain data of a graph.
 struct Saver<'g> {
     graph: &'g Graph,
     contents: Contents,
     parts: FileParts<'g>,
 }
 
-/// Collects the kernels, the blocks and the commands of a graph, in the order of their first use.
+/// Kernels, blocks and commands of a graph, in the order of their first use.
 #[derive(Default)]
 struct FileParts<'g> {
     texts: Vec<FileText>,
     kernels: Vec<FileKernel>,
-    /// Maps the address of a kernel to its number.
+    /// Number of each kernel, by its address.
     kernel_numbers: FxHashMap<*const KernelInner, u32>,
     blocks: Vec<SavedBlock<'g>>,
     block_numbers: FxHashMap<BlockKey, u32>,
     commands: Vec<FileCommand>,
-    /// Maps the address of a command to its number.
+    /// Number of each command, by its address.
     command_numbers: FxHashMap<*const NodeCommand, u32>,
     launch_numbers: FxHashMap<(Option<String>, FileLaunch), u32>,
     gate_numbers: FxHashMap<FileGate, u32>,
-    /// Holds for each gate the number of earlier iterations that its test adds to a count.
+    /// For each gate, the number of earlier iterations that its test adds to a count.
     past: Vec<u32>,
-    /// Maps a word to the last gate that sets it. The gates of a file are numbered in their order.
+    /// Last gate that sets each word. The gates of a file are numbered in their order.
     gate_of_word: FxHashMap<u32, u32>,
 }
 
@@ -173,30 +175,30 @@ impl FileParts<'_> {
     }
 }
 
-/// Identifies a block of a file.
+/// Identity of a block of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum BlockKey {
     Block(BlockId),
-    /// Is the block of the input with this number. It has the bytes of the input alone.
+    /// The block of the input with this number. It has only the bytes of the input.
     Input(usize),
-    /// Is a block that is never accessed, for the reads of empty arrays.
+    /// A block that is never accessed, for the reads of empty arrays.
     Nothing,
 }
 
-/// Is a node with its index.
+/// A node with its index.
 #[derive(Clone, Copy)]
 struct SavedNode<'g> {
     at: u32,
     node: &'g GraphNode,
 }
 
-/// Describes a block that nodes use.
+/// A block that nodes use.
 struct SavedBlock<'g> {
     key: BlockKey,
     block: &'g Arc<Block>,
-    /// Counts the bytes up to the end of the last range that a node uses.
+    /// Number of bytes up to the end of the last range that a node uses.
     size: u64,
-    /// Is the first node that uses the block.
+    /// First node that uses the block.
     node: &'g GraphNode,
 }
 
@@ -410,7 +412,7 @@ impl<'g> Saver<'g> {
         self.place((saved, part), &span.block, span.offset, span.size)
     }
 
-    /// Returns the range of a block that a part of a node names, and numbers the block at its first use.
+    /// Returns the range of a block that an operand of a node names, and numbers the block at its first use.
     fn place(
         &mut self,
         (saved, part): (SavedNode<'g>, CommandPart),

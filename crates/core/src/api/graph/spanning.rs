@@ -22,37 +22,37 @@ use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Holds the parts of a graph of several contexts, for one plan of the graph.
+/// Parts of a graph of several contexts, for one plan of the graph.
 pub(crate) struct Spanning {
     pub(crate) shape: Arc<SpanningShape>,
     pub(crate) partition: Arc<Partition>,
     pub(crate) parts: Vec<ContextPart>,
 }
 
-/// Holds what all plans of a graph of several contexts share.
+/// State that all plans of a graph of several contexts share.
 pub(crate) struct SpanningShape {
-    /// Lists the contexts. The first one is that of the queue that captured.
+    /// Contexts. The first is the context of the capturing queue.
     pub(crate) owners: Vec<Owner>,
-    /// Holds the number of the graph's name in each context, which is registered as long as the name is held.
+    /// Name of the graph with its number in each context, which is registered as long as the name is held.
     pub(crate) names: Vec<(KernelId, Arc<str>)>,
-    /// Holds for each context the turns of the graphs that are replayed in the graph and whose replays take turns.
+    /// For each context, turns of the graphs that are replayed in this graph and take turns.
     pub(crate) turns: Vec<Vec<Arc<ReplayTurn>>>,
-    /// Numbers the context of each captured queue.
+    /// Context of each captured queue.
     pub(crate) of_queue: Vec<u32>,
-    /// Numbers the context of each input.
+    /// Context of each input.
     pub(crate) of_input: Vec<u32>,
     pub(crate) copies: Vec<CapturedCopy>,
-    /// Maps each side of a copy to the number of the copy.
+    /// Number of the copy that each side belongs to, by the side's node.
     of_copy: FxHashMap<u32, u32>,
 }
 
-/// Is a part of a graph.
+/// A part of a graph.
 pub(crate) enum ContextPart {
-    /// Holds nodes with a plan of their own, and the numbers of the outputs that they read, among those of the graph.
+    /// Nodes with a plan of their own, and the graph's numbers of the outputs that they read.
     Nodes { plan: Arc<GraphPlan>, nodes: Arc<[u32]>, outputs: Vec<u32> },
-    /// Reads the source of the copy with this number.
+    /// The read of the source of the copy with this number.
     Read(u32),
-    /// Writes the target of the copy with this number.
+    /// The write of the target of the copy with this number.
     Write(u32),
 }
 

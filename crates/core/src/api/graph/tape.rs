@@ -34,101 +34,101 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names the remedy for a timed marker in a body.
+/// Remedy for a timed marker in a body.
 const NO_TIME_IN_BODY: &str = "a body executes any number of times in a replay: put the marker before or behind the condition or the loop";
 
-/// Collects the commands of one capture.
+/// The commands of one capture.
 pub(crate) struct Tape {
     pub(crate) id: u64,
-    /// Is the context of the queue that captures.
+    /// Context of the capturing queue.
     pub(crate) owner: Owner,
-    /// Is the line that started the capture.
+    /// Line that started the capture.
     pub(crate) at: &'static Location<'static>,
     pub(crate) fault: CaptureFault,
-    /// Holds the blocks that the commands of the capture write.
+    /// Blocks that the commands of the capture write.
     pub(crate) writes: Arc<CapturedWrites>,
-    /// Is `true` if the tape takes the commands of a body, which the graph may execute any number of times.
+    /// `true` if the tape takes the commands of a body, which the graph may execute any number of times.
     is_body: bool,
     state: Mutex<TapeState>,
 }
 
-/// Holds the captured commands so far.
+/// The commands captured so far.
 #[derive(Default)]
 pub(crate) struct TapeState {
-    /// Is `true` until the end of the capture.
+    /// `true` until the end of the capture.
     open: bool,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Vec<TapeQueue>,
-    /// Lists the contexts of the queues. The first one is that of the queue that captures.
+    /// Contexts of the queues. The first is the context of the capturing queue.
     pub(crate) contexts: Vec<Owner>,
-    /// Lists the copies between contexts.
+    /// Copies between contexts.
     pub(crate) copies: Vec<CapturedCopy>,
-    /// Maps a queue and another context to the queue that takes the other side of the copies.
+    /// Queue that takes the other side of the copies, for a queue and another context.
     copy_queues: FxHashMap<(u32, u32), u32>,
-    /// Holds for each node the clock of its queue behind it.
+    /// For each node, the clock of its queue after it.
     behind: Vec<SmallVec<[u32; 4]>>,
-    /// Holds a lease of each block that a node names, and of each block that the capture has made.
+    /// Leases of the blocks that a node names, and of the blocks that the capture made.
     pub(crate) leases: FxHashMap<BlockId, Arc<BlockLease>>,
-    /// Lists the outputs in the order in which they were declared.
+    /// Outputs in the order in which they were declared.
     pub(crate) outputs: Vec<GraphOutput>,
-    /// Lists the functions of the host, each with the number of nodes that come before it.
+    /// Host callbacks, each with the number of nodes before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
-    /// Lists the message buffers of the launches, in the order of the nodes.
+    /// Message buffers of the launches, in node order.
     pub(crate) messages: Vec<MessageBuffer>,
-    /// Lists the loops in chunks.
+    /// Chunked loops.
     pub(crate) chunked: Vec<ChunkedLoop>,
-    /// Holds the inputs and the values of the graph, without their nodes.
+    /// Inputs and values of the graph, without their nodes.
     pub(crate) names: GraphNames,
-    /// Holds the default bytes of each input.
+    /// Default bytes of each input.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
-    /// Numbers the context of each input.
+    /// Context of each input.
     pub(crate) input_contexts: Vec<u32>,
-    /// Holds the default of each value.
+    /// Default of each value.
     pub(crate) values: SmallVec<[Value; 1]>,
-    /// Lists the values of the captures around a body.
+    /// Values of the captures around a body.
     outer_values: Vec<u64>,
-    /// Is `true` if the capture has made an array, has a condition or a loop, or calls a function of the host: each replay
-    /// of the graph comes after the previous one.
+    /// `true` if the capture has made an array, a condition, a loop or a host callback: each replay of the graph then
+    /// comes after the previous one.
     pub(crate) takes_turns: bool,
-    /// Holds the size of each block that the capture has made.
+    /// Size of each block that the capture made.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    /// Holds the blocks of the arrays that the capture has made, for later arrays of the capture.
+    /// Blocks of the arrays that the capture made, for later arrays of the capture.
     reusable: MadeBlocks,
-    /// Maps a graph whose replays take turns, and which was replayed in the capture, to its last replay.
+    /// Last replay of each graph that was replayed in the capture and takes turns.
     children: FxHashMap<u64, ChildReplay>,
-    /// Is `true` while the function of a body runs. The queues of this tape take no commands meanwhile.
+    /// `true` while the function of a body runs. The queues of this tape then take no commands.
     body_is_open: bool,
-    /// Counts the words of the gates.
+    /// Number of words of the gates.
     pub(crate) gates: u32,
-    /// Lists the tokens of the loops.
+    /// Tokens of the loops.
     pub(crate) loops: Vec<u64>,
-    /// Counts the gates, and the dispatches of the nodes that a gate of this tape allows.
+    /// Number of gates, plus the dispatches of the nodes that a gate of this tape allows.
     dispatches: u64,
 }
 
-/// Describes the last replay of a graph in a capture.
+/// The last replay of a graph in a capture.
 #[derive(Clone)]
 struct ChildReplay {
-    /// Lists the nodes at the end of the replay.
+    /// Nodes at the end of the replay.
     end: SmallVec<[u32; 2]>,
     turn: Arc<ReplayTurn>,
-    /// Numbers the context of the graph.
+    /// Context of the graph.
     context: u32,
 }
 
-/// Holds the state of one captured queue.
+/// State of one captured queue.
 pub(crate) struct TapeQueue {
     pub(crate) label: Arc<str>,
-    /// Numbers the context of the queue.
+    /// Context of the queue.
     pub(crate) context: u32,
     at: &'static Location<'static>,
-    /// Lists the nodes that the next node comes after: the last node, and nodes of other queues that the queue waits
-    /// for since.
+    /// Nodes that the next node comes after: the last node, and nodes of other queues that the queue has waited for
+    /// since.
     frontier: SmallVec<[u32; 2]>,
-    /// Is the node of the queue's last call, if the call has added one node. A replay, a condition and a loop add nodes
-    /// that no call after them names, and some calls add none.
+    /// The node of the queue's last call, if the call added exactly one node. Later calls name no node of a replay, a
+    /// condition or a loop, and some calls add no node.
     last_call: Option<u32>,
-    /// Counts for each captured queue the nodes that the next node comes after.
+    /// For each captured queue, the number of its nodes that the next node comes after.
     clock: Vec<u32>,
 }
 
@@ -139,14 +139,14 @@ impl TapeQueue {
     }
 }
 
-/// Is the place of a captured queue in its capture.
+/// The place of a captured queue in its capture.
 #[derive(Clone)]
 pub(crate) struct CapturedQueue {
     pub(crate) tape: Arc<Tape>,
     pub(crate) index: u32,
-    /// Is the name of the queue in messages.
+    /// Name of the queue in messages.
     pub(crate) label: Arc<str>,
-    /// Is the context of the queue.
+    /// Context of the queue.
     pub(crate) owner: Owner,
 }
 
@@ -443,7 +443,7 @@ impl CapturedQueue {
         })
     }
 
-    /// Begins a call that may add no node. Labels and values behind the call do not concern an earlier node.
+    /// Begins a call that may add no node. Labels and values after the call do not apply to an earlier node.
     pub(crate) fn begin_call(&self) {
         let mut state = lock(&self.tape.state);
         if let Some(queue) = state.queues.get_mut(self.index as usize) {

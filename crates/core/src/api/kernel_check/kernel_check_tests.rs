@@ -89,7 +89,7 @@ fn a_finding_of_a_replay_names_the_line_of_the_captured_launch() {
         let lines = |findings: Vec<Finding>| findings.iter().map(|found| found.launch).collect::<Vec<_>>();
         assert_eq!(lines(finished(&ctx, &queue)), [captured_at]);
 
-        // A graph from a file has no other line than that of its load.
+        // The only line of a graph from a file is the line of its load.
         let file = graph.to_bytes().expect("it is saved");
         let (loaded, line) = (ctx.graph_from_bytes(&file).expect("it loads"), line!());
         queue.replay(&loaded).expect("a replay");

@@ -18,10 +18,10 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read> x: array<u32>;
         if id.x < arrayLength(&y) { y[id.x] = x[id.x]; }
     }";
 
-/// Counts the elements of the arrays.
+/// Number of elements of the arrays.
 const LEN: usize = 16;
 
-/// Is one program: its context and its queue.
+/// A program: its context and its queue.
 struct Program {
     ctx: Context,
     queue: CommandQueue,
@@ -85,7 +85,7 @@ fn only_the_calls_that_leave_memory_unwritten_lead_to_findings() {
         assert_eq!(p.unwritten(&p.ctx.empty_like(&x).expect("memory")), all, "Context::empty_like");
         assert_eq!(p.unwritten(&p.queue.empty([LEN]).expect("memory")), all, "CommandQueue::empty");
         assert_eq!(p.unwritten(&p.queue.empty_like(&x).expect("memory")), all, "CommandQueue::empty_like");
-        // The memory is first new, then that of dropped arrays.
+        // The memory is first new, then reused from dropped arrays.
         for _ in 0..3 {
             let made = [
                 p.ctx.zeros([LEN]),
@@ -164,7 +164,7 @@ fn the_host_writes_by_maps_and_pinned_arrays() {
         x.slice(4..LEN).expect("a part").map_write().wait().expect("a map")[0] = 5;
         assert_eq!(p.unwritten(&x), Some((0, 4)), "a map to write");
         for _ in 0..2 {
-            // A new pinned array has zeros, on new memory and on that of a dropped one.
+            // A new pinned array has zeros, on new memory and on the memory of a dropped one.
             let mut pinned: HostArray<u32, Upload> = p.ctx.pinned([LEN]).expect("memory");
             let mut y = p.empty();
             p.queue.upload(&pinned, &mut y).expect("an upload");

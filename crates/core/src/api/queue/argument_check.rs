@@ -28,8 +28,8 @@ impl CommandQueue {
         self.check_arguments(gather, Location::caller())
     }
 
-    /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several commands
-    /// calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
+    /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several
+    /// commands calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_value(&self, verb: &'static str, remedy: &'static str) -> Result<()> {

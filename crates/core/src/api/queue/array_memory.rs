@@ -50,7 +50,7 @@ impl ArrayOps<'_> {
         Ok(array)
     }
 
-    /// Overwrites the zeros of new memory. Of memory that was zero all along, no seed of the CPU recorder would show a
+    /// Overwrites the zeros of new memory. If the memory were zero all along, no seed of the CPU recorder would show a
     /// missing wait for the fill of `zeros`.
     fn scribble(&self, array: &ArrayRef) -> Result<()> {
         const NOISE: [u8; 4] = [0xa5; 4];

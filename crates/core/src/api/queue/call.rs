@@ -20,16 +20,16 @@ use crate::work::step::{KindsOfWork, Work};
 use fencepost_kernels::{Binder, Element, EntryPoints, KernelArgs, Returns};
 use std::iter;
 
-/// Names the remedy for a call in a capture.
+/// Remedy for a call in a capture.
 const CALL_IN_CAPTURE: &str =
     "a capture executes nothing: launch a kernel that writes to an array, and use `Capture::read_as`";
 
 impl CommandQueue {
     /// *Flushes* a launch of a kernel that returns a value; the result is the value.
     ///
-    /// `#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value. Its memory comes from
-    /// the pool, in the order of the queue, and is 0 before the launch. The value is there when the launch is complete,
-    /// and no later command delays it. With an empty grid, the value is 0.
+    /// `#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value. Its memory comes
+    /// from the pool, in the order of the queue, and is 0 before the launch. The value is there when the launch is
+    /// complete, and no later command delays it. With an empty grid, the value is 0.
     ///
     /// # Errors
     /// Returns the errors of [`launch`](Self::launch), and [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). The
@@ -89,8 +89,8 @@ impl CommandQueue {
         self.call_over(kernel, &[grid], &args)
     }
 
-    /// *Flushes* launches of all entry points of a kernel that returns a value, as [`launch_all`](Self::launch_all) runs
-    /// them; the result is the value, as that of [`call`](Self::call).
+    /// *Flushes* launches of all entry points of a kernel that returns a value, as [`launch_all`](Self::launch_all)
+    /// runs them; the result is the value, as for [`call`](Self::call).
     ///
     /// # Errors
     /// Returns the errors of [`launch_all`](Self::launch_all) and of [`call`](Self::call).

@@ -15,7 +15,7 @@ use fencepost_kernels::{Access, Element};
 use std::fmt;
 use std::panic::Location;
 
-/// Lists the arrays that the program's own commands read and write, for [`CommandQueue::encode`] and
+/// Arrays that the program's own commands read and write, for [`CommandQueue::encode`] and
 /// [`CommandQueue::submit_foreign`].
 ///
 /// The policy orders the commands by this list, as it orders a launch by its arguments. The context does not check the
@@ -80,9 +80,9 @@ impl CommandQueue {
     /// The call returns the value of `record`. If `record` returns an error, the call enqueues nothing.
     ///
     /// # Errors
-    /// Returns the errors of `record`; [`Kind::Device`] if wgpu refuses the commands, or if the context is on no wgpu
-    /// device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, in which case `record` does
-    /// not run.
+    /// Returns the errors of `record`; [`Kind::Device`] if wgpu refuses the commands, or if the context is not on a
+    /// wgpu device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, in which case `record`
+    /// does not run.
     ///
     /// # Example
     /// ```no_run
@@ -171,7 +171,7 @@ impl CommandQueue {
         self.owner().engine().enqueue(by, work).map(|_| ())
     }
 
-    /// Names the commands of the program in messages.
+    /// Returns the name of the program's commands in messages.
     fn commands(&self) -> String {
         format!("commands for queue `{}`", self.label())
     }

@@ -1,4 +1,4 @@
-//! Reads of the host during a capture.
+//! Reads by the host during a capture.
 
 use crate::api::queue::transfer::ArrayOps;
 use crate::error::Result;

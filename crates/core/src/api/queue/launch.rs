@@ -24,7 +24,7 @@ use fencepost_kernels::{
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Proves that arguments belong to the launched kernel: each kernel has one argument struct.
+/// Proof that arguments belong to the launched kernel: each kernel has one argument struct.
 #[diagnostic::on_unimplemented(
     message = "the kernel is compiled for `{F}`, and the arguments have the type `{Self}`",
     label = "arguments of another kernel",
@@ -37,9 +37,9 @@ impl<F> SameKernel<F> for F {}
 impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
-    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing, after the same checks. The policy does not
-    /// order bytes that the kernel's entry point never touches. `#[derive(KernelArgs)]` makes a struct an argument
-    /// struct; the crate `fencepost` has an example.
+    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing, after the same
+    /// checks. The policy does not order bytes that the kernel's entry point never touches. `#[derive(KernelArgs)]`
+    /// makes a struct an argument struct; the crate `fencepost` has an example.
     ///
     /// A binding is whole words of 4 bytes and never empty. In the shader, `arrayLength` is therefore one too high for
     /// an odd number of `f16` elements, and 1 for an empty array.
@@ -144,9 +144,9 @@ impl CommandQueue {
         Ok(())
     }
 
-    /// Binds an element of zeros in place of each empty array of some launches, and returns these elements, which the caller
-    /// keeps until the launches are enqueued. The clear of an element is a command, so it comes after all checks: a refused
-    /// launch enqueues nothing. `by` is `None` in a capture.
+    /// Binds an element of zeros in place of each empty array of some launches, and returns these elements, which the
+    /// caller keeps until the launches are enqueued. The clear of an element is a command, so it comes after all
+    /// checks: a refused launch enqueues nothing. `by` is `None` in a capture.
     #[cold]
     #[track_caller]
     fn bind_nothing(
@@ -196,7 +196,8 @@ impl CommandQueue {
         self.bind_nothing(by, &mut launches.collect::<Vec<_>>())
     }
 
-    /// Enqueues a launch whose pipeline another thread compiles. The queue waits for it, and fails if the compilation does.
+    /// Enqueues a launch whose pipeline another thread compiles. The queue waits for the pipeline, and fails if the
+    /// compilation does.
     #[cold]
     fn enqueue_late(&self, by: Admission, gather: LaunchArguments<'_>, late: &LatePipeline) -> Result<()> {
         if let Some(Err(error)) = late.result() {
@@ -250,16 +251,16 @@ impl CommandQueue {
     }
 }
 
-/// Binds the arguments of a launch to the slots of the kernel's plan, and checks each argument.
+/// The arguments of a launch, each checked and bound to its slot of the kernel's plan.
 pub(crate) struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
-    /// Lists the slots of the plan that have no argument yet.
+    /// Slots of the plan that have no argument yet.
     slots: std::slice::Iter<'a, ArgumentSlot>,
     pub(super) launch: Box<Launch>,
     /// `true` if an array is empty, so that [`bind_nothing`](CommandQueue::bind_nothing) is to be called.
     has_empty: bool,
-    /// Is the first error of an argument; `complete` returns the error.
+    /// First error of an argument; `complete` returns it.
     error: Option<Error>,
 }
 
@@ -365,7 +366,7 @@ pub(crate) fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Ca
     Ok(BoundArray { at: at as u32, block, offset: array.offset, size, used: binding.used })
 }
 
-/// Returns `true` if a kernel, which writes whole words, would also write bytes behind the array in its last word.
+/// Returns `true` if a kernel, which writes whole words, would also write bytes after the array in its last word.
 #[inline]
 fn ends_inside_shared_word(binding: &Binding, array: &ArrayRef) -> bool {
     array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
@@ -386,7 +387,7 @@ fn element_size(stride: u32) -> u64 {
     u64::from(stride.max(4)).next_multiple_of(4)
 }
 
-/// Is the remedy for an array that is too large for a launch.
+/// Remedy for an array that is too large for a launch.
 pub(crate) const LAUNCH_PARTS: &str =
     "launch it for parts of the array, which `slice` returns, and combine their results";
 
@@ -424,8 +425,8 @@ fn value(size: usize) -> String {
     format!("a value of {size} bytes")
 }
 
-/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare, or for a
-/// launch whose message buffer is not bound yet.
+/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare, or
+/// for a launch whose message buffer is not bound yet.
 #[cold]
 fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     let interface = &launch.kernel().interface;
@@ -452,8 +453,8 @@ fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
     Kind::ForeignContext { subject: kernel.subject(), arg, object }.into()
 }
 
-/// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The bytes
-/// at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
+/// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The
+/// bytes at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
 #[cold]
 #[track_caller]
 pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> Result<ArrayRef> {

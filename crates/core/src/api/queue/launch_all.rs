@@ -16,9 +16,10 @@ use std::panic::Location;
 impl CommandQueue {
     /// *Enqueues* launches of all entry points of `kernel` in their order, each over its own grid.
     ///
-    /// `#[kernel(..., entries("count", "place"))]` lists the entry points. Each takes the arguments that it declares, and
-    /// sees all writes of the entry points before it. The launches are enqueued together: all of them or, after an error,
-    /// none, and no other command of the queue comes between them. An entry point with an empty grid does not run.
+    /// `#[kernel(..., entries("count", "place"))]` lists the entry points. Each takes the arguments that it declares,
+    /// and sees all writes of the entry points before it. The launches are enqueued together: all of them or, after an
+    /// error, none, and no other command of the queue comes between them. An entry point with an empty grid does not
+    /// run.
     ///
     /// # Errors
     /// Returns the errors of [`launch`](Self::launch). They name the entry point.
@@ -95,8 +96,8 @@ impl CommandQueue {
     /// their arguments from one list, by name. An empty list of kernels enqueues nothing.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`](crate::Kind::Kernel) if an argument does not fit, if no kernel declares it, or if it has
-    /// no name; and the errors of [`launch_all`](Self::launch_all).
+    /// Returns [`Kind::Kernel`](crate::Kind::Kernel) if an argument does not fit, if no kernel declares it, or if it
+    /// has no name; and the errors of [`launch_all`](Self::launch_all).
     ///
     /// # Example
     /// ```
@@ -161,7 +162,7 @@ impl CommandQueue {
         let _nothing = self.bind_nothing_in(None, &mut works)?;
         let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
         let nodes = nodes.collect::<Result<Vec<u32>>>()?;
-        captured.begin_call(); // the call has several nodes: no name behind it concerns the last one only
+        captured.begin_call(); // the call has several nodes: a later name must not apply to the last one only
         Ok(nodes)
     }
 }

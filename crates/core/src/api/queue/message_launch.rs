@@ -18,12 +18,12 @@ use smallvec::smallvec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names the remedy for a launch with messages in a body.
+/// Remedy for a launch with messages in a body.
 const MESSAGES_IN_BODY: &str = "a kernel that prints or asserts runs once in a replay: launch it before or behind the condition or the loop";
 
 impl CommandQueue {
-    /// *Enqueues* a launch for which only the message buffer is not bound. Returns `error`, the reason for which the launch is
-    /// not complete, for any other launch.
+    /// *Enqueues* a launch that lacks only its message buffer. For any other launch, returns `error`, the reason why
+    /// the launch is not complete.
     #[cold]
     pub(super) fn launch_with_messages(
         &self,
@@ -37,8 +37,8 @@ impl CommandQueue {
         self.owner().engine().enqueue_launches(by, works)
     }
 
-    /// Returns the clear of the message buffer, the launch and the read of the buffer, which no other command may separate.
-    /// Returns `error` as [`launch_with_messages`](Self::launch_with_messages) does.
+    /// Returns the clear of the message buffer, the launch and the read of the buffer, which no other command may
+    /// separate. Returns `error` as [`launch_with_messages`](Self::launch_with_messages) does.
     #[cold]
     pub(super) fn works_with_messages(
         &self,
@@ -76,8 +76,8 @@ impl CommandQueue {
 }
 
 impl LaunchArguments<'_> {
-    /// Completes a captured launch. If its kernel has messages, captures the clear of the message buffer before the launch. The
-    /// buffer lives as long as the graph, and each replay reads it.
+    /// Completes a captured launch. If its kernel has messages, captures the clear of the message buffer before the
+    /// launch. The buffer lives as long as the graph, and each replay reads it.
     pub(super) fn complete_captured(
         &mut self,
         captured: &CapturedQueue,

@@ -6,10 +6,10 @@ use fencepost_kernels::{ArgumentSlot, DynArg, NamedArg, NamedValue};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Is a named value, with its place among the parameters of a launch.
+/// A named value, with its place among the parameters of a launch.
 pub(crate) type PlacedValue<'a> = (&'a dyn NamedValue, ArgumentSlot);
 
-/// Lists the arguments that are named values. An argument that the entry point does not declare is none.
+/// Returns the arguments that are named values and that the entry point declares.
 pub(crate) fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<PlacedValue<'a>> {
     let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
         DynArg::Named(value) if slot != ArgumentSlot::Undeclared => Some((*value, slot)),

@@ -8,7 +8,7 @@ use crate::memory::shape::elements;
 use fencepost_kernels::Element;
 use std::sync::Arc;
 
-/// Names the remedy for a new array in a body.
+/// Remedy for a new array in a body.
 const NO_NEW_ARRAY: &str = "a body makes no arrays: before the condition or the loop, make the array, or call the verb that \
                             takes scratch memory";
 
@@ -28,7 +28,7 @@ impl ArrayOps<'_> {
         self.memory(shape, padded)
     }
 
-    /// Returns an array as [`empty`](Self::empty) does, in a body too: for temporary memory of one command.
+    /// Returns an array as [`empty`](Self::empty) does, even in a body: for temporary memory of one command.
     pub(crate) fn memory<T: Element, const D: usize>(
         &self,
         shape: [usize; D],

@@ -49,8 +49,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Upload, Work::Upload { src, dst })
     }
 
-    /// Captures an upload as [`upload_words_per_replay`](Self::upload_words_per_replay) does, to elements with or without
-    /// gaps between them. The pinned array has the layout `frame`.
+    /// Captures an upload as [`upload_words_per_replay`](Self::upload_words_per_replay) does, to elements with or
+    /// without gaps between them. The pinned array has the layout `frame`.
     pub(crate) fn upload_part_per_replay<T: Element>(
         &self,
         plain: &PlainBytes<'_, T>,

@@ -23,7 +23,7 @@ use smallvec::smallvec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Selects the elements of an array that a verb moves.
+/// The elements of an array that a verb moves.
 pub(crate) struct ArrayPart {
     array: ArrayRef,
     strided: StridedRegion,
@@ -60,7 +60,7 @@ impl ArrayPart {
         self.array.slice(run).ok()?.words().ok()
     }
 
-    /// Returns temporary memory for the elements, one behind the other.
+    /// Returns temporary memory for the elements, one after the other.
     pub(crate) fn packed_in(&self, maker: &ArrayOps<'_>) -> Result<ArrayPart> {
         maker.between(&self.array, self.len(), self.strided.packed())
     }

@@ -29,11 +29,11 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Makes arrays and moves elements in the order of one queue, or of the context.
+/// Operations on arrays in the order of one queue, or of the context.
 pub(crate) struct ArrayOps<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) by: Admission,
-    /// Is the place of the queue in its capture, if the queue is captured. `by.slot` is then the context's own.
+    /// Place of the queue in its capture, if the queue is captured. `by.slot` is then the context's own.
     pub(crate) captured: Option<&'a CapturedQueue>,
 }
 
@@ -76,9 +76,9 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Copies `bytes` at the call. They go directly into the array if the host can access its memory in place, no enqueued or
-    /// running command uses the memory, and the queue waits for nothing, unless the device postpones that. Otherwise they
-    /// go into staging memory, and the device copies them to the array later, in the order of the queue.
+    /// Copies `bytes` at the call: directly into the array if the host can access its memory in place, no enqueued or
+    /// running command uses the memory, the queue waits for nothing, and the device does not postpone the write.
+    /// Otherwise they go into staging memory, and the device copies them to the array later, in the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }
@@ -209,7 +209,7 @@ impl ArrayOps<'_> {
         self.copy_between((source, target), RegionCopy::run(src, dst))
     }
 
-    /// Copies between arrays of two contexts, one of which is that of the queue.
+    /// Copies between an array of the queue's context and an array of another context.
     pub(crate) fn copy_between(&self, (source, target): (&Owner, &Owner), copy: RegionCopy) -> Result<()> {
         match self.captured {
             None => context_copy::copy(self.owner, self.by, (source, target), &copy),
@@ -252,7 +252,7 @@ impl ArrayOps<'_> {
     }
 }
 
-/// Names the remedy for a read in a capture.
+/// Remedy for a read in a capture.
 pub(crate) const READ_IN_CAPTURE: &str =
     "a capture executes nothing: use `Capture::read_as`, and read the output of the replay";
 

@@ -9,7 +9,7 @@ use crate::runtime::wait_mode::late;
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 
-/// Names the remedy for a tuning in a capture.
+/// Remedy for a tuning in a capture.
 const TUNE_REPLAYS: &str = "a capture executes nothing: tune the queue of the replay";
 
 impl CommandQueue {

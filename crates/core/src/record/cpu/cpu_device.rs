@@ -27,7 +27,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Names a form of the CPU as a device.
+/// The two forms of the CPU as a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CpuForm {
     /// The CPU recorder executes one operation at a time, in an order that a seed chooses.
@@ -37,25 +37,25 @@ pub(crate) enum CpuForm {
     Device,
 }
 
-/// Is the CPU: the device of the CPU recorder, or a device of its own.
+/// The CPU as a device: the device of the CPU recorder, or one that executes batches on its threads.
 pub(crate) struct CpuDevice {
     form: CpuForm,
     caps: Caps,
     memory: u64,
     allocated: Mutex<u64>,
     pub(super) staging: Arc<ByteMeter>,
-    /// Checks the launches, if the program wants that.
+    /// Checks of the launches, if the options ask for them.
     pub(super) checks: Option<Arc<KernelChecks>>,
-    /// Draws which calls postpone their work; `None` if no call does.
+    /// Random choice of the calls that postpone their work; `None` if no call does.
     postponed: Option<Mutex<fastrand::Rng>>,
-    /// Holds the steps that failed while they were executed.
+    /// Steps that failed while they were executed.
     pub(super) failed: Arc<FailedSteps>,
-    /// Holds the host functions that replace shader entry points.
+    /// Host functions that replace shader entry points.
     kernels: Mutex<HashMap<String, Arc<dyn HostKernel>>>,
 }
 
 impl CpuDevice {
-    /// Makes the device. `memory` limits the bytes of all allocations together.
+    /// Makes the device. `memory` is the limit of the bytes of all allocations together.
     pub(super) fn new(form: CpuForm, memory: u64) -> Self {
         let caps = Caps {
             adapter: form.name().into(),
@@ -109,13 +109,14 @@ impl CpuDevice {
         self.failed.lose_device();
     }
 
-    /// Returns the error of an object of `bytes` bytes for which the limit of the device leaves no room.
+    /// Returns the error for an object of `bytes` bytes that exceeds the limit of the device.
     fn exhausted(&self, object: String, bytes: u64, used: u64) -> Error {
         let limit = Some(MemoryLimit::CpuRecorder { used, limit: self.memory });
         Kind::OutOfMemory { object, bytes, limit }.into()
     }
 
-    /// Returns `true` if the device interprets each text: only the interpreter has an order that a seed chooses, and checks.
+    /// Returns `true` if the device interprets every kernel: only the interpreter has checks, and an order that a seed
+    /// chooses.
     fn interprets(&self) -> bool {
         self.form == CpuForm::Recorder || self.checks.is_some()
     }
@@ -123,7 +124,7 @@ impl CpuDevice {
     /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         let replaced = lock(&self.kernels).insert(entry.into(), kernel);
-        drop(replaced); // without the lock, because a function has captured values of the program
+        drop(replaced); // without the lock, because a function may have captured user values
     }
 }
 
@@ -188,8 +189,8 @@ impl Device for CpuDevice {
         self.staging.read()
     }
 
-    /// Takes the function of the program, then that of the library in the CPU recorder without checks, and compiles the
-    /// text of any other kernel.
+    /// Takes the user's host function if there is one, then, in the CPU recorder without checks, the library's.
+    /// Compiles the text of any other kernel.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         let given = lock(&self.kernels).get(&recipe.interface().entry).cloned();
         let runs_references = self.form == CpuForm::Recorder && self.checks.is_none();
@@ -201,7 +202,7 @@ impl Device for CpuDevice {
         program(recipe, self.interprets()).map(Pipeline::Host)
     }
 
-    /// Returns `true` for the CPU recorder, whose kernels are functions of the host or are interpreted.
+    /// Returns `true` for the CPU recorder, whose kernels are host functions or are interpreted.
     fn compiles_at_once(&self) -> bool {
         self.form == CpuForm::Recorder
     }

@@ -1,5 +1,5 @@
-//! The lane of the CPU as a device. Its thread executes batches in the order of their submission, unless a caller that waits
-//! for a batch executes it itself.
+//! The lane of the CPU as a device. Its thread executes batches in the order of their submission, unless a caller that
+//! waits for a batch executes it itself.
 
 use super::cpu_device::{CpuDevice, CpuForm};
 use super::cpu_work::CpuVisitor;
@@ -21,19 +21,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Submits batches to the thread.
+/// The side of the lane that submits batches to its thread.
 struct LaneRecorder {
     lane: Arc<ThreadLane>,
     thread: Option<JoinHandle<()>>,
     device: Arc<CpuDevice>,
 }
 
-/// Joins the thread, the recorder and the fence.
+/// State that the thread, the recorder and the fence share.
 struct ThreadLane {
     state: Mutex<LaneProgress>,
-    /// Is notified when the thread of the lane has a batch to execute, and when the lane closes.
+    /// Notified when the thread of the lane has a batch to execute, and when the lane closes.
     work: Condvar,
-    /// Is notified when a batch is complete or the device is lost.
+    /// Notified when a batch is complete or the device is lost.
     moved: Condvar,
     launch_limit: Duration,
     staging: Arc<ByteMeter>,
@@ -41,10 +41,10 @@ struct ThreadLane {
     failed: Arc<FailedSteps>,
 }
 
-/// Opens the CPU as a device. `lateness`, `launch_limit` and `checks` are those of the context's options.
+/// Opens the CPU as a device, with the `lateness`, the `launch_limit` and the `checks` of the context's options.
 ///
 /// # Errors
-/// Returns `Device` if the system gives no thread.
+/// Returns `Device` if the system cannot start a thread.
 pub(crate) fn open(
     lateness: Duration,
     launch_limit: Duration,
@@ -152,7 +152,7 @@ impl Recorder for LaneRecorder {
 }
 
 impl Drop for LaneRecorder {
-    /// Ends the thread. The context has waited for its work before.
+    /// Ends the thread. The context has already waited for its work.
     fn drop(&mut self) {
         if self.lane.state().close() {
             self.lane.work.notify_one();
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(queue.read(&x).wait().expect("a read"), [7]);
     }
 
-    /// Makes a context in which kernel `k` sends the thread that executes it.
+    /// Makes a context in which kernel `k` sends the id of the thread that executes it.
     fn context_with_sender() -> (Context, std::sync::mpsc::Receiver<ThreadId>) {
         let ctx = context();
         let (sender, threads) = channel();
@@ -262,7 +262,7 @@ mod tests {
         (ctx, threads)
     }
 
-    /// Is long after a result that must come.
+    /// Longest wait for a result that must come.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]

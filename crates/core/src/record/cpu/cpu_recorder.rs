@@ -30,11 +30,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Is the number of steps that a waiting thread executes for each yield. On a machine with more threads than cores, a yield
-/// takes much longer than a step.
+/// Steps that a waiting thread executes for each yield. On a machine with more threads than cores, a yield takes much
+/// longer than a step.
 const STEPS_PER_YIELD: u32 = 64;
 
-/// Configures the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
+/// Options of the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
 ///
 /// # Example
 /// ```
@@ -48,22 +48,22 @@ const STEPS_PER_YIELD: u32 = 64;
 #[cfg(feature = "cpu")] // as on the module: the documentation of `fencepost` shows only this condition
 #[derive(Clone, Copy, Debug)]
 pub struct CpuOptions {
-    /// Seeds the run. The same seed and the same calls on one thread of a context without threads give the same run.
+    /// Seed of the run. The same seed and the same calls on one thread of a context without threads give the same run.
     pub seed: u64,
-    /// Counts the simulated hardware queues.
+    /// Number of simulated hardware queues.
     pub lanes: usize,
-    /// Is `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
+    /// `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
     pub threads: bool,
-    /// Limits the bytes of all allocations together. The staging memory of an upload must fit beside them.
+    /// Most bytes of all allocations together. An upload fails if its staging memory does not fit next to them.
     pub memory: u64,
-    /// Is the same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
+    /// The same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
     /// writes nothing here.
     pub launch_limit: Duration,
     /// The same as [`ContextOptions::backlog`](crate::ContextOptions::backlog).
     pub backlog: BacklogLimit,
-    /// Checks each launch, as [`ContextOptions::check`](crate::ContextOptions::check) does. The launches of built-in
-    /// kernels run their text then, in an order of the invocations that the seed chooses. In the browser the option is
-    /// ignored.
+    /// Checks of each launch, as in [`ContextOptions::check`](crate::ContextOptions::check). With checks, launches of
+    /// built-in kernels run their WGSL text, in an order of the invocations that the seed chooses. In the browser the
+    /// option is ignored.
     pub check: Option<CheckOptions>,
     /// The same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
     pub portable_wgsl: bool,
@@ -84,37 +84,37 @@ impl Default for CpuOptions {
     }
 }
 
-/// Chooses the faults that the CPU recorder injects, for tests.
+/// Faults that the CPU recorder injects, for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuFaults {
-    /// Is `true` if a wait for a fence sometimes sleeps, and the expected times of commands are random.
+    /// `true` if a wait for a fence sometimes sleeps, and the expected times of commands are random.
     pub delays: bool,
-    /// Is the share of submissions that the device refuses, from 0 to 1.
+    /// Share of submissions that the device refuses, from 0 to 1.
     pub refusals: f64,
-    /// Counts the steps after which the device is lost.
+    /// Number of steps after which the device is lost.
     pub lost_after: Option<u64>,
 }
 
-/// Is a device that executes one step at a time, on the thread that asks for it.
+/// A device that executes one step at a time, on the thread that asks for it.
 struct CpuDevices {
     lanes: Mutex<CpuLanes>,
-    /// Is locked while a step executes. A host function may submit work in its step, so the lanes are not locked then.
+    /// Locked while a step executes. A host function may submit work in its step, so the lanes are not locked then.
     executor: Mutex<StepExecutor>,
     failed: Arc<FailedSteps>,
     delays: bool,
 }
 
-/// Holds all lanes of a device, with the batches that they still have to execute.
+/// All lanes of a device, with the batches that they still have to execute.
 struct CpuLanes {
-    /// Chooses the order of the steps.
+    /// Random choice of the next step.
     rng: fastrand::Rng,
-    /// Counts the steps until the loss that the faults inject.
+    /// Steps until the loss that the faults inject.
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<CpuLane>,
 }
 
-/// Holds what the execution of a step uses.
+/// State that the execution of a step uses.
 struct StepExecutor {
     clock: DeviceClock,
     staging: Arc<ByteMeter>,
@@ -122,12 +122,12 @@ struct StepExecutor {
     checks: Option<Arc<KernelChecks>>,
 }
 
-/// Is a step that a lane executes next.
+/// The step that a lane executes next.
 struct ChosenStep {
     lane: usize,
-    /// Is `None` in a batch without steps.
+    /// `None` in a batch without steps.
     work: Option<TakenWork>,
-    /// Seeds the order of the invocations of a launch.
+    /// Seed of the order of a launch's invocations.
     seed: u64,
 }
 
@@ -140,7 +140,7 @@ struct CpuLane {
 struct CpuRecorder {
     devices: Arc<CpuDevices>,
     lane: usize,
-    /// Chooses the submissions that are refused.
+    /// Random choice of the submissions that are refused.
     rng: fastrand::Rng,
     refusals: f64,
 }
@@ -201,7 +201,8 @@ fn lanes_of(mut device: CpuDevice, options: &CpuOptions, faults: &CpuFaults) -> 
     (device, (0..count).map(lane).collect())
 }
 
-/// Returns the cost model of a lane. Without threads, the same calls make the same batches, whatever time they take.
+/// Returns the cost model of a lane. Without threads, the same calls must make the same batches, whatever time they
+/// take.
 fn cost_model(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
     match options.threads {
         _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
@@ -352,7 +353,7 @@ impl StepExecutor {
     }
 }
 
-/// Executes each launch when the operation is visited. The seed chooses the order of the invocations.
+/// Launches that execute as soon as they are visited. The seed chooses the order of the invocations.
 #[cfg_attr(not(cpu_code), expect(dead_code, reason = "a function has no order and no limit of time"))]
 struct AtOnce<'a> {
     seed: u64,

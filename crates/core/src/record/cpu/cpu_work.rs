@@ -22,7 +22,7 @@ use fencepost_sync::Lost;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the bytes of a read.
+/// Bytes of a read.
 struct CpuBytes(MeteredVec);
 
 impl Readback for CpuBytes {
@@ -52,19 +52,19 @@ pub(super) trait RunsLaunches<'e> {
     fn settle(&mut self) {}
 }
 
-/// Counts the bytes that a fill stores in one piece: they stay in a near cache of a processor.
+/// Bytes that a fill stores in one piece: they stay in a near cache of a processor.
 const FILL_PIECE: usize = 1 << 16;
 
-/// Executes the work of steps on host bytes.
+/// The visitor that executes the work of steps on host bytes.
 pub(super) struct CpuVisitor<'e, 'v, L> {
     clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
     launches: L,
-    /// Learns which bytes the work writes.
+    /// Checks that are told which bytes the work writes.
     checks: Option<&'v KernelChecks>,
-    /// Is the last level whose commands are timed, with the time at which they start: they run side by side.
+    /// The last level whose commands are timed, with the time at which they start: they run side by side.
     started: Option<(u32, u64)>,
-    /// Lists the timed commands of the level that end when the launches are executed.
+    /// Timed commands of the level that end when the launches are executed.
     ends: Vec<&'e TimeSlot>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-/// Reads nanoseconds since `epoch`. Each reading is greater than the last.
+/// Clock of nanoseconds since `epoch`. Each reading is greater than the last.
 pub(super) struct DeviceClock {
     epoch: Instant,
     last: u64,

@@ -11,24 +11,24 @@ use fencepost_sync::{Lost, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Holds the failures of the device. The thread of the lane adds them, and the scheduler takes them.
+/// Failures of the device. The thread of the lane adds them, and the scheduler takes them.
 #[derive(Default)]
 pub(super) struct FailedSteps {
-    /// Is `true` once a step has failed, so that a device without failures locks nothing.
+    /// `true` once a step has failed, so that a device without failures locks nothing.
     any: AtomicBool,
     runs: Mutex<Vec<FailedRun>>,
-    /// Holds the message buffers of the launches that the device began and whose messages no command has read.
+    /// Message buffers of the launches that the device began and whose messages no command has read.
     messages: Mutex<FxHashSet<BlockId>>,
-    /// Is `true` once a test has lost the device.
+    /// `true` once a test has lost the device.
     is_lost: AtomicBool,
 }
 
-/// Is a run of commands of one queue that are not executed.
+/// A run of one queue's commands that are not executed.
 struct FailedRun {
     slot: Slot,
     first: Stamp,
-    /// Is the last command that the failure affects. It is `None` until the scheduler takes the failure: no later command
-    /// exists until then.
+    /// Last command that the failure affects. `None` until the scheduler takes the failure: no later command exists
+    /// until then.
     last: Option<Stamp>,
     error: Error,
 }
@@ -39,7 +39,7 @@ impl FailedSteps {
         DeviceNumber(std::ptr::from_ref(self).addr())
     }
 
-    /// Loses the device: the operation that is executed next fails it.
+    /// Loses the device: the next operation to execute fails it.
     pub(super) fn lose_device(&self) {
         self.is_lost.store(true, Ordering::Release);
     }
@@ -69,8 +69,8 @@ impl FailedSteps {
         }
     }
 
-    /// Returns `true` if a step is not executed, because its queue has failed before it. The messages of a launch that the
-    /// device began are read nevertheless.
+    /// Returns `true` if a step must be skipped, because its queue has failed before it. The messages of a launch that
+    /// the device began are still read.
     pub(super) fn skip(&self, step: &Step) -> bool {
         let is_read = match &step.work {
             Work::Read { src, slot } if slot.messages().is_some() => {

@@ -1,4 +1,4 @@
-//! Tests of launches that the CPU cannot finish: each fails its queue, and the device goes on.
+//! Tests of launches that the CPU cannot finish: each fails its queue, and the device continues.
 
 use super::cpu_recorder::CpuOptions;
 use crate::api::context::Context;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_millis(400);
 
-/// Holds kernels that run until another thread stores 1 in the first word, which none does.
+/// Kernels that run until another thread stores 1 in the first word, which none does.
 const ENDLESS: &str = "
     @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
     var<workgroup> done: u32;
@@ -52,7 +52,7 @@ const ENDLESS: &str = "
         while atomicLoad(&x[0]) != all + 1u { }
     }";
 
-/// Sets each word to 7.
+/// A kernel that sets each word to 7.
 const SEVENS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
     @compute @workgroup_size(1) fn sevens(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = 7u; }";
 
@@ -333,7 +333,7 @@ fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
         let held = Mutex::new(Some((arrays, ctx.clone())));
         let (ends, ended) = channel();
         let outside = ctx.clone();
-        // A deadlock would hold the thread of the test.
+        // A deadlock must not hold the thread of the test.
         std::thread::spawn(move || {
             launch_function(&outside, move || {
                 let Some((arrays, inner)) = held.lock().expect("one call").take() else { return };
@@ -388,8 +388,8 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
     }
 }
 
-/// Launches a function on each of the contexts. Each function waits for the next context once all functions run, and returns
-/// the result of its wait.
+/// Launches a host function on each of the contexts. Each function waits for the next context once all functions run,
+/// and returns the result of its wait.
 fn wait_in_a_ring(contexts: &[Context]) -> Vec<crate::error::Result<()>> {
     let all_run = Arc::new(Barrier::new(contexts.len()));
     let (results, of_functions) = channel();

@@ -8,30 +8,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::available_parallelism;
 
-/// Holds the threads. It is `None` if the system gives no thread.
+/// The threads; `None` if the system cannot start them.
 static HELPERS: LazyLock<Option<(Process, ThreadPool)>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
     let pool = ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build();
     pool.ok().filter(|_| count() > 0).map(|pool| (Process::this(), pool))
 });
 
-/// Bounds the calls that wait for a free thread. Behind a launch that keeps all threads busy, launches of other contexts would
-/// leave any number of them.
+/// Most calls that wait for a free thread. While one launch keeps all threads busy, launches of other contexts would
+/// otherwise leave any number of them.
 const MOST_WAITING: usize = 4096;
 
-/// Counts the calls that wait for a free thread.
+/// Number of calls that wait for a free thread.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts the threads that help the thread of a lane. The system is asked once, because the answer takes it longer than a
-/// small launch takes.
+/// Returns the number of threads that help a lane's thread. The system is asked once, because its answer takes longer
+/// than a small launch.
 pub(super) fn count() -> usize {
     static COUNT: LazyLock<usize> =
         LazyLock::new(|| available_parallelism().map_or(0, |count| count.get() - 1));
     *COUNT
 }
 
-/// Calls `work` on this thread, and on each helping thread that is free before this call of `work` returns. Waits for those
-/// that have begun, and not for those that are busy with other work.
+/// Calls `work` on this thread, and on each helping thread that is free before this call of `work` returns. Waits for
+/// the threads that have begun, and not for those that are busy with other work.
 ///
 /// # Panics
 /// Panics if `work` panics on one of the threads.
@@ -43,7 +43,8 @@ pub(super) fn share(work: &(dyn Fn() + Sync)) {
 }
 
 fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
-    // SAFETY: only the lifetime in the type of the pointer changes. The call in `SharedWork::help` says why the work lives.
+    // SAFETY: only the lifetime in the type of the pointer changes. The call in `SharedWork::help` says why the work
+    // lives.
     let pointer: *const (dyn Fn() + Sync) =
         unsafe { std::mem::transmute::<*const (dyn Fn() + Sync + '_), _>(std::ptr::from_ref(work)) };
     let shared = Arc::new(SharedWork { work: pointer, state: Mutex::default(), left: Condvar::new() });
@@ -64,11 +65,11 @@ fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
     assert!(!shared.state().panicked, "bug: shared work panicked on a helping thread");
 }
 
-/// Is work that several threads execute.
+/// Work that several threads execute.
 struct SharedWork {
     work: *const (dyn Fn() + Sync),
     state: Mutex<WorkState>,
-    /// Is notified when the last helping thread has ended.
+    /// Notified when the last helping thread has ended.
     left: Condvar,
 }
 
@@ -79,9 +80,9 @@ unsafe impl Sync for SharedWork {}
 
 #[derive(Default)]
 struct WorkState {
-    /// Is `true` once no further thread may begin.
+    /// `true` once no further thread may begin.
     closed: bool,
-    /// Counts the threads that have begun and not ended.
+    /// Number of threads that have begun and not ended.
     helping: usize,
     panicked: bool,
 }
@@ -96,8 +97,8 @@ impl SharedWork {
         if !self.begin() {
             return;
         }
-        // SAFETY: this thread is between `begin` and `end`. `close` returns only when no thread is between them and none can
-        // begin, and the owner calls `close` before its borrow of the work ends, also if the work panics.
+        // SAFETY: this thread is between `begin` and `end`. `close` returns only when no thread is between them and
+        // none can begin, and the owner calls `close` before its borrow of the work ends, even if the work panics.
         let work = unsafe { &*self.work };
         let panicked = catch_unwind(AssertUnwindSafe(work)).is_err();
         self.end(panicked);
@@ -128,7 +129,7 @@ impl SharedWork {
     }
 }
 
-/// Closes shared work, also if the owner's own part panics.
+/// Guard that closes shared work, even if the owner's own part panics.
 struct CloseOnDrop<'s>(&'s SharedWork);
 
 impl Drop for CloseOnDrop<'_> {

@@ -1,4 +1,4 @@
-//! Checks the launches on the CPU, and keeps what it finds.
+//! Checks of the launches on the CPU, and their findings.
 
 use super::fault_error::ended_early;
 use crate::device::check_options::CheckOptions;
@@ -11,25 +11,25 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Limits the findings that a device keeps.
+/// Most findings that a device keeps.
 const MOST_FINDINGS: usize = 1000;
 
-/// Runs launches with checks.
+/// The checks of a device's launches.
 pub(super) struct KernelChecks {
     options: fencepost_cpu::CheckOptions,
-    /// Is `true` if a mistake ends the queue of its launch.
+    /// `true` if a mistake ends the queue of its launch.
     fail_queue: bool,
     found: Mutex<Found>,
-    /// Knows which bytes of each block were written since its array was made. A launch moves its blocks away while it
-    /// runs, so the lock is never held for long.
+    /// Shadow memory: which bytes of each block were written since its array was made. A launch moves its blocks away
+    /// while it runs, so the lock is never held for long.
     shadow: Mutex<Shadow>,
 }
 
-/// Holds the findings that the program has not taken.
+/// Findings that the user has not taken.
 #[derive(Default)]
 struct Found {
     findings: Vec<Finding>,
-    /// Is `true` if a finding was left out because of the limit.
+    /// `true` if a finding was left out because of the limit.
     is_full: bool,
 }
 
@@ -41,7 +41,7 @@ impl KernelChecks {
         Self { options, fail_queue, found: Mutex::default(), shadow: Mutex::default() }
     }
 
-    /// Runs a launch for no longer than `limit`, and keeps the mistakes that it finds.
+    /// Runs a launch for at most `limit`, and keeps the mistakes that it finds.
     ///
     /// # Errors
     /// Returns the error of a launch that [ended early](ended_early), and `KernelMistakes` if a mistake ends the queue.
@@ -72,7 +72,7 @@ impl KernelChecks {
         self.shadow().write(block.id.0, range);
     }
 
-    /// Records a copy: those bytes are written whose source is.
+    /// Records a copy: it writes those bytes of the destination whose source bytes are written.
     pub(super) fn copied(&self, src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
         self.shadow().copy(src.id.0, range, dst.id.0, offset);
     }
@@ -107,11 +107,11 @@ fn has_mistakes(first: &Finding, mistakes: usize) -> Error {
 }
 
 impl Found {
-    /// Adds and logs the findings of a launch. A mistake that an earlier launch had too is only counted.
+    /// Adds and logs the findings of a launch. A mistake that an earlier launch also had is only counted.
     fn add(&mut self, of_launch: Vec<Finding>) {
         let mut counted = vec![false; self.findings.len()];
         for finding in of_launch {
-            // Two mistakes of one launch are never the same one, so each takes an earlier one of its own.
+            // Two mistakes of one launch are never the same, so each matches a different earlier one.
             let known =
                 (0..counted.len()).find(|&at| !counted[at] && self.findings[at].is_same_mistake(&finding));
             if let Some(at) = known {

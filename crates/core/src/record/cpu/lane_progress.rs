@@ -1,4 +1,4 @@
-//! The batches of the lane of the CPU. At most one thread executes them at a time: the thread of the lane, or a caller that
+//! The batches of the CPU's lane. At most one thread executes them at a time: the thread of the lane, or a caller that
 //! waits.
 
 use super::device_clock::DeviceClock;
@@ -8,32 +8,32 @@ use fencepost_sync::{Lost, TimelineValue};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Holds the objects that the execution of batches uses again. The thread that has them has the right to execute.
+/// Objects that each batch reuses. The thread that has them has the right to execute.
 pub(super) struct Executor {
     pub(super) clock: DeviceClock,
     pub(super) order: StepOrder,
 }
 
-/// Holds a batch with the right to execute it.
+/// A batch with the right to execute it.
 pub(super) struct TakenBatch {
     pub(super) steps: Arc<Vec<Step>>,
     pub(super) value: TimelineValue,
     pub(super) executor: Executor,
 }
 
-/// Holds the batches that are submitted and not executed, and the progress of the lane.
+/// The batches that are submitted and not executed, and the progress of the lane.
 pub(super) struct LaneProgress {
     batches: VecDeque<(Arc<Vec<Step>>, TimelineValue)>,
-    /// Is the largest value whose batch the thread of the lane may execute. Batches with larger values are left to the
-    /// callers that submitted them, until one of these calls [`start`](Self::start).
+    /// Largest value whose batch the thread of the lane may execute. Batches with larger values are left to the callers
+    /// that submitted them, until one of these calls [`start`](Self::start).
     started: TimelineValue,
     completed: TimelineValue,
-    /// Is `None` while a thread executes a batch.
+    /// `None` while a thread executes a batch.
     executor: Option<Executor>,
     pub(super) lost: Option<Lost>,
-    /// Is `true` while the thread of the lane sleeps and was not notified.
+    /// `true` while the thread of the lane sleeps and was not notified.
     pub(super) thread_sleeps: bool,
-    /// Counts the callers that sleep until a batch is complete.
+    /// Number of callers that sleep until a batch is complete.
     pub(super) sleeping_callers: u32,
     closing: bool,
 }
@@ -57,13 +57,14 @@ impl LaneProgress {
         self.lost.clone().map_or(Ok(self.completed), Err)
     }
 
-    /// Adds a batch behind the others. No thread executes it before the next call of [`start`](Self::start) with its value,
-    /// except a caller that waits for it.
+    /// Adds a batch after the others. No thread executes it before the next call of [`start`](Self::start) with its
+    /// value, except a caller that waits for it.
     pub(super) fn push(&mut self, steps: Arc<Vec<Step>>, value: TimelineValue) {
         self.batches.push_back((steps, value));
     }
 
-    /// Lets the thread of the lane execute the batches up to `value`. Returns `true` if the caller must notify that thread.
+    /// Lets the thread of the lane execute the batches up to `value`. Returns `true` if the caller must notify that
+    /// thread.
     #[must_use]
     pub(super) fn start(&mut self, value: TimelineValue) -> bool {
         self.started = self.started.max(value);
@@ -96,8 +97,8 @@ impl LaneProgress {
         Some(TakenBatch { steps, value, executor })
     }
 
-    /// Records the end of a batch, and gives the right to execute back. Returns `true` if the caller must notify the thread of
-    /// the lane.
+    /// Records the end of a batch, and gives back the right to execute. Returns `true` if the caller must notify the
+    /// thread of the lane.
     #[must_use]
     pub(super) fn end(&mut self, executor: Executor, outcome: Result<TimelineValue, Lost>) -> bool {
         self.executor = Some(executor);
@@ -108,8 +109,8 @@ impl LaneProgress {
         self.wakes_thread()
     }
 
-    /// Returns `true` if the thread of the lane sleeps and has a batch to execute. Later calls return `false` until it sleeps
-    /// again.
+    /// Returns `true` if the thread of the lane sleeps and has a batch to execute. Later calls return `false` until it
+    /// sleeps again.
     fn wakes_thread(&mut self) -> bool {
         let has_batch = self.batches.front().is_some_and(|&(_, front)| front <= self.started);
         let wakes = self.thread_sleeps && (self.lost.is_some() || (has_batch && self.executor.is_some()));

@@ -1,4 +1,4 @@
-//! Stops the launches that exceed their time: one thread of the process sleeps until the next launch is due.
+//! The time limit of launches: one thread of the process sleeps until the next launch is due.
 
 use fencepost_kernels::report;
 use fencepost_sync::Process;
@@ -6,25 +6,25 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Measures the time of one launch, from its construction until it is dropped.
+/// The timer of one launch, from its construction until it is dropped.
 pub(super) struct LaunchTimer {
     stop: Arc<AtomicBool>,
 }
 
-/// Lists the launches that run with a limit.
+/// The launches that run with a limit.
 #[derive(Default)]
 struct TimedLaunches {
     state: Mutex<Deadlines>,
     /// Number of the process that has the thread.
     process: AtomicU32,
-    /// Is notified when a launch is due before the thread wakes up.
+    /// Notified when a launch is due before the thread wakes up.
     earlier: Condvar,
 }
 
 #[derive(Default)]
 struct Deadlines {
     launches: Vec<(Instant, Arc<AtomicBool>)>,
-    /// Is the time at which the thread wakes up. It is `None` while the thread sleeps without a limit.
+    /// Time at which the thread wakes up; `None` while it sleeps without a limit.
     wakes_at: Option<Instant>,
 }
 
@@ -32,7 +32,7 @@ struct Deadlines {
 static LAUNCHES: LazyLock<TimedLaunches> = LazyLock::new(TimedLaunches::default);
 
 impl LaunchTimer {
-    /// Starts to measure. A launch that is not over after `limit` is stopped.
+    /// Starts the timer. A launch that is not over after `limit` is stopped.
     pub(super) fn start(limit: Duration) -> Self {
         let stop = Arc::<AtomicBool>::default();
         if let Some(deadline) = Instant::now().checked_add(limit) {

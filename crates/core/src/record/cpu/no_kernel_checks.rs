@@ -3,7 +3,7 @@
 use crate::memory::block::Block;
 use std::ops::Range;
 
-/// Is uninhabited: this build checks no kernels.
+/// An uninhabited type: this build checks no kernels.
 pub(super) enum KernelChecks {}
 
 impl KernelChecks {

@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[cfg(cpu_code)]
 use std::time::Duration;
 
-/// Limits the workgroups of a launch along each axis.
+/// Most workgroups of a launch along each axis.
 pub(super) const MAX_GROUPS: u32 = 65535;
 
 /// Returns the code of a launch's kernel.
@@ -34,8 +34,8 @@ pub(super) fn code_of(launch: &Launch) -> &HostCode {
     }
 }
 
-/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first. If
-/// one in the memory of an indirect launch exceeds the limit all are 0, as on every device.
+/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
+/// If a count in the memory of an indirect launch exceeds the limit all are 0, as on every device.
 pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
         let bytes = host_bytes::copy(&span.block, span.range());
@@ -45,7 +45,8 @@ pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
-/// Executes a launch of a host function for the device with the failures `failed`. `checks` learn which arrays it writes.
+/// Executes a launch of a host function for the device with the failures `failed`. `checks` are told which arrays it
+/// writes.
 ///
 /// # Errors
 /// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
@@ -77,7 +78,8 @@ pub(super) fn run_function(
 /// invocations. With `checks`, the launch is checked.
 ///
 /// # Errors
-/// Returns the error of a launch that [ended early](ended_early) or whose mistakes end its queue. The arrays keep their earlier bytes then.
+/// Returns the error of a launch that [ended early](ended_early) or whose mistakes end its queue. The arrays keep their
+/// earlier bytes then.
 #[cfg(cpu_code)]
 pub(super) fn run_program(
     program: &CpuKernel,
@@ -97,8 +99,8 @@ pub(super) fn run_program(
     })
 }
 
-/// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the results
-/// back if the code returns no error, and the messages in any case.
+/// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the
+/// results back if the code returns no error, and the messages in any case.
 fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Result<()>) -> Result<()> {
     let interface = &launch.kernel().interface;
     let mut copies: Vec<Vec<u8>> = launch

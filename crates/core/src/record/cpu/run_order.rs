@@ -7,48 +7,48 @@ use fencepost_sync::{Slot, TimelineValue};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Names one operation of a batch: a step, a node of a step that replays a graph, or the end of such a step.
+/// One operation of a batch: a step, a node of a step that replays a graph, or the end of such a step.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     step: u32,
     node: Option<u32>,
 }
 
-/// Is an operation that was taken from its batch, for the caller to execute.
+/// An operation that was taken from its batch, for the caller to execute.
 pub(crate) struct TakenWork {
     steps: Arc<Vec<Step>>,
     unit: Unit,
 }
 
-/// Is the operation that the caller executes next.
+/// The operation that the caller executes next.
 pub(crate) struct NextWork<'r> {
-    /// Is the step of the operation.
+    /// Step of the operation.
     pub(crate) step: &'r Step,
     pub(crate) part: StepPart<'r>,
 }
 
-/// Is the part of a step that an operation executes.
+/// The part of a step that an operation executes.
 pub(crate) enum StepPart<'r> {
     Whole,
     Node(&'r GraphStep, u32),
-    /// Marks the end of a graph, which executes nothing.
+    /// End of a graph, which executes nothing.
     End,
 }
 
-/// Holds a submitted batch. Operations that do not depend on each other run in any order.
+/// A submitted batch. Operations that do not depend on each other run in any order.
 pub(crate) struct Running {
     steps: Arc<Vec<Step>>,
     units: Vec<Unit>,
-    /// Counts for each operation the operations that must still come before it. An operation with 0 is ready or was
+    /// For each operation, the number of operations that must still come before it. An operation with 0 is ready or was
     /// taken.
     missing: Vec<u32>,
-    /// Lists for each operation the operations that depend on it.
+    /// For each operation, the operations that depend on it.
     next: Vec<Vec<u32>>,
-    /// Lists the operations that may come next.
+    /// Operations that may come next.
     ready: Vec<u32>,
-    /// Lists the values that other lanes complete before the first step.
+    /// Values that other lanes complete before the first step.
     pub(crate) waits: Vec<LaneValue>,
-    /// Is the value that the lane completes after the last step.
+    /// Value that the lane completes after the last step.
     pub(crate) signal: TimelineValue,
 }
 
@@ -127,8 +127,8 @@ fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>)
     (units, befores)
 }
 
-/// Returns the predecessors of each step: the previous step of its queue, the last of the context commands at the start of
-/// the batch, and the steps in `Step::after`.
+/// Returns the predecessors of each step: the previous step of its queue, the last of the context commands at the start
+/// of the batch, and the steps in `Step::after`.
 fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     let mut last = HashMap::new();
     let mut befores = Vec::with_capacity(steps.len());

@@ -5,28 +5,28 @@ use fencepost_cpu::{CpuKernel, Error, Program};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
-/// Names what runs the kernels of a device.
+/// The way in which a device runs kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum KernelEngine {
-    /// Machine code runs the kernels that the compiler takes.
+    /// Machine code, for the kernels that the compiler takes.
     Code,
-    /// The interpreter runs each kernel, so nothing is compiled.
+    /// The interpreter for each kernel, so nothing is compiled.
     Interpreter,
 }
 
-/// Identifies the code of a kernel.
+/// Key of a kernel's code.
 #[derive(PartialEq, Eq, Hash)]
 struct CodeKey {
     engine: KernelEngine,
-    /// Names the file of the text, because messages name it.
+    /// Name of the text's file: it is in the key because messages name the file.
     label: String,
     text: String,
     entry: String,
-    /// Lists the overrides sorted by name, with the bits of each value.
+    /// Overrides sorted by name, with the bits of each value.
     overrides: Vec<(String, u64)>,
 }
 
-/// Holds the kernels that some context keeps.
+/// Kernels that some context keeps.
 static PREPARED: LazyLock<Mutex<HashMap<CodeKey, Weak<CpuKernel>>>> = LazyLock::new(Mutex::default);
 
 impl CodeKey {
@@ -41,11 +41,11 @@ impl CodeKey {
     }
 }
 
-/// Returns the code of a kernel for an engine, and prepares it if no context has it. Compiled kernels can be interpreted
-/// too.
+/// Returns the code of a kernel for an engine, and prepares it if no context has it. Kernels that are already compiled
+/// serve the interpreter too.
 ///
 /// # Errors
-/// Returns the reason for which the CPU does not run the kernel.
+/// Returns the reason why the CPU does not run the kernel.
 pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<CpuKernel>, Error> {
     let mut key = CodeKey::new(recipe, KernelEngine::Code);
     let known = |key: &CodeKey| kernels().get(key).and_then(Weak::upgrade);
@@ -56,7 +56,7 @@ pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<
     if let Some(known) = known(&key) {
         return Ok(known);
     }
-    // Other kernels are prepared meanwhile. If two contexts prepare one kernel at once, both have the code of the first.
+    // Other kernels are prepared meanwhile. If two contexts prepare one kernel at once, both get the code of the first.
     let program = Arc::new(Program::new(recipe.module, recipe.entry)?);
     let made = Arc::new(match engine {
         KernelEngine::Code => CpuKernel::new(program)?,

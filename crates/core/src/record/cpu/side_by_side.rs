@@ -1,4 +1,4 @@
-//! Executes the launches of a level side by side: their workgroups are shared out to the threads of the process.
+//! Launches of a level that execute side by side: their workgroups are shared out to the threads of the process.
 #![allow(
     unsafe_code,
     reason = "several threads write the memory of one array, as the invocations of a grid do"
@@ -24,26 +24,26 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Is the time that the lane thread works alone. Less work than this costs less than the wake-up of other threads.
+/// Time that the lane thread works alone. Less work than this costs less than waking other threads.
 const ALONE: Duration = Duration::from_micros(20);
-/// Counts the pieces of a grid for each thread, so that a thread that is late holds up little.
+/// Pieces of a grid per thread, so that a late thread delays the grid little.
 const PIECES: u64 = 8;
 
-/// Keeps the launches of a level until they are executed.
+/// The launches of a level, kept until they are executed.
 pub(super) struct SideBySide<'e, 'l> {
     launches: Vec<Kept<'e>>,
     steps: &'e [Step],
-    /// Is the index of the step that is visited.
+    /// Index of the step that is visited.
     step: usize,
-    /// Is the node that is visited, if the step replays a graph.
+    /// Node that is visited, if the step replays a graph.
     node: Option<(&'e GraphStep, u32)>,
     launch_limit: Duration,
     failed: &'l FailedSteps,
-    /// Checks the launches, one after the other.
+    /// Checks of the launches, which then run one after the other.
     checks: Option<&'l KernelChecks>,
 }
 
-/// Holds a launch that depends on no other launch of the level.
+/// A launch that depends on no other launch of the level.
 struct Kept<'e> {
     launch: &'e Launch,
     params: ParamsBlock,
@@ -51,26 +51,26 @@ struct Kept<'e> {
     node: Option<(&'e GraphStep, u32)>,
 }
 
-/// Holds a launch whose workgroups are shared out.
+/// A launch whose workgroups are shared out.
 struct Shared<'k> {
     kernel: &'k CpuKernel,
     kept: &'k Kept<'k>,
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
     all: u64,
-    /// Counts the workgroups of the largest piece.
+    /// Workgroups of the largest piece.
     piece: u64,
-    /// Is the first workgroup that no thread has taken.
+    /// First workgroup that no thread has taken.
     next: AtomicU64,
     limit: Duration,
-    /// Measures the launch from its first workgroup on.
+    /// Timer of the launch, from its first workgroup on.
     timer: OnceLock<LaunchTimer>,
-    /// Holds the first error of a piece. No thread takes a further piece then.
+    /// First error of a piece. No thread takes a further piece then.
     error: OnceLock<Error>,
 }
 
 impl<'e, 'l> SideBySide<'e, 'l> {
-    /// Executes launches of `steps`. A step that fails is added to `failed`.
+    /// Makes the list of the launches of `steps`. A step that fails is added to `failed`.
     pub(super) fn new(
         steps: &'e [Step],
         launch_limit: Duration,
@@ -129,7 +129,7 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
 }
 
 impl Kept<'_> {
-    /// Returns the error of the queue for an error of the launch. It names the node if the launch is one of a graph.
+    /// Returns the queue's error for an error of the launch. It names the node if the launch belongs to a graph.
     fn error(&self, error: Error) -> Error {
         match self.node {
             Some((graph, node)) => graph.failure(node, error),
@@ -148,9 +148,9 @@ impl<'k> Shared<'k> {
                 unreachable!("bug: {:?} does not belong to the device", bound.block)
             };
             let start = memory.at(&(bound.offset..bound.offset + bound.size));
-            // SAFETY: a block begins at a multiple of 64, the offset of a binding is a multiple of 32, and its size is one
-            // of 4. The batch keeps the block. No reference to the bytes exists: the host accesses them only when the
-            // scheduler grants it, which is after this batch.
+            // SAFETY: a block begins at a multiple of 64, the offset of a binding is a multiple of 32, and its size is
+            // a multiple of 4. The batch keeps the block. No reference to the bytes exists: the host accesses them only
+            // when the scheduler grants it, which is after this batch.
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
         let piece = (all / (PIECES * (helper_threads::count() as u64 + 1))).max(1);
@@ -185,7 +185,7 @@ impl<'k> Shared<'k> {
     }
 }
 
-/// Is work that several threads execute piece by piece.
+/// Work that several threads execute piece by piece.
 trait Pieces: Sync {
     /// Executes the next piece. Returns its number of workgroups, or `None` if there is no piece left.
     fn run_piece(&self) -> Option<u64>;
@@ -196,7 +196,7 @@ trait Pieces: Sync {
     /// Returns `true` if a workgroup is left that no thread has taken.
     fn has_more(&self) -> bool;
 
-    /// Returns the time that all workgroups take, as far as an earlier launch shows it.
+    /// Returns the time that all workgroups take, as far as earlier launches show.
     fn expected_time(&self) -> Duration;
 
     /// Keeps the time that a piece took.
@@ -229,8 +229,8 @@ impl Pieces for Shared<'_> {
     }
 }
 
-/// Takes the next of `all` workgroups, at most `piece` of them. The pieces grow from one workgroup on, so that a thread that
-/// works alone soon knows whether the workgroups take long.
+/// Takes the next of `all` workgroups, at most `piece` of them. The pieces grow from one workgroup on, so that a thread
+/// that works alone soon knows how long the workgroups take.
 fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
     let behind = |start: u64| start + piece.min(start + 1).min(all - start);
     let take = |start| (start < all).then(|| behind(start));
@@ -238,8 +238,8 @@ fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
     Some(start..behind(start))
 }
 
-/// Executes all workgroups of the launches. Other threads help if the work takes long: from the beginning if earlier launches
-/// of the kernels took long, and otherwise after the pieces that show it.
+/// Executes all workgroups of the launches. Other threads help if the work takes long: from the start if earlier
+/// launches of the kernels took long, and otherwise after the first pieces show it.
 fn run_shared(launches: &[impl Pieces]) {
     let sum = |total: Duration, launch| total.saturating_add(Pieces::expected_time(launch));
     let is_long = launches.iter().fold(Duration::ZERO, sum) > ALONE;
@@ -264,7 +264,8 @@ fn run_shared(launches: &[impl Pieces]) {
     }
 }
 
-/// Executes the next piece of the launches. Returns its launch and its number of workgroups, or `None` if there is no piece left.
+/// Executes the next piece of the launches. Returns its launch and its number of workgroups, or `None` if no piece is
+/// left.
 fn run_next<P: Pieces>(launches: &[P]) -> Option<(&P, u64)> {
     launches.iter().find_map(|launch| launch.run_piece().map(|workgroups| (launch, workgroups)))
 }
@@ -274,7 +275,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    /// Is a launch of one workgroup, which waits until a thread has begun the other launch.
+    /// A launch of one workgroup, which waits until a thread has begun the other launch.
     struct Meeting<'t> {
         begun: &'t AtomicU64,
         is_taken: AtomicBool,

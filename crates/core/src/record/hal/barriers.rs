@@ -1,26 +1,26 @@
-//! Barriers of a batch: as few as keep every command after the commands on which it depends, each before as few kinds of
-//! later commands as possible.
+//! Barriers of a batch: as few as keep every command after the commands on which it depends, each of them ordering as
+//! few kinds of later commands as possible.
 
 use crate::memory::heap::BlockId;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUses;
 
-/// Describes one use of a block by a command.
+/// One use of a block by a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Is the mark of the block. The mark numbers the last epoch in which a command used the block, and its bits `READ`,
-    /// `WRITTEN` and `LISTED` say how.
+    /// Mark of the block: the number of the last epoch in which a command used the block, with bits that say how (see
+    /// [`READ`]).
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
     pub(crate) uses: BufferUses,
     pub(crate) write: bool,
 }
 
-/// Orders all earlier commands before those later commands that have one of the uses `to`.
+/// A barrier that orders all earlier commands before the later commands that have one of the uses `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barrier<'t, B> {
-    /// Lists the buffers whose writes later commands see, each with its uses before the barrier.
+    /// Buffers whose writes later commands see, each with its uses before the barrier.
     pub(crate) buffers: &'t [(B, BufferUses)],
     pub(crate) to: BufferUses,
     /// `true` for the first barrier of a batch that may start before earlier batches end. It orders all writes of the
@@ -28,27 +28,28 @@ pub(crate) struct Barrier<'t, B> {
     pub(crate) is_global: bool,
 }
 
-/// Is the union of the uses by the arguments of kernels.
+/// All uses of buffers by arguments of kernels.
 pub(crate) const OF_KERNELS: BufferUses =
     BufferUses::STORAGE_READ_ONLY.union(BufferUses::STORAGE_READ_WRITE).union(BufferUses::UNIFORM);
-/// Is the union of all uses that may follow a barrier. A graphics card stops for longer at a barrier before copies or
-/// indirect launches than at one before kernels.
+/// All uses that may follow a barrier. A graphics card stops for longer at a barrier before copies or indirect launches
+/// than at one before kernels.
 pub(crate) const ANYTHING: BufferUses =
     OF_KERNELS.union(BufferUses::COPY_SRC).union(BufferUses::COPY_DST).union(BufferUses::INDIRECT);
-/// Is the union of all uses that write.
+/// All uses that write.
 const WRITES: BufferUses = BufferUses::STORAGE_READ_WRITE.union(BufferUses::COPY_DST);
 
-/// Is the bit of a mark for a read in the mark's epoch. `WRITTEN` is the bit for a write in that epoch. `LISTED` is the bit
-/// for a block in [`BarrierTracker::narrow`], as long as the mark's epoch is not older than `wide_since`. `FAR` is the bit
-/// for a block that an earlier batch used, so that a barrier must come before the next kernel on it. The bits from `EPOCH`
-/// on number the epoch.
+/// Bits of a mark, below the number of its epoch, which starts at the bit `EPOCH`:
+/// - `READ`: the block was read in the epoch.
+/// - `WRITTEN`: the block was written in the epoch.
+/// - `LISTED`: the block is in [`BarrierTracker::narrow`], as long as the epoch is not older than `wide_since`.
+/// - `FAR`: an earlier batch used the block, so a barrier must come before the next kernel on it.
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 const LISTED: u64 = 4;
 const FAR: u64 = 8;
 const EPOCH: u64 = 16;
 
-/// The epochs of a recorder at the end of a batch, which the next batch goes on from.
+/// The epochs of a recorder at the end of a batch, from which the next batch continues.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Epochs {
     last: u64,
@@ -63,42 +64,42 @@ impl Epochs {
     }
 }
 
-/// Tracks the uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between
-/// two barriers.
+/// The uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between two
+/// barriers.
 ///
 /// A barrier orders every earlier command before every later command with one of its uses. So one barrier serves every
 /// block that was written in the epoch, even if several queues wrote them.
 ///
-/// A batch may start before earlier batches end: then the marks of these batches count for its kernels. Its other commands
-/// come after earlier batches, because a barrier before them ends each batch.
+/// A batch may start before earlier batches end: then the marks of these batches count for its kernels. Its other
+/// commands come after earlier batches, because each batch ends with a barrier before such commands.
 ///
-/// A *narrow* barrier comes before a kernel and orders only later kernels. A *wide* barrier comes before any other command
-/// and orders all later commands. It names every block that was written since the last wide barrier, because narrow
-/// barriers made these writes visible to kernels only.
+/// A *narrow* barrier comes before a kernel and orders only later kernels. A *wide* barrier comes before any other
+/// command and orders all later commands. It names every block that was written since the last wide barrier, because
+/// narrow barriers made these writes visible to kernels only.
 pub(crate) struct BarrierTracker<B> {
     /// Number of the current epoch. Each barrier and each batch adds [`EPOCH`].
     epoch: u64,
-    /// Number of the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has no
-    /// effect on kernels.
+    /// Number of the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has
+    /// no effect on kernels.
     since: u64,
-    /// Number of the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller number
-    /// has no effect on any command.
+    /// Number of the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller
+    /// number has no effect on any command.
     wide_since: u64,
-    /// Lists the buffers that were written in this epoch, each with the use of its first write.
+    /// Buffers that were written in this epoch, each with the use of its first write.
     written: Vec<(B, BufferUses)>,
-    /// Lists the buffers of the last barrier.
+    /// Buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
-    /// Lists the buffers that were written since the last wide barrier, each once. It is empty until a narrow barrier comes.
+    /// Buffers that were written since the last wide barrier, each once; empty until a narrow barrier comes.
     narrow: Vec<(B, BufferUses)>,
-    /// Holds the union of all read uses in this epoch.
+    /// Union of all read uses in this epoch.
     reads: BufferUses,
-    /// Is `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were
-    /// only read, and the caller finds the uses after a barrier itself.
+    /// `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were only
+    /// read, and the caller finds the uses after a barrier itself.
     each: bool,
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// Makes the tracker of a batch. `before` has the epochs of the previous batch.
+    /// Makes the tracker of a batch. `before` are the epochs of the previous batch.
     pub(crate) fn new(before: Epochs, each: bool) -> Self {
         let epoch = before.last + EPOCH;
         debug_assert!(!each || before.since == epoch, "bug: an exact batch starts before earlier ones end");
@@ -114,8 +115,8 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
-    /// Ends the epoch. Returns a barrier for the buffers that were written in the batch and that other submissions do not
-    /// see yet, if there are any.
+    /// Ends the epoch. Returns a barrier for the buffers that were written in the batch and that other submissions do
+    /// not see yet, if there are any.
     pub(crate) fn close(&mut self) -> Option<Barrier<'_, B>> {
         let is_first = self.epoch == self.wide_since;
         self.end_epoch();
@@ -130,7 +131,7 @@ impl<B: Copy> BarrierTracker<B> {
     }
 
     /// Notes that a barrier orders all earlier batches before the later commands. Returns `false` if they were ordered
-    /// before, so that the barrier is not needed.
+    /// already, so that the barrier is not needed.
     pub(crate) fn follow_earlier_batches(&mut self) -> bool {
         std::mem::replace(&mut self.since, self.epoch) < self.epoch
     }
@@ -157,7 +158,7 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING, is_global })
     }
 
-    /// Does the same for a command that has uses of kernels alone.
+    /// Does the same for a command that has only uses of kernels.
     #[inline]
     pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch, self.since));
@@ -168,8 +169,8 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| Barrier { buffers: &self.last, to: OF_KERNELS, is_global })
     }
 
-    /// Returns `true` if an earlier command, not older than the epoch `since`, used the block, and one of the two uses is
-    /// a write.
+    /// Returns `true` if an earlier command, not older than the epoch `since`, used the block, and one of the two uses
+    /// is a write.
     #[inline]
     fn conflicts(&self, touch: &BarrierUse<'_, B>, since: u64) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
@@ -178,8 +179,8 @@ impl<B: Copy> BarrierTracker<B> {
         mark >= since && mark & (hindrance | far) != 0
     }
 
-    /// Keeps in the mark that an earlier batch used the block, because a use that is not one of a kernel is about to
-    /// replace that use, and no barrier comes before the kernels behind it.
+    /// Notes in the mark that an earlier batch used the block. A use other than a kernel's is about to replace that use
+    /// in the mark, and no barrier orders the earlier use before the later kernels.
     fn note_far(&self, touch: &BarrierUse<'_, B>) {
         let old = touch.mark.load(Ordering::Relaxed);
         if (self.since..self.epoch).contains(&old) && old & (READ | WRITTEN | FAR) != 0 {
@@ -187,8 +188,8 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
-    /// Returns `true` if only narrow barriers come after a use of the block that conflicts with this use, which is not one of
-    /// a kernel.
+    /// Returns `true` if this use, which is not a kernel's, conflicts with an earlier use of the block, and only narrow
+    /// barriers come between them.
     fn is_behind_narrow(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN | LISTED } else { LISTED };
         let mark = touch.mark.load(Ordering::Relaxed);
@@ -196,8 +197,8 @@ impl<B: Copy> BarrierTracker<B> {
     }
 
     /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
-    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns `true` if the barrier must be
-    /// global.
+    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns `true` if the barrier must
+    /// be global.
     fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, is_wide: bool) -> bool {
         let is_global = self.since < self.epoch;
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
@@ -223,8 +224,8 @@ impl<B: Copy> BarrierTracker<B> {
         self.epoch += EPOCH;
     }
 
-    /// Makes the last barrier a wide one. Unless it is the first one since the last wide barrier, kernels stand between its uses
-    /// and the uses before narrow barriers, so its buffers carry uses by kernels.
+    /// Makes the last barrier a wide one. Unless it is the first barrier since the last wide one, kernels come between
+    /// its uses and the uses before narrow barriers, so its buffers carry uses by kernels.
     fn widen(&mut self, is_first: bool) {
         self.wide_since = self.epoch;
         if !is_first {
@@ -264,7 +265,7 @@ mod tests {
     const SHADER: BufferUses = BufferUses::STORAGE_READ_WRITE;
     const SOURCE: BufferUses = BufferUses::COPY_SRC;
 
-    /// Holds the marks of 16 blocks.
+    /// Marks of 16 blocks.
     #[derive(Default)]
     struct Blocks([AtomicU64; 16]);
 

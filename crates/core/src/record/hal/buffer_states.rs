@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 
-/// Is the state of every buffer at the start and at the end of an encoder.
+/// State of every buffer at the start and at the end of an encoder.
 const SETTLED: Uses = Uses::STORAGE_READ_WRITE;
 
-/// Holds a buffer with its states before and after a barrier. The two states are equal if the barrier only makes writes
+/// A buffer with its states before and after a barrier. The two states are equal if the barrier only makes writes
 /// visible.
 pub(crate) type StateChange<B> = (B, Uses, Uses);
 
-/// Holds the current state of each buffer that the encoder has used.
+/// Current state of each buffer that the encoder has used.
 pub(crate) struct BufferStates<B>(FxHashMap<BlockId, (B, Uses)>);
 
 impl<B: Copy> BufferStates<B> {

@@ -1,5 +1,5 @@
-//! Native encoders and submissions to the native queue, without wgpu. On Vulkan a submission starts before earlier ones end,
-//! so that long kernels of several queues overlap although their batches are separate.
+//! Native encoders and submissions to the native queue, without wgpu. On Vulkan a submission starts before earlier ones
+//! end, so that long kernels of several queues overlap even though their batches are separate.
 #![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
 
 use crate::device::recorder::Failure;
@@ -16,34 +16,35 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
-/// Records and submits for the one lane of a device. Only the thread that holds the lane's token calls the methods.
+/// Native recording and submission for the one lane of a device. Only the thread that holds the lane's token calls the
+/// methods.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
     fence: Arc<HalFence<A>>,
     queue: Option<Box<dyn NativeQueue<A>>>,
-    /// Holds the encoders whose commands are complete on the device.
+    /// Encoders whose commands are complete on the device.
     idle: FreeList<Encoder<A>>,
 }
 
-/// Holds an encoder, and the commands that it recorded last. Its commands are submitted in the order of the list, with
-/// native bodies of graphs between them.
+/// An encoder, and the commands that it recorded last. Its commands are submitted in the order of the list, with native
+/// bodies of graphs between them.
 pub(crate) struct Encoder<A: Backend> {
     native: A::CommandEncoder,
     recorded: FinishedBuffers<A>,
 }
 
-/// The order of a submission and the earlier ones.
+/// The order of a submission relative to the earlier ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubmissionOrder {
-    /// The barriers in the batch order it behind earlier batches.
+    /// The barriers in the batch order it after earlier batches.
     Early,
-    /// The submission starts after those of this lane.
+    /// The submission starts after the earlier ones of this lane.
     After,
-    /// The submission starts after those of this lane and of wgpu, which are those of the program and of other contexts.
+    /// The submission starts after the earlier ones of this lane and of wgpu, which user code and other contexts make.
     AfterWgpu,
 }
 
-/// Holds recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
+/// Recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
 pub(crate) type RecordedEncoder<A> = TakenItem<Encoder<A>>;
 
 impl<A: Backend> Direct<A> {
@@ -53,7 +54,7 @@ impl<A: Backend> Direct<A> {
         Self { device, fence, queue, idle: FreeList::default() }
     }
 
-    /// Returns the queue below wgpu-hal, by which submissions start before earlier ones end.
+    /// Returns the queue below wgpu-hal, on which submissions start before earlier ones end.
     pub(crate) fn queue(&self) -> Option<&dyn NativeQueue<A>> {
         self.queue.as_deref()
     }
@@ -104,13 +105,13 @@ impl<A: Backend> Direct<A> {
         }
     }
 
-    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence reaches
-    /// `signal` after them and after all earlier submissions, the last of which has the value `last`.
+    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence
+    /// reaches `signal` after them and after all earlier submissions, the last of which has the value `last`.
     ///
     /// # Errors
     /// Returns the loss of the device for any error of the driver. wgpu-hal makes each of its submissions wait for a
-    /// semaphore of the one before, and continues after an error as if the failed submission was made. The next submission
-    /// would wait for ever.
+    /// semaphore of the previous one, and continues after an error as if the failed submission had been made. The next
+    /// submission would wait forever.
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
@@ -175,8 +176,8 @@ impl<A: Backend> Direct<A> {
         Ok(())
     }
 
-    /// Submits below wgpu-hal. The submission starts once the fence has passed `after`, and before earlier ones end if that
-    /// is `None`.
+    /// Submits below wgpu-hal. The submission starts once the fence has passed `after`; if that is `None`, it may start
+    /// before earlier ones end.
     fn submit_past_wgpu(
         &self,
         queue: &dyn NativeQueue<A>,
@@ -191,9 +192,9 @@ impl<A: Backend> Direct<A> {
             handles.insert(after + earlier, body.handle().expect("bug: a body without a handle"));
         }
         self.device.note_past_wgpu(true);
-        // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the fence
-        // reaches `signal`. The values of a lane grow. The caller holds the lane's token and the lock that keeps the program
-        // from the queue.
+        // SAFETY: an encoder of this device recorded the commands. They, and all that they use, are kept until the
+        // fence reaches `signal`. The values of a lane grow. The caller holds the lane's token and the lock that keeps
+        // user code from the queue.
         let submitted = unsafe { queue.submit(&handles, after, (self.fence.native(), signal)) };
         submitted.map_err(|error| self.lose(&error))?;
         self.fence.submitted(signal);

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use wgpu::BufferUses as Uses;
 use wgpu::hal::{self, CommandEncoder as _};
 
-/// Records commands into a native encoder.
+/// A native encoder that records a batch's commands, with barriers between them.
 ///
 /// The caller guarantees three facts, which the checks of the public calls ensure. Ranges lie within their buffers, and
 /// copies start and end on words. The recorded resources live until the submission is complete. A bind group fits the
@@ -25,25 +25,25 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
     external: Option<&'e ExternalHandles<A>>,
     queue: Option<&'e dyn NativeQueue<A>>,
     hazards: BarrierTracker<&'e Block>,
-    /// Holds the states of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
+    /// States of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
     states: BufferStates<&'e Block>,
     in_pass: bool,
-    /// Identifies the pipeline that is set in the open pass.
+    /// Pipeline that is set in the open pass.
     pipeline: Option<LayoutId>,
-    /// Is `true` if the open command buffer has a command.
+    /// `true` if the open command buffer has a command.
     has_commands: bool,
-    /// Takes the finished command buffers of the batch. It is `None` if the batch must be one command buffer.
+    /// List for the finished command buffers of the batch; `None` if the batch must be one command buffer.
     finished: Option<&'e mut FinishedBuffers<A>>,
 }
 
-/// Holds the finished command buffers of an encoder.
+/// Finished command buffers of an encoder.
 pub(crate) struct FinishedBuffers<A: Backend> {
     pub(crate) buffers: Vec<A::CommandBuffer>,
     /// The handle of each buffer, if the queue below wgpu-hal is known.
     pub(crate) handles: Vec<u64>,
-    /// Is `true` if the encoder has no open command buffer, because the driver refused one.
+    /// `true` if the encoder has no open command buffer, because the driver refused one.
     pub(crate) is_closed: bool,
-    /// Is `true` if the open command buffer has no commands at the end of the batch, so that it is not submitted.
+    /// `true` if the open command buffer has no commands at the end of the batch, so that it is not submitted.
     pub(crate) rest_is_empty: bool,
 }
 
@@ -54,7 +54,7 @@ impl<A: Backend> Default for FinishedBuffers<A> {
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// Starts a batch. `epochs` are those of the previous batch.
+    /// Starts a batch. `epochs` are the previous batch's.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: Option<&'e ExternalHandles<A>>,
@@ -118,7 +118,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.transition_buffers(barriers) };
     }
 
-    /// Notes a use of a block by wgpu's commands in front of this encoder, in the same submission.
+    /// Notes a use of a block by wgpu's commands before this encoder, in the same submission.
     pub(crate) fn come_after(&mut self, touch: &BarrierUse<'_, &'e Block>) {
         if !A::EXACT {
             self.hazards.note(touch); // on an exact backend a state change orders the use
@@ -131,7 +131,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.admit_any::<false>(touches);
     }
 
-    /// Does the same for a launch that has uses of kernels alone.
+    /// Does the same for a launch that has only uses of kernels.
     #[inline]
     pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         self.admit_any::<true>(touches);
@@ -174,9 +174,9 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.transition_buffers(std::iter::once(hal::BufferBarrier { buffer, usage })) };
     }
 
-    /// Ends the recording: makes all writes visible to the host, and orders this submission before the next if the backend
-    /// needs a barrier for that. A backend whose barriers name buffers makes the writes to `staging` visible: it keeps no
-    /// other memory mapped. This is the last call for an encoder.
+    /// Ends the recording: makes all writes visible to the host, and orders this submission before the next if the
+    /// backend needs a barrier for that. A backend whose barriers name buffers makes the writes to `staging` visible:
+    /// it keeps no other memory mapped. This is the last call for an encoder.
     pub(crate) fn publish<'b>(&mut self, staging: impl Iterator<Item = &'b A::Buffer>)
     where
         A::Buffer: 'b,

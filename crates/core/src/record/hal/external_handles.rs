@@ -12,8 +12,8 @@ use std::io;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// Holds the native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the
-/// device. The recorder drops this value before the submission, which takes the same lock.
+/// Native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the device. The
+/// recorder drops this value before the submission, which takes the same lock.
 ///
 /// wgpu takes its snatch lock exclusively to destroy a buffer, and the handle of a native buffer holds this lock
 /// shared. One thread may take this lock only once. So the handle of a single buffer stays in `_guard`. For several

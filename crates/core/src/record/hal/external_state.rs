@@ -1,10 +1,10 @@
 //! wgpu commands that prepare external buffers for a native encoder.
 //!
 //! wgpu tracks the state of a buffer, and does not see commands that are recorded without wgpu. So wgpu and the native
-//! recorder both expect and leave an external buffer in one fixed state. The wgpu commands in front of a native encoder
-//! put the buffer into this state. They also order earlier writes of the program before the native commands, and wgpu
-//! refuses them if the program has mapped or destroyed the buffer. They are in the submission of the native commands,
-//! so wgpu keeps the buffer until the native commands are complete.
+//! recorder both expect and leave an external buffer in one fixed state. The wgpu commands before a native encoder put
+//! the buffer into this state. They also order earlier writes of user code before the native commands, and wgpu refuses
+//! them if user code has mapped or destroyed the buffer. They are in the submission of the native commands, so wgpu
+//! keeps the buffer until the native commands are complete.
 
 use crate::device::Device as _;
 use crate::device::wgpu_device::WgpuDevice;
@@ -12,14 +12,14 @@ use crate::memory::external_buffers::{ExternalBuffer, transition_external};
 use crate::record::external_blocks::NamedExternal;
 use std::num::NonZeroU64;
 
-/// Is the text of a kernel that is dispatched without workgroups and so writes nothing. wgpu counts the bound bytes as
-/// written all the same, and first zeroes the bytes that were never written.
+/// A kernel that is dispatched without workgroups, so it writes nothing. wgpu still counts the bound bytes as written,
+/// and first zeroes the bytes that were never written.
 const SETTLE: &str = "
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(1) fn settle() { words[0] = 0u; }
 ";
 
-/// Records the wgpu commands that prepare external buffers. Holds the kernel for buffers that wgpu has not zeroed yet.
+/// The wgpu commands that prepare external buffers, and their kernel for buffers that wgpu has not zeroed yet.
 #[derive(Default)]
 pub(crate) struct ExternalStates {
     kernel: Option<wgpu::ComputePipeline>,

@@ -29,32 +29,32 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use wgpu::{BufferUses as Uses, hal};
 
-/// Holds the objects that record a batch, and the resources that the batch needs until it is complete.
+/// The objects that record a batch, and the resources that the batch needs until it is complete.
 pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) device: &'e WgpuDevice,
     pub(crate) external: Option<&'e ExternalHandles<A>>,
     pub(crate) calls: NativeEncoder<'e, A>,
     pub(crate) groups: &'e mut BindGroups<Arc<HalGroup<A>>>,
-    /// Lists the bind groups of the batch.
+    /// Bind groups of the batch.
     pub(crate) kept: Vec<Arc<HalGroup<A>>>,
-    /// Lists the recorder's own kernels that the batch dispatches.
+    /// The recorder's own kernels that the batch dispatches.
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
     pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) parameter_scratch: &'e mut Scratch,
-    /// Is the value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
+    /// Value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
-    /// Lists the stretches of graphs that the batch has recorded or submits as bodies.
+    /// Stretches of graphs that the batch has recorded or submits as bodies.
     pub(crate) stretches: Vec<UsedStretch<A>>,
     /// `true` if the batch has looked at none of its blocks, so that their marks do not tell its uses.
     pub(crate) is_unmarked: bool,
-    /// Holds the key of the current dispatch's bind group. The next dispatch reuses the memory of the key.
+    /// Key of the current dispatch's bind group. The next dispatch reuses its memory.
     pub(crate) key: GroupKey,
-    /// Lists the uses of the current command. The next command reuses the memory of the list.
+    /// Uses of the current command. The next command reuses the memory of the list.
     pub(crate) touches: Vec<BarrierUse<'e, &'e Block>>,
 }
 
-/// Describes a dispatch of the native recorder.
+/// A dispatch of the native recorder.
 pub(crate) type HalDispatch<'a, A, P> = Dispatch<'a, HalPipeline<A>, <A as hal::Api>::Buffer, P>;
 
 impl<'e, A: Backend> HalBatch<'e, A> {
@@ -159,7 +159,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.cached(&HalDispatch { pipeline, params: &[], parts: bound_ranges(launch), size })
     }
 
-    /// Returns `true` if a stretch has enough launches, and no values, so that a native body is worth its memory.
+    /// Returns `true` if a stretch has enough launches, without named values, for a native body to be worth its memory.
     pub(crate) fn is_long(&self, stretch: &Stretch<A>) -> bool {
         stretch.len() >= self.device.parts.native_replay_from.max(1) && !stretch.has_values()
     }
@@ -199,8 +199,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(())
     }
 
-    /// Places the native body of a graph of `nodes` nodes that is the only step of the batch, if the body has all of them
-    /// and was made before. Nothing else in the batch uses the blocks, so it looks at none of them.
+    /// Places the native body of a graph of `nodes` nodes that is the only step of the batch, if the body has all of
+    /// them and was made before. Nothing else in the batch uses the blocks, so the batch does not look at them.
     pub(crate) fn submits_again(&mut self, graph: &Arc<ResolvedGraph<A>>, nodes: usize) -> bool {
         let is_ready = |stretch: &Stretch<A>| stretch.places == (0..nodes) && stretch.needs_no_block();
         let next_sees_writes = A::VISIBLE && !A::EXACT; // without a barrier at the end of the batch

@@ -62,7 +62,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use wgpu::{BufferUses as Uses, hal};
 
-/// Records and submits the batches of one lane.
+/// The recorder that records and submits the batches of one lane.
 pub(crate) struct HalRecorder<A: Backend> {
     submission: Arc<HalSubmission<A>>,
     order: StepOrder,
@@ -74,10 +74,10 @@ pub(crate) struct HalRecorder<A: Backend> {
     epochs: Epochs,
     /// The value of the last submission.
     last: TimelineValue,
-    /// `true` if the marks of blocks do not tell all uses since the last submission that came after all earlier ones. The
-    /// next submission comes after all earlier ones.
+    /// `true` if the marks of blocks do not show all uses since the last submission that came after all earlier ones.
+    /// The next submission then comes after all earlier ones too.
     is_unmarked: bool,
-    /// Provides device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
+    /// Device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
     parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
@@ -86,11 +86,11 @@ pub(crate) struct HalRecorder<A: Backend> {
     queue: Option<Box<dyn NativeQueue<A>>>,
 }
 
-/// Names the path by which batches reach the device.
+/// The path by which batches reach the device.
 enum HalSubmission<A: Backend> {
-    /// Records into wgpu's encoders, and wgpu submits.
+    /// The batches are recorded into wgpu's encoders, and wgpu submits them.
     Wgpu(Submitter),
-    /// Records into native encoders, and the recorder submits them without wgpu.
+    /// The batches are recorded into native encoders, and the recorder submits them without wgpu.
     Direct(Direct<A>),
 }
 
@@ -102,7 +102,7 @@ impl<A: Backend> HalSubmission<A> {
         }
     }
 
-    /// Submits command buffers of the program through wgpu. The lane's fence passes `signal` when they are complete.
+    /// Submits the user's command buffers through wgpu. The lane's fence passes `signal` when they are complete.
     fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
         let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
@@ -115,12 +115,12 @@ impl<A: Backend> HalSubmission<A> {
     }
 }
 
-/// Holds the resources that a batch needs until its submission is complete.
+/// Resources that a batch needs until its submission is complete.
 struct HalBatchResources<A: Backend> {
     _groups: Vec<Arc<HalGroup<A>>>,
     transfers: Option<BatchStaging>,
     _times: Vec<HalTimePage<A>>,
-    /// Holds the recorder's own kernels that the batch dispatches. The kernels of launches live in the steps.
+    /// The recorder's own kernels that the batch dispatches. The kernels of launches live in the steps.
     _pipelines: Vec<Arc<HalPipeline<A>>>,
     _parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     zeroed: ZeroFills,
@@ -203,9 +203,9 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records the steps into a wgpu encoder. The wgpu commands in front of the encoder put each external buffer into
-    /// the state that the native recorder expects. `read` holds the lane's fence, and the value that the fence passes
-    /// when the batch is complete and the bytes of its reads are valid.
+    /// Records the steps into a wgpu encoder. The wgpu commands before the encoder put each external buffer into the
+    /// state that the native recorder expects. `read` is the lane's fence, with the value that the fence passes when
+    /// the batch is complete and the bytes of its reads are valid.
     fn encode(
         &mut self,
         device: &WgpuDevice,
@@ -247,11 +247,11 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
-        // wgpu's chain of submissions orders the batch behind those of the program and of other contexts.
+        // wgpu's chain of submissions orders the batch after user submissions and those of other contexts.
         let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
         let is_behind_wgpu = *device.exposed() || self.order.more_than_launches && steps.iter().any(is_fence);
         let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
-        // After a failure the marks tell uses that never happened, in the place of others.
+        // After a failure the marks show uses that never happened, in place of others.
         self.is_unmarked = true;
         let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
             self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read, comes_after)
@@ -271,8 +271,8 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. If there
-    /// is a list of finished command buffers, the batch may have several. If `comes_after` is `false`, the batch may start
-    /// before earlier ones end. After an error no pass is open.
+    /// is a list of finished command buffers, the batch may have several. If `comes_after` is `false`, the batch may
+    /// start before earlier ones end. After an error no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
@@ -330,7 +330,7 @@ impl<A: Backend> HalRecorder<A> {
     }
 }
 
-/// Records the steps of one batch.
+/// The visitor that records the steps of one batch.
 struct HalVisitor<'e, A: Backend> {
     batch: HalBatch<'e, A>,
     transfers: &'e mut HalTransfers,
@@ -338,8 +338,7 @@ struct HalVisitor<'e, A: Backend> {
     times: &'e mut HalTimePages<A>,
     kernels: &'e mut OwnKernels<HalPipeline<A>>,
     graphs: &'e mut KnownGraphs<A>,
-    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
-    /// reads are valid.
+    /// The lane's fence, and the value that it passes when the batch is complete and the bytes of its reads are valid.
     read: &'e (Arc<dyn Fence>, TimelineValue),
     queue: Option<&'e dyn NativeQueue<A>>,
 }
@@ -388,8 +387,8 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
         self.graphs.get(graph, resolve)
     }
 
-    /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host. A
-    /// batch of launches alone has no times.
+    /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host.
+    /// A batch that has only launches has no times.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
             self.batch.calls.publish(iter::empty());
@@ -456,8 +455,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         record_gated_transfer(self, work, place)
     }
 
-    /// Returns `true` if a stretch of the graph has a native body or gets one: a submission of recorded commands costs
-    /// less than what other graphs gain if its nodes are visited between theirs.
+    /// Returns `true` if a stretch of the graph has a native body or gets one: submitting the body saves more than the
+    /// other graphs gain from visits of its nodes between theirs.
     fn keeps_whole(&mut self, graph: &'e GraphStep) -> Result<bool> {
         if graph.run.times.get().is_some() || !self.batch.calls.is_divisible() {
             return Ok(false);
@@ -477,7 +476,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         is_alone: bool,
     ) -> Result<()> {
         if graph.run.times.get().is_some() {
-            // Each timed node has timestamps of its own around it.
+            // Each timed node is recorded between its own timestamps.
             return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
         }
         let nodes = graph.order().sorted.len();
@@ -527,7 +526,7 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
     }
 
     /// Records a dispatch of an own kernel after the earlier commands on its blocks. A large region copy or fill has
-    /// several dispatches. These are ordered one after the other although they write different bytes, because the
+    /// several dispatches. They are ordered one after the other even though they write different bytes, because the
     /// barrier tracker compares blocks and not ranges.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let ranges = dispatch.ranges.iter();

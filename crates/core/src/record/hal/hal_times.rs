@@ -53,7 +53,7 @@ pub(crate) fn end<A: Backend>(
 /// complete.
 ///
 /// # Errors
-/// Returns `OutOfMemory`, also for a page that could not be made earlier.
+/// Returns `OutOfMemory`, or an earlier error of making a page.
 pub(crate) fn finish<A: Backend>(
     times: &mut HalTimePages<A>,
     device: &WgpuDevice,

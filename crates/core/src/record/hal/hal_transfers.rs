@@ -1,4 +1,4 @@
-//! Records copies between blocks, uploads from staging memory, and reads to staging memory.
+//! Copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::backend::Backend;
@@ -17,12 +17,12 @@ use fencepost_sync::backend::Fence;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
-/// Holds the memory for the copies, the uploads and the reads of a recorder.
+/// Memory for the copies, the uploads and the reads of a recorder.
 #[derive(Default)]
 pub(crate) struct HalTransfers {
-    /// Holds the intermediate buffer for a copy that overlaps itself.
+    /// Intermediate buffer for a copy that overlaps itself.
     intermediate: Option<WgpuMemory>,
-    /// Holds the staging memory of the current batch.
+    /// Staging memory of the current batch.
     staging: BatchStaging,
 }
 
@@ -69,8 +69,8 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` holds the lane's fence,
-    /// and the value that the fence passes when the bytes are valid.
+    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` is the lane's fence, with
+    /// the value that the fence passes when the bytes are valid.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,

@@ -14,7 +14,7 @@ use crate::work::span::Span;
 use std::sync::Arc;
 use wgpu::BufferUses as Uses;
 
-/// Holds the checking kernel and the memory for checked group counts.
+/// The checking kernel, and the memory for checked group counts.
 pub(crate) struct IndirectGroups<A: Backend> {
     kernels: OwnKernels<HalPipeline<A>>,
     places: Scratch,

@@ -10,17 +10,17 @@ use crate::work::graph_data::graph_run::GraphStep;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
 
-/// Holds the resolved parts of graphs by the number of their plan's commands and of their segment.
+/// Resolved parts of graphs, by the number of their plan's commands and the number of their segment.
 pub(crate) struct KnownGraphs<A: Backend> {
     graphs: FxHashMap<(u64, u32), KnownGraph<A>>,
-    /// Makes the encoders of native bodies. It is `None` before the first body, and inside if the device has none.
+    /// Maker of the encoders of native bodies: `None` before the first body, `Some(None)` if the device makes none.
     encoders: Option<Option<Arc<dyn ReusableEncoders<A>>>>,
 }
 
 struct KnownGraph<A: Backend> {
-    /// Says whether a graph, one of its replays or an edit still has a plan with these commands.
+    /// Alive while a graph, one of its replays or an edit still has a plan with these commands.
     commands: Weak<PlanId>,
-    /// Is `None` until the second replay: a graph that is replayed once would gain nothing.
+    /// `None` until the second replay: a graph that is replayed once would gain nothing.
     resolved: Option<Arc<ResolvedGraph<A>>>,
 }
 

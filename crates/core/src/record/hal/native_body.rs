@@ -9,19 +9,19 @@ use crate::record::hal::encoder::NativeEncoder;
 use std::sync::Arc;
 use wgpu::hal::{CommandEncoder as _, DeviceError};
 
-/// Holds recorded commands that may be submitted many times. A batch that submits them keeps the body until it is
-/// complete, and its steps keep the blocks and the kernels. The drop destroys the fields in their order.
+/// Recorded commands that may be submitted many times. A batch that submits them keeps the body until it is complete,
+/// and its steps keep the blocks and the kernels. The drop destroys the fields in their order.
 pub(crate) struct NativeBody<A: Backend> {
     commands: A::CommandBuffer,
     handle: Option<u64>,
-    /// Owns the memory of the commands.
+    /// Owner of the commands' memory.
     _encoder: A::CommandEncoder,
-    /// Keeps the device of the encoder.
+    /// Owner of the encoder's device.
     _maker: Arc<dyn ReusableEncoders<A>>,
 }
 
 impl<A: Backend> NativeBody<A> {
-    /// Records `commands` once. They end as a batch does, because a batch may consist of the body alone.
+    /// Records `commands` once, with the end of a batch, because a batch may consist of the body alone.
     ///
     /// # Errors
     /// Returns the driver's error.

@@ -7,22 +7,22 @@ use crate::memory::heap::{BlockId, Heap};
 use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 
-/// Counts the bytes of an ordinary page.
+/// Bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Aligns each place to this number of bytes, so that a dispatch can bind the place alone.
+/// Alignment of each place in bytes, so that a dispatch can bind a single place.
 const ALIGNMENT: u64 = 256;
 
-/// Cuts pages into places for a batch, from front to back. The next batch uses the same pages from the front again,
-/// because the device executes it after this batch. So the recorder keeps all pages, and no free list holds one.
+/// Pages that are cut into places for a batch, from front to back. The next batch uses the same pages from the front
+/// again, because the device executes it after this batch. So the recorder keeps all pages, and no free list holds one.
 pub(crate) struct Scratch {
     label: &'static str,
-    /// Is the id of the first page. The ids of later pages count downwards, and no array has such an id.
+    /// Id of the first page. The ids of later pages count downwards, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
-    /// Identifies the current batch by its value: all places before `at` and `used` belong to this batch.
+    /// Value of the current batch: all places before `at` and `used` belong to this batch.
     signal: TimelineValue,
-    /// Is the index of the page from which the next place is cut. The first `used` bytes of this page and all earlier
-    /// pages are taken.
+    /// Index of the page from which the next place is cut. The first `used` bytes of this page and all earlier pages
+    /// are taken.
     at: usize,
     used: u64,
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Limits the time for which the value is held before `keep` is called. Without a limit two threads could wait for each
+/// Longest time for which the value is held before `keep` is called. Without a limit two threads could wait for each
 /// other: a thread that waits for the lock of the value may hold another lock, for which the caller of `keep` waits.
 const HOLD_LIMIT: Duration = Duration::from_millis(2);
-/// Limits the calls of `started` that do not sleep. A thread that sleeps wakes up late, and a thread that destroys one buffer
-/// after the other waits for the lock again by then.
+/// Looks of `started` before it sleeps. A thread that sleeps wakes up late, and by then a thread that destroys
+/// one buffer after the other waits for the lock again.
 const LOOKS: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +27,7 @@ enum GuardStage {
     Over,
 }
 
-/// Holds a value on a thread of its own. The value is a guard of wgpu's snatch lock, which one thread must not take
+/// A value that a thread of its own holds. The value is a guard of wgpu's snatch lock, which one thread must not take
 /// twice.
 pub(crate) struct SnatchGuard {
     shared: Arc<GuardShared>,

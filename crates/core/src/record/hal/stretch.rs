@@ -1,7 +1,7 @@
-//! Stretches of a graph: launches with no other command between them. Launches with named values are in stretches of
-//! their own where the others are many, because each replay may set other values. The recorder resolves a stretch once: its bind
-//! groups, and the barriers between its launches. A replay then records the stretch without a search in any cache, or
-//! submits its native body.
+//! Stretches of a graph: launches with no other command between them. Where many launches have no named values, the
+//! launches that have them are in stretches of their own, because each replay may set other values. The recorder
+//! resolves a stretch once: its bind groups, and the barriers between its launches. A replay then records the stretch
+//! without searching any cache, or submits its native body.
 
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::parameter_path::ParameterPath;
@@ -25,59 +25,58 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 use wgpu::BufferUses as Uses;
 
-/// Holds the stretches of a part of a graph.
+/// The stretches of a part of a graph.
 pub(crate) struct ResolvedGraph<A: Backend> {
     pub(crate) stretches: Vec<Stretch<A>>,
 }
 
-/// Holds launches of a graph that follow each other in the order of the visits.
+/// Launches of a graph that follow each other in the order of the visits.
 pub(crate) struct Stretch<A: Backend> {
-    /// Counts the places of the launches in the order of the visits.
+    /// Places of the launches in the order of the visits.
     pub(crate) places: Range<usize>,
-    /// Lists the blocks that the launches use, each once.
+    /// Blocks that the launches use, each once.
     pub(crate) uses: Vec<StretchUse>,
     launches: Vec<StretchLaunch<A>>,
-    /// Is `true` if a launch holds a named value. Each replay then records the launches.
+    /// `true` if a launch holds a named value. Each replay then records the launches.
     has_values: bool,
-    /// Lists the buffers of all barriers: the index of each in `uses`, with its use before the barrier.
+    /// Buffers of all barriers: the index of each in `uses`, with its use before the barrier.
     barriers: Vec<(u32, Uses)>,
-    /// Is set once a batch has found that the memory of all blocks is zeroed or written.
+    /// Set once a batch has found that the memory of all blocks is zeroed or written.
     zeroed: OnceLock<()>,
-    /// Holds the native body once it was wanted, or `None` if the device made none.
+    /// Native body once it was wanted, or `None` if the device made none.
     pub(crate) body: OnceLock<Option<NativeBody<A>>>,
 }
 
-/// Describes the use of a block by a stretch.
+/// The use of a block by a stretch.
 pub(crate) struct StretchUse {
-    /// Names a node and a binding of its launch that has the block.
+    /// A node whose launch has the block, at `binding`.
     node: u32,
     binding: u32,
     pub(crate) uses: Uses,
     pub(crate) write: bool,
 }
 
-/// Keeps a stretch that a batch uses until the batch is complete.
+/// A stretch that a batch uses, kept until the batch is complete.
 pub(crate) struct UsedStretch<A: Backend> {
-    /// Counts the batch's own command buffers that come before the native body. It is `None` if the batch has recorded
-    /// the launches.
+    /// Number of the batch's own command buffers before the native body; `None` if the batch has recorded the launches.
     pub(crate) body_after: Option<usize>,
     pub(crate) graph: Arc<ResolvedGraph<A>>,
-    /// Is the index of the stretch.
+    /// Index of the stretch.
     pub(crate) stretch: usize,
 }
 
 struct StretchLaunch<A: Backend> {
     node: u32,
-    /// Is the end of the launch's own part of `barriers`, which is empty if the launch needs no barrier before it.
+    /// End of the launch's own part of `barriers`, which is empty if the launch needs no barrier before it.
     barriers: u32,
     group: Arc<HalGroup<A>>,
 }
 
-/// Finds the blocks and the barriers of a stretch.
+/// The blocks and the barriers of a stretch, while its launches are added.
 struct Barriers {
     places: FxHashMap<BlockId, u32>,
     uses: Vec<StretchUse>,
-    /// Holds the mark of each block in `uses`, apart from the mark in the block.
+    /// Mark of each block in `uses`, separate from the mark in the block.
     marks: Vec<AtomicU64>,
     tracker: BarrierTracker<u32>,
     barriers: Vec<(u32, Uses)>,
@@ -113,7 +112,8 @@ fn has_values(plan: &GraphPlan, node: u32) -> bool {
     plan.values_of(plan.command(node)).next().is_some()
 }
 
-/// Splits launches into pieces: those of at least `native_from` launches without values, and those between them.
+/// Splits launches into pieces: the runs of at least `native_from` launches without values, and the launches between
+/// them.
 fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let (mut pieces, mut start, mut at) = (Vec::new(), all.start, all.start);
     while at < all.end {
@@ -129,8 +129,8 @@ fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> b
     pieces
 }
 
-/// Returns the launch of a node with its pipeline, if a stretch can have it: it is in no body, its group counts are fixed, its parameters
-/// need no memory, and its arrays are not external.
+/// Returns the launch of a node with its pipeline, if a stretch can have it: it is not in a body, its group counts are
+/// fixed, its parameters need no memory, and its arrays are not external.
 fn plain<A: Backend>(plan: &GraphPlan, node: u32) -> Option<(&Launch, &HalPipeline<A>)> {
     let node = plan.nodes.get(node);
     let Work::Launch(launch) = &node.command.work else { return None };
@@ -190,8 +190,8 @@ impl<A: Backend> Stretch<A> {
         self.has_values
     }
 
-    /// Notes that a batch, in which no block was zeroed, has looked at the memory of all blocks. The graph keeps the
-    /// blocks, so their memory stays zeroed or written.
+    /// Notes that a batch has looked at the memory of all blocks and had to zero none. The graph keeps the blocks, so
+    /// their memory stays zeroed or written.
     pub(crate) fn note_zeroed(&self) {
         self.zeroed.get_or_init(|| ());
     }
@@ -232,8 +232,8 @@ impl<A: Backend> Stretch<A> {
 }
 
 impl<A: Backend> UsedStretch<A> {
-    /// Returns the native body, and the number of the batch's own command buffers before it. Returns `None` if the batch has
-    /// recorded the launches.
+    /// Returns the native body, and the number of the batch's own command buffers before it. Returns `None` if the
+    /// batch has recorded the launches.
     pub(crate) fn body(&self) -> Option<(usize, &NativeBody<A>)> {
         let after = self.body_after?;
         let body = self.graph.stretches[self.stretch].body.get();

@@ -3,8 +3,7 @@
 use crate::memory::block::Block;
 use std::sync::Arc;
 
-/// Lists the blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was
-/// submitted.
+/// Blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was submitted.
 #[derive(Default)]
 pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 

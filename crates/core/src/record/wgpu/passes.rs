@@ -1,4 +1,4 @@
-//! Records the commands of a batch into wgpu encoders and their compute passes.
+//! The commands of a batch in wgpu encoders and their compute passes.
 
 use crate::device::bind_groups::LayoutId;
 use crate::device::bind_groups::{BindGroups, GroupKey};
@@ -12,32 +12,31 @@ use crate::record::wgpu::uniforms::{UniformSlot, Uniforms};
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
-/// Limits the compute passes of one encoder. wgpu makes native command buffers for each pass and keeps them. It resets
-/// all buffers of an encoder when the encoder is used again, so one long batch would slow every later one.
+/// Most compute passes of one encoder. wgpu makes native command buffers for each pass and keeps them. It resets all
+/// buffers of an encoder when the encoder is used again, so one long batch would slow every later one.
 const MOST_PASSES: usize = 16;
 
-/// Holds the commands of a batch while they are recorded.
+/// The commands of a batch while they are recorded.
 pub(crate) struct Passes<'a> {
     pub(crate) device: &'a WgpuDevice,
     pub(crate) uniforms: &'a mut Uniforms,
     groups: &'a mut BindGroups,
-    /// Holds the finished command buffers, in order.
+    /// Finished command buffers, in order.
     done: CommandBuffers,
     encoder: wgpu::CommandEncoder,
-    /// Counts the passes of `encoder`. It is at most [`MOST_PASSES`].
+    /// Number of passes of `encoder`, at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// Identifies the pipeline that is set in the open pass, and `bound` the bind group. Both are `None` while no pass
-    /// is open.
+    /// Pipeline that is set in the open pass, with the bind group in `bound`. Both are `None` while no pass is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
-    /// Holds a key that is no longer bound. The next dispatch reuses its memory.
+    /// A key that is no longer bound. The next dispatch reuses its memory.
     key: Option<GroupKey>,
-    /// Holds the queries of the command that is timed.
+    /// Queries of the command that is timed.
     time: Option<PassTime>,
 }
 
-/// Holds the queries for the times of a command. `start` is `None` if the command shares the start of another.
+/// Queries for the times of a command. `start` is `None` if the command shares the start of another.
 struct PassTime {
     set: wgpu::QuerySet,
     start: Option<u32>,
@@ -55,7 +54,7 @@ enum PassTimeStart {
     Pass,
 }
 
-/// Describes a dispatch of the wgpu recorder.
+/// A dispatch of the wgpu recorder.
 pub(crate) type WgpuDispatch<'a, P> = Dispatch<'a, WgpuPipeline, wgpu::Buffer, P>;
 
 impl<'a> Passes<'a> {
@@ -156,7 +155,7 @@ impl<'a> Passes<'a> {
         pass.forget_lifetime()
     }
 
-    /// Counts a new pass. Begins another encoder if the current one has the most passes.
+    /// Counts a new pass. Begins another encoder if the current one already has [`MOST_PASSES`].
     fn count_pass(&mut self) {
         if self.begun == MOST_PASSES {
             let full = std::mem::replace(&mut self.encoder, self.device.encoder("batch"));

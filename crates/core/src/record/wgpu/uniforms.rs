@@ -5,19 +5,19 @@ use crate::driver::error_scopes::Operation;
 use crate::error::Result;
 use crate::memory::heap::BlockId;
 
-/// Counts the bytes of one page. The parameters of one launch lie in one page.
+/// Bytes of one page. The parameters of one launch lie in one page.
 const PAGE: u64 = 64 << 10;
 
-/// Holds pages of uniform buffers, which every batch fills from the front again. Commands in front of a batch's first
-/// step copy the parameters of the batch into the pages.
+/// Pages of uniform buffers, which every batch fills from the front again. Commands before a batch's first step copy
+/// the parameters of the batch into the pages.
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
-    /// Holds the parameters of the batch that is recorded, page after page. The pages have room for all of them.
+    /// Parameters of the batch that is recorded, page after page. The pages have room for all of them.
     bytes: Vec<u8>,
 }
 
-/// Names the place of a launch's parameters.
+/// The place of a launch's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct UniformSlot {
     pub(crate) page: usize,

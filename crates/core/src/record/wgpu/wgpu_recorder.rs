@@ -1,4 +1,4 @@
-//! Records batches through wgpu alone.
+//! The recorder that uses wgpu alone.
 
 use crate::device::Device as _;
 use crate::device::bind_groups::BindGroups;
@@ -41,7 +41,7 @@ use fencepost_sync::TimelineValue;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Records and submits the batches of one lane of a wgpu device.
+/// The recorder that records and submits the batches of one lane of a wgpu device.
 pub(crate) struct WgpuRecorder {
     submitter: Submitter,
     order: StepOrder,
@@ -51,7 +51,7 @@ pub(crate) struct WgpuRecorder {
     kernels: OwnKernels<WgpuPipeline>,
 }
 
-/// Holds the resources that a submission needs until it is complete, if there are any.
+/// Resources that a submission needs until it is complete, if there are any.
 type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
@@ -110,17 +110,16 @@ impl WgpuRecorder {
     }
 }
 
-/// Records the steps of one batch.
+/// The visitor that records the steps of one batch.
 struct WgpuVisitor<'e> {
     passes: Passes<'e>,
     transfers: &'e mut WgpuTransfers,
     times: &'e mut WgpuTimePages,
     kernels: &'e mut OwnKernels<WgpuPipeline>,
-    /// Holds the lane's fence, and the value that the fence passes when the batch is complete and the bytes of its
-    /// reads are valid.
+    /// The lane's fence, and the value that it passes when the batch is complete and the bytes of its reads are valid.
     read: (&'e LaneFence, TimelineValue),
-    /// Is `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches
-    /// of several queues can run side by side.
+    /// `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches of
+    /// several queues can run side by side.
     side_by_side: bool,
 }
 
@@ -266,8 +265,8 @@ fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers:
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
-/// Returns `true` if the batch holds launches and graphs of more than one queue, or a graph with several queues. Each
-/// level is then worth passes of its own.
+/// Returns `true` if the batch holds launches and graphs of more than one queue, or a graph with several queues. Then
+/// it pays to give each level its own passes.
 fn several_queues(steps: &[Step]) -> bool {
     let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if GraphStep::of(&**graph).forks());
     if steps.iter().any(forks) {
@@ -309,8 +308,8 @@ fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
     same.any(|(at, _)| pipeline.binding(at).1 || pipeline.mixes(&launch.bindings))
 }
 
-/// Returns `true` if the device can read group counts from `span`. The program may have created an external buffer
-/// without this usage.
+/// Returns `true` if the device can read group counts from `span`. An external buffer may have been created without
+/// this usage.
 fn readable(span: &Span) -> bool {
     span.block.wgpu_buffer().usage().contains(wgpu::BufferUsages::INDIRECT)
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(crate) type WgpuTimePages = times::TimePages<WgpuQueries>;
 pub(crate) type WgpuTimePage = times::TimePage<WgpuQueries>;
 
-/// Holds queries, and the buffer that receives their results.
+/// Queries, and the buffer that receives their results.
 pub(crate) struct WgpuQueries {
     set: wgpu::QuerySet,
     results: wgpu::Buffer,
@@ -41,7 +41,7 @@ pub(crate) fn end(times: &WgpuTimePages, passes: &mut Passes<'_>, time: &Arc<Tim
 /// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
 ///
 /// # Errors
-/// Returns `OutOfMemory`, also for a page that could not be made earlier.
+/// Returns `OutOfMemory`, or an earlier error of making a page.
 pub(crate) fn finish(
     times: &mut WgpuTimePages,
     passes: &mut Passes<'_>,

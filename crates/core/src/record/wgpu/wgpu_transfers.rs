@@ -1,4 +1,4 @@
-//! Records copies between blocks, uploads from staging memory, and reads to staging memory.
+//! Copies between blocks, uploads from staging memory, and reads to staging memory.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::Operation;
@@ -15,23 +15,23 @@ use fencepost_sync::TimelineValue;
 use std::sync::Arc;
 use wgpu::MapMode;
 
-/// Holds the buffers for the copies, the uploads and the reads of a recorder.
+/// Buffers for the copies, the uploads and the reads of a recorder.
 pub(crate) struct WgpuTransfers {
     uploads: MappedBuffers,
     downloads: MappedBuffers,
-    /// Is the intermediate buffer for copies within one block and for group counts, from its first use on.
+    /// Intermediate buffer for copies within one block and for group counts, from its first use on.
     intermediate: Option<wgpu::Buffer>,
-    /// Holds the upload buffers of the batch that is recorded, for devices without permanently mapped memory. `reading`
-    /// holds the download buffers.
+    /// Upload buffers of the batch that is recorded, for devices without permanently mapped memory. The download
+    /// buffers are in `reading`.
     sending: Vec<FillingBuffer>,
     reading: Vec<FillingBuffer>,
-    /// Lists the reads in `reading`: the index of the buffer, the offset in it, and the slot.
+    /// Reads in `reading`: the index of the buffer, the offset in it, and the slot.
     readers: Vec<(usize, u64, Arc<ReadSlot>)>,
-    /// Holds the staging memory of the batch, on devices that have such memory.
+    /// Staging memory of the batch, on devices that have such memory.
     staging: BatchStaging,
 }
 
-/// Holds the transfer resources that a submission needs until it is complete.
+/// Transfer resources that a submission needs until it is complete.
 pub(crate) struct WgpuTransferResources {
     _staging: BatchStaging,
     _sent: Vec<SubmittedUpload>,

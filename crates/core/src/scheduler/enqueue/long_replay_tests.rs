@@ -22,7 +22,7 @@ fn replay(fills: usize) -> GraphStep {
     GraphStep { run: Arc::new(run), segment: None }
 }
 
-/// Returns `true` if the lane thread is to submit a replay before the next tick.
+/// Returns `true` if the lane thread should submit a replay before the next tick.
 fn is_urgent(fills: usize) -> bool {
     let engine = engine(false);
     let slot = queue(&engine);

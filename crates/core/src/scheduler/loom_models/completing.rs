@@ -82,7 +82,7 @@ fn closing_a_context_waits_for_its_work_and_ends_its_threads() {
     });
 }
 
-/// Stands for a task: its thread sleeps until the waker is called. Each sleep needs a new call.
+/// A task whose thread sleeps until the waker is called. Each sleep needs a new call.
 #[derive(Default)]
 struct ParkedTask {
     rung: Mutex<bool>,

@@ -35,16 +35,16 @@ pub(crate) fn explore(program: impl Fn() + Send + Sync + 'static) {
     explorer.check(program);
 }
 
-/// Describes the context of a model.
+/// Context of a model.
 #[derive(Clone, Copy)]
 struct Setup {
-    /// Is true if the device completes a submission at once. Otherwise the model completes it.
+    /// `true` if the device completes a submission at once. Otherwise the model completes it.
     quick: bool,
     lanes: usize,
     threads: &'static [ContextThread],
 }
 
-/// Names a thread of a context.
+/// A thread of a context.
 #[derive(Clone, Copy)]
 enum ContextThread {
     Lane(usize),
@@ -52,10 +52,10 @@ enum ContextThread {
     Callbacks,
 }
 
-/// Describes a context with one lane and without threads, on a device that completes a submission at once.
+/// Context with one lane and without threads, on a device that completes a submission at once.
 const QUICK: Setup = Setup { quick: true, lanes: 1, threads: &[] };
 
-/// Describes a context with one lane and without threads, on a device that the model drives.
+/// Context with one lane and without threads, on a device that the model drives.
 const BY_HAND: Setup = Setup { quick: false, ..QUICK };
 
 impl Setup {
@@ -96,9 +96,9 @@ impl Setup {
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,
-    /// Lists the threads that act as the program.
+    /// Threads that act as the program.
     programs: RefCell<Vec<JoinHandle<()>>>,
-    /// Lists the threads of the context.
+    /// Threads of the context.
     threads: RefCell<Vec<JoinHandle<()>>>,
 }
 
@@ -111,7 +111,7 @@ impl Model {
         enqueue(&self.engine, queue)
     }
 
-    /// Enqueues a wait for `point` and one command behind it.
+    /// Enqueues a wait for `point` and one command after it.
     fn enqueue_behind(&self, queue: Slot, point: Point) -> Point {
         test_engine::enqueue_wait(&self.engine, queue, point);
         self.enqueue(queue)

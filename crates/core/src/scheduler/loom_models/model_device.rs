@@ -1,4 +1,4 @@
-//! A model of a device, which lists its submissions and completes them when the model requests it.
+//! A model of a device. It lists its submissions and completes them when the model asks for it.
 
 use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
 use crate::device::{CostModel, Lane};
@@ -8,22 +8,22 @@ use fencepost_sync::backend::{Fence, ManualFence};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;
 
-/// Models a device: the fence of each lane, and the submissions of all lanes.
+/// Model of a device: the fence of each lane, and the submissions of all lanes.
 pub(crate) struct World {
     fences: Vec<Arc<ManualFence>>,
-    /// Is true if a submission completes at once.
+    /// `true` if a submission completes at once.
     quick: bool,
     submissions: Mutex<Vec<Submission>>,
-    /// Is notified of each submission.
+    /// Notified of each submission.
     more: Condvar,
 }
 
-/// Describes a submission: the value that it signals, and the number of its steps.
+/// A submission: the value that it signals, and the number of its steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
     pub(crate) steps: usize,
-    /// Is true if an earlier submission on another lane may execute at the same time.
+    /// `true` if an earlier submission on another lane may execute at the same time.
     pub(crate) overlaps: bool,
 }
 

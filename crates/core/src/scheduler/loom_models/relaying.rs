@@ -226,7 +226,7 @@ fn expect_failed(near: &Model, point: Point, reason: fn(&Kind) -> bool) {
     assert!(reason(inner.kind()), "{error}");
 }
 
-/// Stands for bytes that arrive later, and keeps the waker that waits for them.
+/// Bytes that arrive later, with the waker that waits for them.
 #[derive(Default)]
 struct Bytes {
     here: bool,

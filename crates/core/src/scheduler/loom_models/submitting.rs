@@ -103,7 +103,7 @@ fn repeated_polling_ends() {
     });
 }
 
-/// Passes a point from one thread to another.
+/// A cell that passes a point from one thread to another.
 #[derive(Default)]
 struct Slip(Mutex<Option<Point>>, Condvar);
 

@@ -16,7 +16,7 @@ use crate::work::step::Work;
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// Returns a replay of a loop without a body, of at most `bound` iterations. A part has two of them.
+/// Returns a replay of a loop without a body, of at most `bound` iterations. A part has two iterations.
 fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
     let condition = Span { size: 4, ..span(&block()) };
     let gate = |test, previous, own| {
@@ -47,7 +47,7 @@ fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
     Arc::new(GraphRun { plan, outputs: Vec::new(), uploads: Vec::new(), times: OnceLock::new(), at: here() })
 }
 
-/// Executes the gate in front of the loop, and enqueues the loop. Returns the point of the loop.
+/// Executes the gate before the loop, and enqueues the loop. Returns the point of the loop.
 fn enqueue(engine: &Engine, slot: Slot, run: &Arc<GraphRun>) -> Point {
     let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };
     let enqueue = |op: Op| {
@@ -95,7 +95,7 @@ fn g06_two_chunks_of_a_loop_are_planned_and_the_next_one_after_the_first() {
 fn g06_a_loop_that_ends_needs_no_further_chunk() {
     let engine = engine(false);
     let slot = queue(&engine);
-    // The condition is 0, so the gate in front allows one iteration.
+    // The condition is 0, so the gate before the loop allows one iteration.
     let point = enqueue(&engine, slot, &replay(GateTest::NonZero, 100));
     engine.lock().plan([point], Priority::Normal);
     complete_one(&engine);

@@ -4,7 +4,7 @@ use crate::error::site::CommandKind;
 use fencepost_sync::Slot;
 use std::panic::Location;
 
-/// Names the queue, the kind and the source line of a command that is about to be enqueued.
+/// Queue, kind and source line of a command that is about to be enqueued.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission {
     pub(crate) slot: Slot,

@@ -27,7 +27,7 @@ pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result
 }
 
 fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    // A replay that repeats the last use of its blocks comes after all that its queue had to wait for.
+    // A replay that repeats the last use of its blocks already comes after everything that its queue had to wait for.
     if let Work::Graph(graph) = work
         && graph.last_use().is_of(by.slot)
     {
@@ -42,8 +42,8 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
                 continue;
             }
             // Some commands are internal: one half of a copy between contexts, the part of a replay in another context,
-            // and the read that displays an array.
-            // The program has no call that could order them, so the missing wait is added instead of an error.
+            // and the read that displays an array. The program has no call that could order them, so the missing wait
+            // is added instead of an error.
             let is_unnamed = |what: CommandKind| {
                 matches!(
                     what,
@@ -104,8 +104,8 @@ fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
     Arc::new(UseDetails::Origin(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() }))
 }
 
-/// Returns the label of the queue that made a use, from the use itself if possible, because another queue may have
-/// the slot by now.
+/// Returns the label of the queue that made a use. The use itself keeps the label if possible, because another queue
+/// may have the slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
     earlier.origin().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
 }
@@ -137,7 +137,7 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         }
         let more = details.clone();
         let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
-        // The list of uses has grown long, so the uses that no later command waits for are removed.
+        // The list of uses has grown long, so uses that no later command can need are removed.
         if many {
             let born = order.born;
             let is_failed = |u: &Use| state.sticky_failure(u, born).is_some();

@@ -1,5 +1,5 @@
 //! Random programs with every call that may come between two replays of a graph. Each program runs on two contexts: in
-//! the first one replays repeat the last use of their arrays, and in the second one each replay is recorded in each array.
+//! the first, replays repeat the last use of their arrays; in the second, each replay is recorded in each array.
 
 use crate::api::context::Context;
 use crate::api::graph::bindings::Bindings;
@@ -17,30 +17,30 @@ use fencepost_sync::{Point, Slot, Stamp};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Counts the elements of an array that the calls use, the arrays, the queues, the graphs, and the calls of a program.
+/// Elements of an array that the calls use, and the numbers of arrays, queues, graphs, and calls of a program.
 const N: usize = 64;
 const ARRAYS: usize = 5;
 const QUEUES: usize = 3;
 const GRAPHS: usize = 3;
 const CALLS: usize = 60;
 
-/// Is a part of an array: all of it, or one half.
+/// Part of an array: all of it, or one half.
 type Part = Range<usize>;
 
-/// Is a call of a random program. The numbers are those of queues, arrays and graphs.
+/// A call of a random program. The numbers are indexes of queues, arrays and graphs.
 #[derive(Clone, Debug)]
 enum Call {
-    /// Replays a graph on one of two lines.
+    /// A replay of a graph on one of two lines.
     Replay {
         queue: usize,
         graph: usize,
         line: bool,
     },
-    /// Replays the graph with an input, which is bound to another array.
+    /// A replay of the graph with an input, which is bound to another array.
     ReplayBound {
         queue: usize,
     },
-    /// Binds the input of the graph to another array, for all replays.
+    /// Another array for the input of the graph, for all replays.
     EditInput {
         array: usize,
     },
@@ -62,30 +62,30 @@ enum Call {
         queue: usize,
         other: usize,
     },
-    /// Lets a queue wait for an event, which the next call that waits signals.
+    /// A wait of a queue for an event, which the next call that waits signals.
     Hold {
         queue: usize,
     },
-    /// Reads an array, and waits for everything.
+    /// A read of an array, and a wait for everything.
     Read {
         queue: usize,
         array: usize,
     },
-    /// Changes an array in a map, and waits for everything.
+    /// A change of an array in a map, and a wait for everything.
     Map {
         array: usize,
     },
-    /// Waits for everything.
+    /// A wait for everything.
     Finish,
     DropQueue {
         queue: usize,
     },
-    /// Drops an array and makes another one: through a queue, or through the context.
+    /// A new array in place of a dropped one, made through a queue or through the context.
     DropArray {
         array: usize,
         queue: Option<usize>,
     },
-    /// Drops a graph and captures another one of the present arrays.
+    /// A new graph in place of a dropped one, captured with the current arrays.
     Recapture {
         graph: usize,
     },
@@ -97,10 +97,10 @@ enum Call {
     },
 }
 
-/// Is a use: its point, its range, and `true` for a write.
+/// A use: its point, its range, and `true` for a write.
 type SeenUse = (Slot, Stamp, u64, u64, bool);
 
-/// Is a context with its objects.
+/// A context with its objects.
 struct Side<'g> {
     ctx: Context,
     queues: Vec<CommandQueue>,
@@ -108,9 +108,9 @@ struct Side<'g> {
     graphs: Vec<Graph>,
     bound: Bindings<'g>,
     gates: Vec<UserEvent>,
-    /// Is `false` if each replay is recorded in each array.
+    /// `false` if each replay is recorded in each array.
     repeats: bool,
-    /// Counts the replays that compare nothing.
+    /// Number of replays that compare nothing.
     repeated: u64,
 }
 
@@ -161,7 +161,7 @@ fn replay_here(queue: &CommandQueue, graph: &Graph) -> Result<()> {
     queue.replay(graph).map(drop)
 }
 
-/// Replays on another line than [`replay_here`].
+/// Replays on another source line than [`replay_here`].
 fn replay_there(queue: &CommandQueue, graph: &Graph) -> Result<()> {
     queue.replay(graph).map(drop)
 }
@@ -232,8 +232,8 @@ impl<'g> Side<'g> {
         }
     }
 
-    /// Makes a call that lets the device execute commands. The two contexts execute them at their own pace, so they wait
-    /// for everything.
+    /// Makes a call that lets the device execute commands. The two contexts execute them at different speeds, so both
+    /// wait for everything.
     fn change(&mut self, call: &Call) -> Result<()> {
         self.gates.drain(..).for_each(|gate| gate.signal());
         let done = match call {

@@ -1,4 +1,4 @@
-//! Replays that repeat the last use of their blocks, beside replays that are recorded in each block.
+//! Compares replays that repeat the last use of their blocks with replays that are recorded in each block.
 
 use crate::error::site::CommandKind;
 use crate::memory::block::Block;
@@ -20,11 +20,11 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Counts the blocks, and the commands of a program.
+/// Number of blocks, and of commands of a program.
 const BLOCKS: usize = 5;
 const COMMANDS: usize = 40;
 
-/// Is an engine with queues, blocks, and graphs that overlap.
+/// An engine with queues, blocks, and graphs that overlap.
 struct Side {
     engine: Arc<Engine>,
     queues: [Slot; 3],
@@ -32,7 +32,7 @@ struct Side {
     plans: [Arc<GraphPlan>; 3],
 }
 
-/// Is a command of a random program. The numbers are those of queues, blocks and graphs.
+/// A command of a random program. The numbers are indexes of queues, blocks and graphs.
 #[derive(Clone, Copy, Debug)]
 enum Call {
     Replay(usize, usize),
@@ -67,7 +67,7 @@ impl Side {
         Self { queues: queues(&engine), engine, blocks, plans }
     }
 
-    /// Enqueues a command. The replays of a graph begin anew if `repeats` is `false`.
+    /// Enqueues a command. If `repeats` is `false`, a replay is recorded in each block.
     fn call(&self, call: Call, repeats: bool) {
         match call {
             Call::Replay(queue, graph) => {

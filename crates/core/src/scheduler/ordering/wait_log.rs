@@ -7,14 +7,14 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Counts the waits since recording began. Waits of the same source lines share an entry.
+/// All waits since recording began. Waits of the same source lines share an entry.
 #[derive(Default)]
 pub(crate) struct WaitLog {
     pub(crate) added: FxHashMap<AddedWaitKey, WaitCount>,
     pub(crate) redundant: FxHashMap<RedundantWaitKey, u64>,
 }
 
-/// Names two commands that the policy put in order, and the array that both use.
+/// Two commands that the policy put in order, and the array that both use.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct AddedWaitKey {
     pub(crate) later: WaitSite,
@@ -22,7 +22,7 @@ pub(crate) struct AddedWaitKey {
     pub(crate) array: Arc<str>,
 }
 
-/// Names a line of the program, the command that it enqueues, and the queue.
+/// A line of the program, the command that it enqueues, and the queue.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct WaitSite {
     pub(crate) queue: Arc<str>,
@@ -30,15 +30,15 @@ pub(crate) struct WaitSite {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// Sums up the waits of one entry: their number, the smallest range around their bytes, and `true` if an earlier
-/// command wrote them.
+/// Waits of one entry: their number, the smallest range that contains their bytes, and `true` if an earlier command
+/// wrote them.
 pub(crate) struct WaitCount {
     pub(crate) count: u64,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
 }
 
-/// Names a wait of the program that changed no order.
+/// A wait of the program that changed no order.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct RedundantWaitKey {
     pub(crate) queue: Arc<str>,

@@ -6,52 +6,52 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Lists the waits that the policy added and the waits of the program that were not needed, the most frequent first.
+/// Waits that the policy added, and waits of the program that were not needed, the most frequent first.
 /// [`Context::wait_report`](crate::Context::wait_report) returns the report, and `Display` prints it as tables.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitReport {
-    /// Lists the waits that [`Policy::Ordered`](crate::Policy::Ordered) added.
+    /// Waits that [`Policy::Ordered`](crate::Policy::Ordered) added.
     pub added: Vec<AddedWait>,
-    /// Lists the waits that the program could leave out.
+    /// Waits that the program could leave out.
     pub redundant: Vec<RedundantWait>,
 }
 
-/// Describes a wait that the policy added, of one line of the program for another.
+/// A wait that the policy added, of one line of the program for another.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AddedWait {
-    /// Names the command that waits.
+    /// Command that waits.
     pub later: Site,
-    /// Names the command that is waited for.
+    /// Command that is waited for.
     pub earlier: Site,
-    /// Names the array that both commands use.
+    /// Label of the array that both commands use.
     pub array: String,
-    /// Spans the bytes of the array's block that both commands use, over all counted waits.
+    /// Smallest range of the array's block that contains the bytes in conflict, over all counted waits.
     pub range: Range<u64>,
-    /// Names the access of the earlier command: `read` or `write`.
+    /// Access of the earlier command: `read` or `write`.
     pub access: &'static str,
-    /// Counts how often the policy added the wait.
+    /// Number of times that the policy added the wait.
     pub count: u64,
 }
 
-/// Describes a wait of the program that changed no order.
+/// A wait of the program that changed no order.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RedundantWait {
-    /// Names the queue that waits.
+    /// Queue that waits.
     pub queue: Arc<str>,
-    /// Names the line of the program that enqueues the wait.
+    /// Line of the program that enqueues the wait.
     pub location: &'static Location<'static>,
-    /// Names the queue that is waited for.
+    /// Queue that is waited for.
     pub waited_for: Arc<str>,
-    /// Names the reason why the wait changed no order.
+    /// Reason why the wait changed no order.
     pub already: Already,
-    /// Counts how often the program enqueued the wait.
+    /// Number of times that the program enqueued the wait.
     pub count: u64,
 }
 
-/// Names the reason why a wait changed no order.
+/// Reason why a wait changed no order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Already {
@@ -91,7 +91,7 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Writes a table behind the title on the current line. Each column is as wide as its longest entry.
+/// Writes a table after the title on the current line. Each column is as wide as its longest entry.
 fn table(f: &mut fmt::Formatter<'_>, heads: [&str; 4], rows: Vec<[String; 4]>) -> fmt::Result {
     if rows.is_empty() {
         return writeln!(f, ": none");

@@ -1,9 +1,10 @@
 //! Plans the context commands, which fill the arrays that the context makes.
 //!
-//! A context command waits for nothing, and a later command of any queue may need it without a wait. While few are pending, the
-//! planner plans a context command before the first command with a later stamp, and a short one even earlier, with the next
-//! batch. While many are pending, a command takes along those that it needs, past all others, so that the arrays of one thread
-//! do not wait for those of another. The block of an array says which context commands use it.
+//! A context command waits for nothing, and a later command of any queue may need it without a wait. While few are
+//! pending, the planner plans a context command before the first command with a later stamp, and a short one even
+//! earlier, with the next batch. While many are pending, a command takes along only those that it needs, ahead of all
+//! others, so that the arrays of one thread do not wait for the arrays of another. The block of an array records the
+//! context commands that use it.
 use crate::memory::block::Block;
 use crate::scheduler::command::Op;
 use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner};
@@ -13,11 +14,11 @@ use fencepost_sync::{Point, Seq, Slot, Stamp};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits the context commands of one planning, which holds the state lock (S). Each costs the planner as much as
-/// several launches.
+/// Most context commands of one planning, which holds the state lock (S). Each costs the planner as much as several
+/// launches.
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
-/// Number of pending context commands up to which each command comes after all earlier ones.
+/// With at most this many pending context commands, each command comes after all earlier context commands.
 pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
 
 impl State {
@@ -39,8 +40,8 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Puts the context commands up to the last of `roots` first in the batch, as long as they are few and delay no later
-    /// command by more than the bound of the lane.
+    /// Puts the context commands up to the last of `roots` first in the batch, if they are few, as long as they delay
+    /// no later command by more than the bound of the lane.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()
@@ -66,7 +67,7 @@ impl Planner<'_> {
             self.drain_context_commands(upto, f32::INFINITY, 0);
             return FrontStep::Again;
         }
-        // Many are planned as the commands of any queue are.
+        // If there are many, they are planned like the commands of any queue.
         let cost = self.cost(Slot::CONTEXT);
         if !self.fits(Slot::CONTEXT, cost) {
             return FrontStep::Later;
@@ -80,8 +81,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Plans the context commands that the front command of a queue, with this stamp, comes after: all of them if they are few,
-    /// else those that it needs. Returns `None` if they are planned, or what is to be done before.
+    /// Plans the context commands that must precede the front command of a queue, which has this stamp: all of them if
+    /// they are few, else only those that it needs. Returns `None` if they are planned, and otherwise the next step.
     pub(crate) fn plan_context_commands_of(&mut self, slot: Slot, stamp: Stamp) -> Option<FrontStep> {
         if self.has_few_context_commands() {
             return Some(self.plan_context_commands(stamp));
@@ -100,7 +101,7 @@ impl Planner<'_> {
                 of_loop = run.work();
                 &of_loop
             }
-            // No array is needed by a wait. A host callback may use any array.
+            // A wait needs no array. A host callback may use any array.
             Op::Wait(_) | Op::WaitUser(_) => return None,
             _ => return Some(self.plan_context_commands(stamp)),
         };
@@ -111,8 +112,8 @@ impl Planner<'_> {
         made.iter().find_map(|block| self.plan_uses_of(slot, block, stamp))
     }
 
-    /// Plans the context commands before `upto` that use a block, with those that they come after, before the next command of
-    /// `slot`. Returns `Some` if one cannot be planned now.
+    /// Plans the context commands before `upto` that use a block, and the context commands that these come after,
+    /// before the next command of `slot`. Returns `Some` if one of them cannot be planned now.
     fn plan_uses_of(&mut self, slot: Slot, block: &Arc<Block>, upto: Stamp) -> Option<FrontStep> {
         let planned = self.state.queue(Slot::CONTEXT).planned();
         let (first, last) = block.order().made.filter(|&(_, last)| last > planned)?;
@@ -198,8 +199,9 @@ impl Planner<'_> {
         self.joined = None;
     }
 
-    /// Removes the context commands at the front that are planned already. No open batch has commands of the program: in such a
-    /// batch their order after the context command is kept only while the command is listed.
+    /// Removes the context commands at the front that are planned already. Only called while no open batch has commands
+    /// of the program: in such a batch, their order after a context command is kept only as long as that command is
+    /// listed.
     fn skip_early_commands(&mut self) {
         while let Some(&Op::Early(seq)) =
             self.state.queue(Slot::CONTEXT).pending.front().map(|front| &front.op)
@@ -220,7 +222,7 @@ impl Planner<'_> {
         self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
     }
 
-    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of them together. This
+    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of work in total. This
     /// step has taken `count` of them so far.
     fn drain_context_commands(&mut self, upto: Stamp, seconds: f32, mut count: usize) {
         let mut left = seconds;

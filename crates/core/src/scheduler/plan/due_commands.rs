@@ -5,15 +5,15 @@ use crate::scheduler::priority::Priority;
 use crate::scheduler::state::State;
 use fencepost_sync::{Point, Slot};
 
-/// Selects the commands of a lane to plan.
+/// The commands of a lane to plan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueCommands {
-    /// Selects the commands that the program requested with a flush or a wait.
+    /// Commands that the program requested with a flush or a wait.
     Requested,
-    /// Selects all pending commands, so that they share a batch.
+    /// All pending commands, so that they share a batch.
     All,
-    /// Selects the requested commands of every queue but this one. They are planned even while planned batches are
-    /// not yet submitted.
+    /// Requested commands of every queue but this one. They are planned even while planned batches are not yet
+    /// submitted.
     RequestedExcept(Slot),
 }
 

@@ -11,8 +11,8 @@ impl State {
     /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
     /// the batch.
     ///
-    /// In every list each batch stays behind its dependencies: the needed batches come first and the others follow,
-    /// each group in its former order.
+    /// In every list each batch stays after its dependencies: the needed batches come first and the others follow, each
+    /// group in its previous order.
     pub(crate) fn move_to_front(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
         if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
@@ -33,7 +33,7 @@ impl State {
     }
 
     /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
-    /// batch. Does nothing if the batch has at least this priority.
+    /// batch. Does nothing if the batch already has at least this priority.
     pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };

@@ -5,8 +5,8 @@ use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_c
 use crate::scheduler::queue_state::Hold;
 use crate::scheduler::wakers::WakeCondition;
 
-/// Multiplies the bound of rule E02 to the expected time of a chunk that has several parts. Such a chunk is not longer than
-/// the bound itself while a queue of higher priority exists.
+/// A chunk of several parts is expected to take at most this many times the bound of rule E02. While a queue of higher
+/// priority exists, the limit is the bound itself.
 const LONGEST_CHUNK: f32 = 10.0;
 
 impl Planner<'_> {

@@ -13,47 +13,48 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Number of queues of a batch that are searched one by one.
+/// Number of queues of a batch that are searched one by one, before a map is used.
 const NEAR: usize = 8;
 
-/// Describes the end of a queue's steps in an open batch, which the next step of the queue follows.
+/// End of a queue's steps in an open batch. The next step of the queue follows it.
 #[derive(Default)]
 pub(crate) struct QueueFrontier {
-    /// Is the index of the queue's last step in the batch.
+    /// Index of the queue's last step in the batch.
     last: Option<u32>,
-    /// Lists the steps of other queues that the next step follows, because the queue waits for them.
+    /// Steps of other queues that the next step follows, because the queue waits for them.
     pub(crate) after: SmallVec<[u32; 2]>,
-    /// Is the level of the next step.
+    /// Level of the next step.
     pub(crate) level: u32,
-    /// Is the expected end of the queue's last step, in seconds after the start of the batch. Before the first step
-    /// it is the earliest start of that step.
+    /// Expected end of the queue's last step, in seconds after the start of the batch. Before the first step: the
+    /// earliest start of that step.
     end: f32,
-    /// Names the queue's first command in the batch.
+    /// Stamp of the queue's first command in the batch.
     first: Option<Stamp>,
 }
 
-/// Collects the steps of a batch until the planner closes the batch.
+/// A batch that the planner still adds steps to.
 pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
-    /// Limits the delay of a result in the batch, in seconds. A batch completes as a whole, so its later commands
+    /// Largest allowed delay of a result in the batch, in seconds. A batch completes as a whole, so its later commands
     /// delay its earlier results.
     pub(crate) bound: f32,
     pub(crate) steps: Vec<Step>,
-    /// Lists the batches that must be submitted before this one.
+    /// Batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// Indexes of the frontiers behind the first [`NEAR`].
+    /// Indexes of the frontiers after the first [`NEAR`].
     places: FxHashMap<Slot, usize>,
-    /// Is the lowest level of a step behind the context commands, which fill new arrays. Is 0 if the batch has none.
+    /// Lowest level of a step after the context commands, which fill new arrays. 0 if the batch has no context
+    /// commands.
     base: u32,
-    /// Lists the expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
+    /// Expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
     ends: Vec<f32>,
-    /// Is the expected end of the context commands.
+    /// Expected end of the context commands.
     base_end: f32,
-    /// Sums the seconds of all commands that delay a result in the batch, on every queue, because some devices run
-    /// one command at a time. A long command that no command precedes delays no earlier result and is left out.
+    /// Total seconds of all commands that delay a result in the batch, over all queues, because some devices run one
+    /// command at a time. A long command that no command precedes delays no earlier result and is left out.
     busy: f32,
-    /// Is the expected time of the whole batch, which is unknown if the cost of a step is unknown.
+    /// Expected time of the whole batch. Unknown if the cost of a step is unknown.
     pub(crate) expected: ExpectedCost,
 }
 
@@ -74,13 +75,13 @@ impl OpenBatch {
         }
     }
 
-    /// Returns each queue of the batch with the stamp of the queue's first command in the batch.
+    /// Returns each queue of the batch with the stamp of its first command in the batch.
     pub(crate) fn firsts(&self) -> impl Iterator<Item = (Slot, Stamp)> {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
 
-    /// Orders every later step behind the steps so far, which are the context commands. A queue may already have a
-    /// frontier although it has no step: it waits for a read that completes with the context commands.
+    /// Orders every later step after the steps so far, which are the context commands. A queue without a step may
+    /// already have a frontier: it waits for a read that completes with the context commands.
     pub(crate) fn end_context_commands(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
         self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
@@ -100,7 +101,7 @@ impl OpenBatch {
         &mut self.frontiers[at].1
     }
 
-    /// Returns the index of the frontier of a queue, which is created if it does not exist.
+    /// Returns the index of a queue's frontier, which is created if needed.
     fn place(&mut self, slot: Slot) -> usize {
         self.find(slot).unwrap_or_else(|| {
             let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
@@ -126,11 +127,11 @@ impl OpenBatch {
         frontier.level = frontier.level.max(level);
     }
 
-    /// Returns the steps that a queue follows if it waits for `point`, and the level behind those steps.
+    /// Returns the steps that a queue follows if it waits for `point`, and the level after those steps.
     pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);
         if !frontier.after.is_empty() {
-            // The queue of `point` itself waits for steps since its last step, so a queue behind it follows those
+            // The queue of `point` has waited for steps since its last step, so a queue that waits for it follows those
             // steps too.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
@@ -141,7 +142,7 @@ impl OpenBatch {
             return (SmallVec::from_slice(&[last]), step.level + step.work.depth());
         }
         let last = self.steps.iter().rposition(|step| step.slot == point.slot && step.stamp <= point.stamp);
-        // The steps of one queue are in order, so the search for the next step starts behind the last one.
+        // The steps of one queue are in order, so the search for the next step starts after the last one.
         let from = last.map_or(0, |last| last + 1);
         let next =
             self.steps[from..].iter().position(|step| step.slot == point.slot && step.stamp > point.stamp);
@@ -218,7 +219,7 @@ impl OpenBatch {
         }
     }
 
-    /// Adds works of one command, each with the cost `each`. If there is a `time`, it is that of all works together.
+    /// Adds the works of one command, each with the cost `each`. `time` receives the time of all works together.
     pub(crate) fn add_together(
         &mut self,
         slot: Slot,
@@ -245,8 +246,8 @@ impl OpenBatch {
         }
     }
 
-    /// Adds a read whose bytes this batch copies to staging memory, also if the host can access them in place: a later
-    /// writer is planned before the host fetches them.
+    /// Adds a read whose bytes this batch copies to staging memory, even if the host could access them in place: a
+    /// later writer is planned before the host fetches them.
     pub(crate) fn add_staged_read(&mut self, slot: Slot, stamp: Stamp, src: Span, read: Arc<ReadSlot>) {
         read.set(ReadState::Staging);
         let work = Work::Read { src, slot: read };
@@ -288,7 +289,7 @@ impl OpenBatch {
         self.set_frontier(place, level, end);
     }
 
-    /// Orders the next step of the queue whose frontier is at `place` behind the last step of the batch.
+    /// Orders the next step of the queue whose frontier is at `place` after the last step of the batch.
     fn set_frontier(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
@@ -330,8 +331,8 @@ fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
-/// Leaves a read in place if the host can access the bytes. The call that waits for the read then fetches them. Returns `true` if the read needs no step, also because the program has
-/// dropped it.
+/// Leaves a read in place if the host can access the bytes; the call that waits for the read then fetches them. Returns
+/// `true` if the read needs no step, even if that is because the program has dropped it.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;

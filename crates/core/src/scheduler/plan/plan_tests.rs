@@ -30,11 +30,11 @@ fn engine(lanes: usize) -> Arc<Engine> {
     Engine::new(device, lanes, Policy::Unchecked, false)
 }
 
-/// Is the delay of a result, in seconds, that the planner allows.
+/// Largest delay of a result that the planner allows, in seconds.
 const BOUND: f32 = 1e-3;
 
-/// Returns an engine with one lane, as [`engine`] does. The planner expects fills to be short, and each launch to
-/// take `seconds`, or an unknown time if `seconds` is infinite.
+/// Like [`engine`], with one lane. The planner expects fills to be short, and each launch to take `seconds`, or an
+/// unknown time if `seconds` is infinite.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
@@ -424,7 +424,7 @@ fn e05_a_task_is_woken_when_planning_alone_completes_its_point() {
     assert_eq!(state.after.wakers.len(), 1);
 }
 
-/// Returns the commands in the first batch that the command at `point` follows, besides those of its own queue.
+/// Returns the commands of other queues in the first batch that the command at `point` follows.
 fn after(state: &mut State, point: Point) -> Vec<Point> {
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let step = steps.iter().find(|step| step.slot == point.slot && step.stamp == point.stamp);

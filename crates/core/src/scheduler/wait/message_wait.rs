@@ -1,4 +1,4 @@
-//! Waits that can not end because of a function that receives printed lines. S is the state lock.
+//! Waits that cannot end because of a function that receives printed lines. S is the state lock.
 
 use crate::error::{Error, Kind, Result};
 use crate::memory::message_source::MessageSource;
@@ -11,7 +11,8 @@ use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::prim::lock;
 
 impl State {
-    /// Checks that this thread runs no function that receives printed lines: what it waits for completes after the function.
+    /// Checks that this thread is not inside a function that receives printed lines: the target would complete only
+    /// after that function.
     ///
     /// # Errors
     /// `WaitInPrint`.
@@ -22,7 +23,8 @@ impl State {
         Err(Kind::WaitInPrint { awaited: awaited(self, target) }.into())
     }
 
-    /// Returns `true` if a target waits for the messages of a launch, also if a callback before the target does.
+    /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
+    /// does.
     fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
         let batch = match (self.target_state(target), target) {
             (TargetState::In(seq), _) => Some(seq),

@@ -8,12 +8,12 @@ use crate::scheduler::wait::TargetState;
 use crate::scheduler::wait_target::WaitTarget;
 use fencepost_sync::Slot;
 
-/// Limits how often callers plan their own queues before the requested commands of other queues are planned too.
+/// After this many plannings of callers for their own queues, the requested commands of other queues are planned too.
 const MOST_OWN_PLANNINGS: u32 = 1;
 
 impl State {
     /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
-    /// for after a batch that is not complete yet; `planned` then names that batch.
+    /// until a batch completes, and that batch is not complete yet; `planned` then names the batch.
     pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
         if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
             // Without this check, repeated short waits would plan more than one long wait does.
@@ -28,8 +28,8 @@ impl State {
         }
     }
 
-    /// Records that a caller planned the queue that it waits for. Requested commands of other queues gather behind
-    /// its batches, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
+    /// Records that a caller planned the queue that it waits for. Meanwhile the requested commands of other queues
+    /// gather, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
     pub(crate) fn note_own_planning(&mut self, slot: Slot) {
         let lane = self.queue(slot).lane;
         self.lanes[lane].own_plannings += 1;
@@ -49,7 +49,7 @@ mod tests {
     use crate::scheduler::wait::*;
     use std::cell::RefCell;
 
-    /// Enqueues many commands that take long. Returns the last point of each queue.
+    /// Enqueues many long commands. Returns the last point of each queue.
     fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
         let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
         let ends = slots.iter().map(many).collect();
@@ -62,7 +62,7 @@ mod tests {
         ends
     }
 
-    /// The scheduler traverses the planned batches often, so a batch for each pending command would cost too much.
+    /// The scheduler often goes through the planned batches, so a batch for each pending command would cost too much.
     #[test]
     fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
         let engine = engine(false);
@@ -127,8 +127,8 @@ mod tests {
         assert!(matches!(engine.lock().reached(requested), PointProgress::Planned(_)));
     }
 
-    /// Checks that a flushed queue is planned before the last commands of a long queue, while a caller requests the
-    /// end of the long queue repeatedly.
+    /// Checks that a flushed queue is planned before the last commands of a long queue, while a caller repeatedly
+    /// requests the end of the long queue.
     fn passes_none_over(request: impl Fn(&Engine, Point)) {
         let engine = engine(true);
         let [long, other] = queues(&engine);

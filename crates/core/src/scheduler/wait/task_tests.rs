@@ -42,7 +42,7 @@ fn plan_all(engine: &Engine) {
     engine.unlock(state);
 }
 
-/// Polls a point as a task that polls again only after it is woken.
+/// Polls a point like a task that polls again only after it is woken.
 fn poll_to_the_end(engine: &Engine, point: Point) {
     let (task, waker) = TestTask::new();
     while engine.poll(point, &waker).is_none() {
@@ -64,7 +64,7 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
         let slot = queue(&near);
         let gate = held_first.then(|| hold(&near, slot));
         if !held_first {
-            // Behind a planned batch the lane thread plans the queue.
+            // While a planned batch is not submitted, the lane thread plans the queue.
             let planned = enqueue(&near, queue(&near));
             near.lock().plan([planned], Priority::Normal);
         }
@@ -170,7 +170,7 @@ fn e05_without_threads_a_task_polls_again_while_another_thread_submits() {
     poll_to_the_end(&engine, point);
 }
 
-/// Waits for a point inside the waker, on the thread that calls the waker.
+/// A waker that waits for a point, on the thread that calls the waker.
 struct Waiting(Weak<Engine>, Mutex<Option<Point>>, Sender<Result<bool>>);
 
 impl Wake for Waiting {

@@ -1,4 +1,4 @@
-//! Chooses and does the next action of a blocked caller. S is the state lock.
+//! Chooses and takes the next step of a blocked caller. S is the state lock.
 
 use crate::error::Result;
 use crate::scheduler::batch::Status;
@@ -13,7 +13,7 @@ use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Seq, TimelineValue};
 use std::sync::Arc;
 
-/// Names the next action of a blocked caller.
+/// Next step of a blocked caller.
 pub(crate) enum WaitStep {
     /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
     Native(usize, TimelineValue),
@@ -39,7 +39,7 @@ impl State {
 }
 
 impl Engine {
-    /// Returns the next action for a target that cannot be planned yet.
+    /// Returns the next step for a target that cannot be planned yet.
     pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
         let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
         match state.chunk_before(point) {
@@ -49,8 +49,8 @@ impl Engine {
         }
     }
 
-    /// Returns the next action of a caller that waits for a planned batch. A batch that is not submitted moves,
-    /// with its dependencies, to the front and to normal priority at least.
+    /// Returns the next step of a caller that waits for a planned batch. A batch that is not submitted moves, with its
+    /// dependencies, to the front of its list and to normal priority at least.
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
@@ -58,7 +58,7 @@ impl Engine {
             Status::Ready(_) => {
                 state.raise_priority(seq, Priority::Normal);
                 state.move_to_front(seq);
-                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit, so the
+                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so the
                 // search tries every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
@@ -68,7 +68,7 @@ impl Engine {
         }
     }
 
-    /// Does the next action of a blocked caller, which takes at most one slice of time, and releases S.
+    /// Takes the next step of a blocked caller, which lasts at most one slice of time, and releases S.
     pub(crate) fn take_step(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -78,8 +78,8 @@ impl Engine {
     ) -> Result<()> {
         let slice = deadline.slice();
         match step {
-            // Deferred code of the program runs before this caller counts as a watcher of the lane. That code may
-            // take long or wait for this lane, and the completer sleeps while the lane has a watcher.
+            // Deferred user code runs before this caller counts as a watcher of the lane. That code may take long or
+            // wait for this lane, and the completer sleeps while the lane has a watcher.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
                 // The completer sleeps while the lane has a watcher. So a caller counts as a watcher only if it

@@ -23,10 +23,10 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, Weak};
 
-/// Exceeds the number of turns that any test needs.
+/// More turns than any test needs.
 pub(crate) const TURNS: usize = 1000;
 
-/// Wraps a fence, and reports the loss of the device once a test sets the flag.
+/// A fence that reports the loss of the device once a test sets the flag.
 struct Losable {
     fence: Arc<dyn Fence>,
     lost: AtomicBool,
@@ -49,7 +49,7 @@ impl Fence for Losable {
     }
 }
 
-/// Returns an engine without threads, and its fence, with which a test loses the device.
+/// Returns an engine without threads, and its fence. A test loses the device through the fence.
 fn losable() -> (Arc<Engine>, Arc<Losable>) {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
     let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
@@ -74,7 +74,7 @@ fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnc
     assert!(engine.register_waker(target, &first).is_some());
 }
 
-/// Makes two queues and completes the first. The second one only waits for the first, so planning alone completes its
+/// Makes two queues and completes the first. The second only waits for the first, so planning alone completes its
 /// point. Returns the second queue and that point.
 pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let [first, second] = queues(engine);
@@ -161,8 +161,8 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     assert_eq!(task.woken(), 1);
 }
 
-/// Records the number of watchers of the lane during each wait for the fence. A watcher is a caller that waits for
-/// the fence in place of the completer.
+/// A fence that records the number of watchers of the lane during each wait for it. A watcher is a caller that waits
+/// for the fence in place of the completer.
 struct Watched {
     fence: Arc<dyn Fence>,
     engine: OnceLock<Weak<Engine>>,
@@ -412,7 +412,7 @@ fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
-/// Makes a future of one kind.
+/// Maker of one kind of future.
 type MakeFuture = Box<dyn Fn() -> Pending<()>>;
 
 /// Returns a context without threads.

@@ -11,25 +11,25 @@ use fencepost_sync::prim::{Mutex, lock};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits the signatures whose orders are kept.
+/// Most signatures whose orders are kept.
 const MOST_KEPT: usize = 4;
 
-/// Describes which inputs overlap each other and which overlap bytes of no input.
+/// Overlaps of the inputs with each other and with bytes of no input.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct AliasSignature(SmallVec<[Alias; 2]>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Alias {
-    /// Two inputs overlap. The second one starts `distance` bytes behind the first one.
+    /// Two inputs overlap. The second one starts `distance` bytes after the first one.
     Inputs { first: u32, second: u32, distance: i64 },
     /// An input overlaps bytes that other nodes use.
     Fixed { input: u32, block: BlockId, offset: u64 },
 }
 
-/// Holds one order for each segment of a plan.
+/// One order for each segment of a plan.
 pub(crate) type SegmentOrders = SmallVec<[Arc<GraphOrder>; 1]>;
 
-/// Holds the orders of the last few signatures, with the last used one at the end.
+/// Orders of the last few signatures, the most recently used last.
 #[derive(Default)]
 pub(crate) struct AliasOrders(Mutex<Vec<(AliasSignature, SegmentOrders)>>);
 

@@ -5,16 +5,16 @@ use crate::work::graph_data::control_table::MOST_DISPATCHES;
 use crate::work::graph_data::file_checks::{Checked, ensure};
 use crate::work::graph_data::graph_file::{FileNode, FileWork, GraphFile};
 
-/// Checks nodes one after the other.
+/// Checker of nodes, one after the other.
 #[derive(Default)]
 pub(crate) struct BodyChecks {
     gates: u32,
-    /// Counts the gates, and the nodes that a gate allows.
+    /// Number of gates and of nodes that a gate allows.
     bodies: u64,
 }
 
 impl BodyChecks {
-    /// Counts the gates of the nodes so far.
+    /// Returns the number of gates among the nodes so far.
     pub(crate) fn gates(&self) -> u32 {
         self.gates
     }

@@ -8,14 +8,14 @@ use crate::work::graph_data::gate_order::check_gate_order;
 use crate::work::graph_data::graph_file::{FileGate, FileNode, FileWork, GraphFile};
 use crate::work::graph_data::node_entries::{AGAIN, MOST_REPEATED, ONE};
 
-/// Is the entry of the node that reads the output.
+/// Entry of the node that reads the output.
 const READ: &[u32] = &[ONE, 7, 0, 0, 0, 0];
-/// Is the entry of a gate in no body.
+/// Entry of a gate outside any body.
 const GATE: &[u32] = &[ONE, 10, 0, 0, 0, 0];
-/// Is the entry of a fill in the body of the gate before it.
+/// Entry of a fill in the body of the gate before it.
 const FILL: &[u32] = &[ONE, 4, 0, 1, 0, 0];
 
-/// Returns the file of the example with other entries behind its commands and loops.
+/// Returns the example's file with other entries after its commands and loops.
 fn with_entries(entries: &[&[u32]]) -> Vec<u8> {
     let mut parts = parts(&encode(&GraphFile { nodes: Vec::new(), ..example() }));
     let bytes = &mut parts[4].2;
@@ -29,7 +29,7 @@ fn reason(entries: &[&[u32]]) -> String {
     fault(&with_entries(entries)).reason
 }
 
-/// Returns the reason for which the order of the gates is refused after `change`.
+/// Returns the reason why the order of the gates is refused after `change`.
 fn unordered(change: impl FnOnce(&mut GraphFile)) -> Option<String> {
     let mut graph = example();
     change(&mut graph);
@@ -155,7 +155,7 @@ fn a_node_that_does_not_come_after_its_gate_is_an_error() {
         graph.nodes[9].after.push(8);
     };
     assert_eq!(unordered(ordered), None);
-    // The order may lead over other queues and nodes.
+    // The order may pass through other queues and nodes.
     let indirect = |graph: &mut GraphFile| {
         graph.nodes.truncate(9);
         let node = |queue, after, command, gate| FileNode { queue, after, command, gate, previous: None };

@@ -3,10 +3,10 @@
 
 use crate::work::graph_data::graph_file::FileFault;
 
-/// Reads the bytes of a section from the first to the last.
+/// Reader of a section's bytes, from the first to the last.
 pub(crate) struct ByteCursor<'b> {
     bytes: &'b [u8],
-    /// Counts the bytes of the file before the section.
+    /// Number of bytes of the file before the section.
     base: u64,
     at: usize,
 }
@@ -16,12 +16,12 @@ impl<'b> ByteCursor<'b> {
         Self { bytes, base, at: 0 }
     }
 
-    /// Returns the place in the file of the next byte.
+    /// Returns the offset of the next byte in the file.
     pub(crate) fn offset(&self) -> u64 {
         self.base + self.at as u64
     }
 
-    /// Returns the fault of the next bytes.
+    /// Returns a fault at the next byte.
     pub(crate) fn fault(&self, reason: impl Into<String>) -> FileFault {
         FileFault { offset: self.offset(), reason: reason.into() }
     }
@@ -61,7 +61,7 @@ impl<'b> ByteCursor<'b> {
         text.map(str::to_owned).map_err(not_text)
     }
 
-    /// Reads items behind their number. Each item has at least one byte, so the bytes limit the number.
+    /// Reads a count, then that many items. Each item has at least one byte, so the bytes limit the count.
     ///
     /// # Errors
     /// Returns the first fault of `read`.
@@ -81,7 +81,7 @@ impl<'b> ByteCursor<'b> {
         Ok(items)
     }
 
-    /// Reads a number below `limit`. `item` names the thing that the number counts.
+    /// Reads an index below `limit`. `item` names the indexed thing in messages.
     pub(crate) fn index(&mut self, item: &str, limit: usize) -> Result<u32, FileFault> {
         let offset = self.offset();
         let index = self.u32()?;
@@ -94,7 +94,7 @@ impl<'b> ByteCursor<'b> {
         Ok(index)
     }
 
-    /// Returns a cursor of the next bytes, behind their number.
+    /// Reads a byte count, and returns a cursor over that many bytes.
     pub(crate) fn inner(&mut self) -> Result<Self, FileFault> {
         let count = self.u64()?;
         let base = self.offset();

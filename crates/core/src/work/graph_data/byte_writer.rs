@@ -1,6 +1,6 @@
 //! The bytes of a section, written value by value in little endian.
 
-/// Collects the bytes of a section.
+/// Bytes of a section, as they are written.
 #[derive(Default)]
 pub(crate) struct ByteWriter {
     pub(crate) bytes: Vec<u8>,
@@ -17,19 +17,19 @@ impl ByteWriter {
         self
     }
 
-    /// Writes a text behind its length.
+    /// Writes the length of a text, then the text.
     pub(crate) fn text(&mut self, text: &str) -> &mut Self {
         self.blob(text.as_bytes())
     }
 
-    /// Writes bytes behind their length.
+    /// Writes the number of bytes, then the bytes.
     pub(crate) fn blob(&mut self, bytes: &[u8]) -> &mut Self {
         self.u64(bytes.len() as u64);
         self.bytes.extend_from_slice(bytes);
         self
     }
 
-    /// Writes items behind their number.
+    /// Writes the number of items, then the items.
     pub(crate) fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) -> &mut Self {
         self.u32(items.len() as u32);
         items.iter().for_each(|item| write(self, item));

@@ -1,6 +1,6 @@
 //! The loops in chunks of a file: the gates of one part, the words that they set, and the checks of the part.
 //!
-//! The gates that count such a loop form its *ring*. The first one stands before the part, and each other one stands behind
+//! The gates that count such a loop form its *ring*. The first one comes before the part, and each other one follows
 //! the body of an iteration. The last one sets the word of the first one, which the first body of the next part reads.
 
 use crate::work::graph_data::decoded_file::DecodedFile;
@@ -9,16 +9,16 @@ use crate::work::graph_data::graph_file::{Decoded, FileFault, FileNode, FileWork
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Counts the iterations of the shortest part: no gate reads and writes one word.
+/// Fewest iterations of a part: with fewer, a gate would read and write the same word.
 const SHORTEST_PART: usize = 2;
 
-/// Holds the ring of a loop in chunks.
+/// Ring of a loop in chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ring {
-    /// Numbers the loop among those of the file.
+    /// Index of the loop in the file.
     pub(crate) index: u32,
     pub(crate) bound: u32,
-    /// Lists the gates by their numbers, each with its node.
+    /// Numbers of the gates, each with its node.
     pub(crate) gates: Vec<(u32, u32)>,
 }
 
@@ -28,7 +28,7 @@ impl Ring {
         self.first().1 + 1..self.last().1 + 1
     }
 
-    /// Counts the iterations of the part.
+    /// Returns the number of iterations of the part.
     pub(crate) fn iterations(&self) -> u32 {
         self.gates.len() as u32 - 1
     }
@@ -111,14 +111,14 @@ fn check_ring(graph: &GraphFile, ring: &Ring) -> Checked {
     Ok(())
 }
 
-/// Follows the nodes of a file into the parts of loops in chunks, and out of them.
+/// Walk over a file's nodes, into the parts of loops in chunks and out of them.
 struct Parts<'r> {
     rings: &'r [Ring],
-    /// Holds for each gate so far the ring whose part has it. The first gate of a ring counts as one of its part.
+    /// For each gate so far, the ring whose part contains it. A ring's first gate counts as in its part.
     of_gates: Vec<Option<usize>>,
-    /// Is the ring whose part has the next node.
+    /// Ring whose part contains the next node.
     open: Option<usize>,
-    /// Maps the nodes of the gates of all rings to their ring.
+    /// Node of each gate in a ring, with the index of the ring.
     ring_of: FxHashMap<u32, usize>,
 }
 
@@ -176,7 +176,8 @@ mod tests {
         let rings = graph.rings();
         assert_eq!((rings.len(), rings[0].index, rings[0].bound), (1, 1, 1000));
         assert_eq!((rings[0].iterations(), rings[0].nodes()), (2, 3..11));
-        // The reset of the inner counter, the gates of the ring with an inner gate in each body, and a gate behind the loop.
+        // The reset of the inner counter, the gates of the ring with an inner gate in each body, and a gate after the
+        // loop.
         assert_eq!(graph.words(), (vec![0, 1, 2, 3, 4, 1, 5], 6));
         assert_eq!(graph.past_iterations(), [0; 7]);
     }

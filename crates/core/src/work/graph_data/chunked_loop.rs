@@ -8,48 +8,48 @@ use crate::work::graph_data::control_table::ControlTable;
 use crate::work::span::Span;
 use std::ops::Range;
 
-/// Limits the gates and the dispatches of one chunk that has several parts. A device that skips a chunk behind the end of a
-/// loop does so in little time.
+/// Most gates and dispatches of a chunk with several parts, so that a device skips a chunk after the loop's end in
+/// little time.
 const MOST_OF_A_CHUNK: u64 = 512;
 
-/// Describes a loop in chunks.
+/// A loop in chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkedLoop {
-    /// Holds the nodes of one part.
+    /// Nodes of one part.
     pub(crate) nodes: Range<u32>,
-    /// Counts the iterations of one part.
+    /// Number of iterations of one part.
     pub(crate) iterations: u32,
-    /// Counts the gates and the dispatches of one part.
+    /// Number of gates and dispatches of one part.
     pub(crate) dispatches: u64,
-    /// Limits the iterations of the loop.
+    /// Most iterations of the loop.
     pub(crate) bound: u32,
-    /// Is the word that says behind each part whether the loop goes on.
+    /// Word that says, after each part, if the loop goes on.
     pub(crate) word: u32,
 }
 
-/// Says what is between two segments of a plan.
+/// Boundary between two segments of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
-    /// A function of the host runs.
+    /// A host callback runs.
     HostCall,
-    /// The segment behind the cut is a part of this loop in chunks.
+    /// The segment after the cut is a part of this loop in chunks.
     LoopStart(u32),
     /// The segment before the cut is a part of a loop in chunks.
     LoopEnd,
 }
 
-/// Lists the nodes before which a segment starts, each with what comes before the segment.
+/// Nodes before which a segment starts, each with the cut before it.
 pub(crate) type Cuts = Vec<(u32, Cut)>;
 
 impl Cut {
-    /// Counts the levels of what is between the two segments.
+    /// Returns the number of levels that the cut takes.
     pub(crate) fn levels(self) -> u32 {
         u32::from(!matches!(self, Cut::LoopStart(_)))
     }
 }
 
 impl ChunkedLoop {
-    /// Returns the loop in a graph that has other nodes and words before those of the loop.
+    /// Returns the loop, moved into a graph with this many nodes and words before it.
     pub(crate) fn moved(&self, nodes: u32, words: u32) -> Self {
         let nodes = self.nodes.start + nodes..self.nodes.end + nodes;
         Self { nodes, word: self.word + words, ..self.clone() }
@@ -66,14 +66,13 @@ impl ChunkedLoop {
     }
 }
 
-/// Returns the cuts of a graph, in the order of the nodes. `calls` lists for each function of the host the number of nodes
-/// before it.
+/// Returns the cuts of a graph, in the order of the nodes. `calls` lists the number of nodes before each host callback.
 pub(crate) fn cuts(calls: impl Iterator<Item = u32>, loops: &[ChunkedLoop]) -> Cuts {
     let of_loops = loops.iter().zip(0..).flat_map(|(chunked, at)| {
         [(chunked.nodes.start, Cut::LoopStart(at)), (chunked.nodes.end, Cut::LoopEnd)]
     });
     let mut all: Cuts = of_loops.chain(calls.map(|at| (at, Cut::HostCall))).collect();
-    // A gate is in front of the nodes of a loop, so a function of the host at the same place comes behind a loop.
+    // A loop's gate precedes its nodes, so a host callback at the same position runs after the loop.
     all.sort_by_key(|&(at, _)| at);
     all
 }

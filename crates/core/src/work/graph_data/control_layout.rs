@@ -6,17 +6,17 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Aligns the bytes of each upload in the table. No device needs a larger alignment of a binding.
+/// Alignment of each upload's bytes in the table. No device needs a larger alignment of a binding.
 const ALIGNMENT: u64 = 256;
 
-/// Collects a layout with its first contents.
+/// A layout, with the initial contents of the table.
 pub(crate) struct ControlContents {
     pub(crate) layout: ControlLayout,
-    /// Holds the first contents of the words of the table.
+    /// Initial contents of the table's words.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Holds the group counts of each dispatch of a node in a body.
+/// Group counts of each dispatch of a node, if the node is in a body.
 type NodeCounts = Option<Arc<[[u32; 3]]>>;
 
 /// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body, and
@@ -37,7 +37,7 @@ pub(crate) fn lay_out(
     ControlContents { layout, bytes }
 }
 
-/// Returns for each gate the places of the dispatches of its nodes, one gate behind the other.
+/// Returns for each gate the places of the dispatches of its nodes, one gate after the other.
 fn places(nodes: &[GraphNode], of_nodes: &[NodeCounts], gates: u32) -> Vec<Range<u32>> {
     let mut counts = vec![0; gates as usize];
     for (node, of_node) in nodes.iter().zip(of_nodes) {

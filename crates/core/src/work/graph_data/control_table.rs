@@ -7,60 +7,61 @@ use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Limits the gates and the dispatches of the bodies of a graph.
+/// Most gates and dispatches in the bodies of a graph.
 pub(crate) const MOST_DISPATCHES: u64 = 65_536;
-/// Counts the words of the group counts of one dispatch.
+/// Number of words of one dispatch's group counts.
 pub(crate) const COUNTS: u32 = 3;
-/// Counts the words of the counter of one loop: the iterations, and 1 if the loop has reached its bound.
+/// Number of words of one loop's counter: the iterations, and 1 if the loop has reached its bound.
 pub(crate) const COUNTER: u32 = 2;
 
-/// Holds the memory of a graph's gates. The replays of a graph with a table come one after the other, so one table
-/// serves all of them. An edit makes another table.
+/// Memory of a graph's gates. The replays of a graph with a table come one after the other, so one table serves all of
+/// them. An edit makes another table.
 pub(crate) struct ControlTable {
-    /// Holds the words of the gates, the counters of the loops, the wanted group counts and the bytes of uploads.
+    /// Words of the gates, counters of the loops, wanted group counts and bytes of uploads.
     pub(crate) words: Arc<Block>,
-    /// Holds the group counts from which the device dispatches: those of `words`, or zeros. They have a block of their
-    /// own, because a dispatch cannot both bind its own counts' buffer for writing and read the counts from it.
+    /// Group counts from which the device dispatches: the wanted counts in `words`, or zeros. They have a block of
+    /// their own, because a dispatch cannot both bind the buffer of its own counts for writing and read the counts from
+    /// it.
     pub(crate) counts: Arc<Block>,
     pub(crate) layout: ControlLayout,
 }
 
-/// Describes the contents of a [`ControlTable`].
+/// Layout of a [`ControlTable`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ControlLayout {
-    /// Counts the words of the gates.
+    /// Number of words of the gates.
     pub(crate) gates: u32,
-    /// Lists the loops of the graph by their tokens. A loop has one counter.
+    /// Tokens of the graph's loops. Each loop has one counter.
     pub(crate) loops: Vec<u64>,
-    /// Holds for each word of a gate the places of the dispatches that the gate allows.
+    /// For each word of a gate, the places of the dispatches that the gate allows.
     pub(crate) places: Vec<Range<u32>>,
-    /// Holds for each node the place of its first dispatch, if it is in a body.
+    /// For each node in a body, the place of its first dispatch; 0 for other nodes.
     pub(crate) first: Vec<u32>,
-    /// Holds for an upload in a body the first byte of its contents in the table.
+    /// First byte in the table of the contents of each upload in a body, by node.
     pub(crate) uploads: FxHashMap<u32, u64>,
-    /// Numbers the output of the graph that reads the counters. The last node of the graph is this read.
+    /// Output of the graph that reads the counters. The last node of the graph is this read.
     pub(crate) output: Option<u32>,
 }
 
-/// Describes where a node of a body finds its table.
+/// Place of a body's node in the control table.
 #[derive(Clone, Copy)]
 pub(crate) struct GatedPlace<'e> {
     pub(crate) table: &'e ControlTable,
-    /// Is the word of the gate that the node belongs to.
+    /// Word of the gate that the node belongs to.
     pub(crate) gate: u32,
-    /// Is the place of the first dispatch of the node.
+    /// Place of the node's first dispatch.
     pub(crate) first: u32,
-    /// Is the first byte of the contents of an upload.
+    /// First byte of an upload's contents.
     pub(crate) upload: u64,
 }
 
 impl ControlLayout {
-    /// Counts the dispatches of all bodies.
+    /// Returns the number of dispatches of all bodies.
     pub(crate) fn dispatches(&self) -> u32 {
         self.places.last().map_or(0, |last| last.end)
     }
 
-    /// Counts the gates and the dispatches of all bodies.
+    /// Returns the number of gates and dispatches of all bodies.
     pub(crate) fn all_dispatches(&self) -> u64 {
         u64::from(self.gates) + u64::from(self.dispatches())
     }
@@ -80,7 +81,7 @@ impl ControlLayout {
         self.counter_at(self.loops.len() as u32)
     }
 
-    /// Counts the bytes in front of the uploads.
+    /// Returns the number of bytes before the uploads.
     pub(crate) fn head(&self) -> u64 {
         4 * u64::from(self.wanted_at() + COUNTS * self.dispatches())
     }

@@ -2,14 +2,14 @@
 
 use crate::work::graph_data::graph_file::GraphFile;
 
-/// Holds the graph of a file, and the places of its parts in the file, for messages.
+/// Graph of a file, with the places of its parts in the file for messages.
 #[derive(Default)]
 pub(crate) struct DecodedFile {
     pub(crate) graph: GraphFile,
-    /// Holds the place of each kernel in the file.
+    /// Place of each kernel in the file.
     pub(crate) kernels: Vec<u64>,
-    /// Holds the place of each command in the file.
+    /// Place of each command in the file.
     pub(crate) commands: Vec<u64>,
-    /// Holds the place of each node in the file.
+    /// Place of each node in the file.
     pub(crate) nodes: Vec<u64>,
 }

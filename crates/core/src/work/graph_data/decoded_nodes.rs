@@ -77,12 +77,12 @@ pub(crate) fn old_nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) 
     Ok(())
 }
 
-/// Reads the entries of the nodes one after the other.
+/// Reader of the entries of nodes, one after the other.
 struct NodeReader<'d> {
     decoded: &'d mut DecodedFile,
-    /// Holds the nodes so far.
+    /// Nodes so far.
     relative: Vec<RelativeNode>,
-    /// Counts the nodes that entries have repeated, and the earlier nodes that these name.
+    /// Number of nodes that entries have repeated, plus the earlier nodes that these name.
     repeated: u64,
     checks: BodyChecks,
 }

@@ -8,7 +8,7 @@ use crate::work::graph_data::graph_file::{
 };
 use crate::work::graph_data::node_entries::{AGAIN, CHUNKED, NodeEntry, ONE, UNROLLED, packed, relative};
 
-/// Marks in META a graph that orders uses which the program left unordered.
+/// Flag in META of a graph that orders uses which the program left unordered.
 pub(crate) const ADDS_ORDER: u32 = 1;
 
 /// Returns the bytes of a file. Equal graphs have equal bytes.

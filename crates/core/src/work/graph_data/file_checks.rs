@@ -9,9 +9,9 @@ use crate::work::region_copy::WORD;
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Limits the axes of a region.
+/// Most axes of a region.
 const MOST_AXES: usize = 64;
-/// Counts the bytes of the group counts of an indirect launch.
+/// Size in bytes of the group counts of an indirect launch.
 const GROUP_COUNTS: u64 = 12;
 
 pub(crate) type Checked = Result<(), String>;
@@ -194,7 +194,7 @@ fn check_launch(graph: &GraphFile, launch: &FileLaunch) -> Checked {
     Ok(())
 }
 
-/// Checks the rows of a region: they are inside of their blocks, no two rows of the target share a byte, and source and
+/// Checks the rows of a region: they are inside their blocks, no two rows of the target share a byte, and source and
 /// target share no word.
 fn check_region(graph: &GraphFile, region: &FileRegion) -> Checked {
     ensure(region.row > 0 && region.axes.len() <= MOST_AXES, || {

@@ -9,25 +9,25 @@ use crate::work::graph_data::byte_cursor::ByteCursor;
 use crate::work::graph_data::byte_writer::ByteWriter;
 use crate::work::graph_data::graph_file::{FileFault, section};
 
-/// Begins each file.
+/// First bytes of each file.
 pub(crate) const GRAPH_MAGIC: [u8; 8] = *b"FPGRAPH\0";
-/// Is the version of the format that this library writes, and the newest one that it reads. In version 1, each node has
-/// a command of its own, and there are no gates.
+/// Version of the format that this library writes, and the newest one that it reads. In version 1, each node has a
+/// command of its own, and there are no gates.
 pub(crate) const VERSION: u32 = 2;
-/// Counts the bytes of the header.
+/// Size of the header in bytes.
 pub(crate) const HEADER: u64 = 28;
-/// Counts the bytes of a row of the table.
+/// Size of a row of the table in bytes.
 pub(crate) const ROW: u64 = 28;
-/// Marks a section that a reader may skip if it does not know the section.
+/// Flag of a section that a reader may skip if it does not know the section.
 pub(crate) const MAY_BE_SKIPPED: u32 = 1;
-/// Limits the sections of a file.
+/// Most sections of a file.
 const MOST_SECTIONS: u32 = 1024;
 
-/// Holds a section of a file.
+/// A section of a file.
 pub(crate) struct Section<'b> {
     pub(crate) kind: u32,
     pub(crate) bytes: &'b [u8],
-    /// Counts the bytes of the file before the section.
+    /// Number of bytes of the file before the section.
     pub(crate) offset: u64,
 }
 
@@ -117,8 +117,7 @@ pub(crate) fn open(file: &[u8]) -> Result<(u32, Vec<Section<'_>>), FileFault> {
     Ok((format, sections))
 }
 
-/// Reads a row of the table, for the section that starts at byte `next`. The kind of a section that is skipped becomes
-/// 0.
+/// Reads a row of the table, for the section that starts at byte `next`. A skipped section gets kind 0.
 fn read_row<'b>(cursor: &mut ByteCursor<'_>, file: &'b [u8], next: u64) -> Result<Section<'b>, FileFault> {
     let row = cursor.offset();
     let wrong = |reason: String| FileFault { offset: row, reason };

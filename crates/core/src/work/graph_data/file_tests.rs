@@ -112,8 +112,8 @@ fn bodies() -> Vec<FileNode> {
     nodes
 }
 
-/// Returns a graph with a loop in chunks: its part has two iterations, each with a gate of an inner loop and a fill on the
-/// other queue. A condition is behind the loop.
+/// Returns a graph with a loop in chunks: its part has two iterations, each with a gate of an inner loop and a fill on
+/// the other queue. A condition follows the loop.
 pub(super) fn chunked_example() -> GraphFile {
     let mut graph = example();
     let gate = |test, index| {
@@ -184,7 +184,7 @@ fn a_file_with_any_bit_flipped_is_an_error() {
     for at in 0..file.len() * 8 {
         let mut damaged = file.clone();
         damaged[at / 8] ^= 1 << (at % 8);
-        // A larger version number is no damage that the old reader could detect, but the checksum is.
+        // A larger version number is not damage that the old reader could detect, but the checksum is.
         assert!(decode(&damaged).is_err(), "bit {} of byte {}", at % 8, at / 8);
     }
 }
@@ -259,12 +259,12 @@ fn a_missing_or_repeated_section_is_an_error() {
     }
 }
 
-/// Returns the reason for which a graph is refused after `change`. Its checksums are correct.
+/// Returns the reason why a graph is refused after `change`. Its checksums are correct.
 pub(super) fn refused(change: impl FnOnce(&mut GraphFile)) -> String {
     refused_in(example(), change)
 }
 
-/// Returns the reason for which `graph` is refused after `change`. Its checksums are correct.
+/// Returns the reason why `graph` is refused after `change`. Its checksums are correct.
 pub(super) fn refused_in(mut graph: GraphFile, change: impl FnOnce(&mut GraphFile)) -> String {
     change(&mut graph);
     fault(&encode(&graph)).reason

@@ -2,52 +2,52 @@
 
 use crate::work::span::Span;
 
-/// Names the test of a gate on the value of its condition.
+/// Test of a gate on the value of its condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GateTest {
-    /// Passes for each value. The first gate of a `do_while` has this test.
+    /// Any value passes. The first gate of a `do_while` has this test.
     Always,
     NonZero,
-    /// Passes for 0. The gate of the other half of an `if_else` has this test.
+    /// Only 0 passes. The gate of the other half of an `if_else` has this test.
     Zero,
-    /// Passes for a value above this number. The gates of a `repeat` have this test. A gate with a bound adds the number
-    /// of past iterations.
+    /// Values above this number pass. The gates of a `repeat` have this test. A gate with a bound adds the number of
+    /// past iterations.
     Above(u32),
-    /// Passes for a signed value above this number.
+    /// Signed values above this number pass.
     SignedAbove(u32),
-    /// Passes for no value. A gate with this test only resets a counter.
+    /// No value passes. A gate with this test only resets a counter.
     Never,
 }
 
-/// Decides whether the nodes that name the word `own` execute: if the words `parent` and `previous` are set and the
-/// condition passes the test. Words are words of the graph's [`ControlTable`](super::control_table::ControlTable).
+/// A gate. The nodes that name the word `own` execute if the words `parent` and `previous` are set and the condition
+/// passes the test. Words are words of the graph's [`ControlTable`](super::control_table::ControlTable).
 #[derive(Clone)]
 pub(crate) struct Gate {
-    /// Names the four bytes of the condition, which the gate reads where it stands in the order of the graph.
+    /// Four bytes of the condition, which the gate reads at its place in the order of the graph.
     pub(crate) condition: Span,
     pub(crate) test: GateTest,
-    /// Is the word of the body that the gate is in, if any.
+    /// Word of the body that the gate is in, if any.
     pub(crate) parent: Option<u32>,
-    /// Is the word of the previous iteration of the loop, if the gate belongs to a later one.
+    /// Word of the previous iteration of the loop, if the gate belongs to a later one.
     pub(crate) previous: Option<u32>,
-    /// Is the word that the gate sets: to 0 if the body does not execute, and otherwise to 1, or to the number of the
+    /// Word that the gate sets: to 0 if the body does not execute, and otherwise to 1, or to the number of the
     /// iteration if the gate has a bound.
     pub(crate) own: u32,
-    /// Limits the iterations, if the gate belongs to a loop in chunks. The word `previous` holds the number of past
+    /// Most iterations, if the gate belongs to a loop in chunks. The word `previous` then holds the number of past
     /// iterations, because the same gate decides about many iterations.
     pub(crate) bound: Option<u32>,
     pub(crate) counter: Option<GateCounter>,
 }
 
-/// Describes how a gate of a loop counts.
+/// Counter of a gate of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct GateCounter {
-    /// Numbers the loop among those of the graph.
+    /// Index of the loop in the graph.
     pub(crate) index: u32,
-    /// Is `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. The end of
-    /// the capture decides this.
+    /// `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. The end of the
+    /// capture decides this.
     pub(crate) resets: bool,
-    /// Is `true` for the gate behind the last iteration. It has no body: if it passes, the loop has reached its bound.
+    /// `true` for the gate after the last iteration. It has no body: if it passes, the loop has reached its bound.
     pub(crate) last: bool,
 }
 
@@ -112,8 +112,8 @@ impl Gate {
         }
     }
 
-    /// Returns the gate in a graph that has `words` other words before the gate's own ones and counts the loop as
-    /// `counter`. A gate that is in no body is in the body of the word `parent`.
+    /// Returns the gate, moved into a graph with `words` words before its own, where it counts the loop as `counter`. A
+    /// gate outside any body gets the body of the word `parent`.
     pub(crate) fn moved(&self, words: u32, parent: Option<u32>, counter: Option<GateCounter>) -> Self {
         Self {
             condition: self.condition.clone(),

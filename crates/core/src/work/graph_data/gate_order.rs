@@ -4,14 +4,14 @@ use crate::work::graph_data::decoded_file::DecodedFile;
 use crate::work::graph_data::graph_file::{FileFault, FileNode, FileWork};
 use rustc_hash::FxHashMap;
 
-/// Derives which nodes come before a node, from the queues and the lists of earlier nodes.
+/// Order of the nodes so far, derived from the queues and the lists of earlier nodes.
 struct Clocks {
-    /// Holds for each queue a clock: for each queue, the number of its nodes (as an index plus 1) that the next node
-    /// comes after.
+    /// Clock of each queue: for every queue, the number of its nodes (as an index plus 1) that the next node comes
+    /// after.
     queues: Vec<Vec<u32>>,
-    /// Holds for each queue its last node, as an index plus 1.
+    /// Last node of each queue, as an index plus 1.
     last: Vec<u32>,
-    /// Holds the clock behind each node.
+    /// Clock after each node.
     behind: Vec<Vec<u32>>,
 }
 
@@ -21,7 +21,7 @@ struct Clocks {
 /// part.
 ///
 /// # Errors
-/// Returns the first node for which nothing in the file says so.
+/// Returns the first node for which the file does not ensure this.
 pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
     let graph = &decoded.graph;
     let queues = graph.queues.len();

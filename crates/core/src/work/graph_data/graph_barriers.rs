@@ -8,33 +8,32 @@ use crate::work::span::Span;
 use crate::work::step::Work;
 use rustc_hash::FxHashMap;
 
-/// Holds the barriers of a graph.
+/// Barriers of a graph.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GraphBarriers {
-    /// Counts the barriers.
+    /// Number of barriers.
     pub(crate) count: usize,
-    /// Lists for each barrier the node that cannot use a block without the barrier, behind the node that was captured
-    /// last among those that use the block before the barrier.
+    /// For each barrier, the last node that used the block, then the node that needs the barrier.
     pub(crate) pairs: Vec<(u32, u32)>,
 }
 
-/// Holds the last read and the last write of a block since the last barrier.
+/// Last read and last write of a block since the last barrier.
 #[derive(Clone, Copy, Default)]
 struct EpochUses {
     read: Option<u32>,
     write: Option<u32>,
 }
 
-/// Follows the commands of one submission.
+/// Barriers so far, and the uses since the last one.
 #[derive(Default)]
 struct BarrierCount {
     uses: FxHashMap<BlockId, EpochUses>,
     found: GraphBarriers,
 }
 
-/// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, also
-/// if a device splits it. A function of the host and a part
-/// of a loop in chunks end a submission, and no barrier is between two submissions.
+/// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, even
+/// if a device splits it. A host callback and a part of a loop in chunks end a submission, and no barrier is between
+/// two submissions.
 pub(crate) fn barriers(plan: &GraphPlan) -> GraphBarriers {
     let mut count = BarrierCount::default();
     for segment in &plan.segments {

@@ -8,13 +8,13 @@ use crate::work::graph_data::gate::GateTest;
 use crate::work::region_copy::RowAxis;
 use crate::work::span::Pattern;
 
-/// Holds everything of a graph that a file keeps.
+/// The part of a graph that a file keeps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GraphFile {
-    /// Names the program version that wrote the file.
+    /// Name and version of the program that wrote the file.
     pub(crate) creator: String,
     pub(crate) label: String,
-    /// Is `true` if the graph orders two uses of the same bytes that the program left unordered.
+    /// `true` if the graph orders two uses of the same bytes that the program left unordered.
     pub(crate) adds_order: bool,
     pub(crate) queues: Vec<String>,
     pub(crate) texts: Vec<FileText>,
@@ -27,25 +27,25 @@ pub(crate) struct GraphFile {
     pub(crate) nodes: Vec<FileNode>,
 }
 
-/// Holds a shader, with the files and snippets that it uses.
+/// A shader, with the files and snippets that it uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileText {
     pub(crate) label: String,
     pub(crate) wgsl: String,
 }
 
-/// Describes a kernel.
+/// A kernel of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileKernel {
     pub(crate) text: u32,
     pub(crate) entry: String,
-    /// Lists the overrides, with the bits of each value.
+    /// Overrides, with the bits of each value.
     pub(crate) overrides: Vec<(String, u64)>,
-    /// Is the hash of the interface that the launches were checked against.
+    /// Hash of the interface that the launches were checked against.
     pub(crate) interface: u64,
 }
 
-/// Describes a block of memory, from its first byte to the last byte that a node uses.
+/// A block of memory, from its first byte to the last byte that a node uses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileBlock {
     pub(crate) label: String,
@@ -53,7 +53,7 @@ pub(crate) struct FileBlock {
     pub(crate) contents: BlockContents,
 }
 
-/// Names the source of the bytes of a block.
+/// Source of the bytes of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum BlockContents {
     /// The graph owns the block, which is zero before the first replay.
@@ -64,29 +64,28 @@ pub(crate) enum BlockContents {
     Input(FileInput),
 }
 
-/// Is a multiple of the alignment of arguments on every device.
+/// A multiple of the alignment of arguments on every device.
 pub(crate) const ALIGNMENT: u64 = 256;
 
-/// Describes a named input.
+/// A named input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileInput {
     pub(crate) name: String,
     pub(crate) element: FileElement,
-    /// Counts the bytes of the block before the input: less than [`ALIGNMENT`], and the remainder of the input's place
-    /// in its array.
+    /// Number of bytes of the block before the input: the offset of the input in its array modulo [`ALIGNMENT`].
     pub(crate) offset: u64,
     pub(crate) shape: Vec<u64>,
     pub(crate) padded: Vec<u64>,
 }
 
-/// Describes the type of an element by its name and its size.
+/// Name and size of an element type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileElement {
     pub(crate) name: String,
     pub(crate) size: u32,
 }
 
-/// Describes a named value.
+/// A named value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileValue {
     pub(crate) name: String,
@@ -94,7 +93,7 @@ pub(crate) struct FileValue {
     pub(crate) default: Vec<u8>,
 }
 
-/// Describes an output.
+/// An output.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileOutput {
     pub(crate) name: String,
@@ -102,34 +101,34 @@ pub(crate) struct FileOutput {
     pub(crate) len: u64,
 }
 
-/// Describes a loop.
+/// A loop.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FileLoop {
     pub(crate) label: Option<String>,
-    /// Limits the iterations of a loop in chunks. The file has the nodes of one part of such a loop.
+    /// Most iterations of a loop in chunks. The file has the nodes of one part of such a loop.
     pub(crate) chunks: Option<u32>,
 }
 
-/// Describes a node. Numbers of gates count the nodes that are gates, in the order of the file.
+/// A node. Numbers of gates count the nodes that are gates, in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FileNode {
     pub(crate) queue: u32,
     pub(crate) after: Vec<u32>,
     pub(crate) command: u32,
-    /// Is the gate that decides whether the node executes, if the node is in a body.
+    /// Gate that decides if the node executes, if the node is in a body.
     pub(crate) gate: Option<u32>,
-    /// Is the gate of the previous iteration, if the node is the gate of a later iteration.
+    /// Gate of the previous iteration, if the node is the gate of a later iteration.
     pub(crate) previous: Option<u32>,
 }
 
-/// Describes a command. The nodes of all iterations of a loop share the commands of its body.
+/// A command. The nodes of all iterations of a loop share the commands of its body.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileCommand {
     pub(crate) label: Option<String>,
     pub(crate) work: FileWork,
 }
 
-/// Describes the work of a command.
+/// Work of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FileWork {
     Nothing,
@@ -142,7 +141,7 @@ pub(crate) enum FileWork {
     Gate(FileGate),
 }
 
-/// Describes a gate, without its place among the iterations.
+/// A gate, without its place among the iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileGate {
     pub(crate) condition: FileRange,
@@ -150,15 +149,15 @@ pub(crate) struct FileGate {
     pub(crate) counter: Option<FileCounter>,
 }
 
-/// Names the loop that a gate counts.
+/// Loop that a gate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileCounter {
     pub(crate) index: u32,
-    /// Is `true` for the gate behind the last iteration.
+    /// `true` for the gate after the last iteration.
     pub(crate) last: bool,
 }
 
-/// Names the test of a gate. The number that a count is compared with is the number of earlier iterations.
+/// Test of a gate. A count is compared with the number of earlier iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileTest {
     Always,
@@ -169,7 +168,7 @@ pub(crate) enum FileTest {
     Never,
 }
 
-/// Describes a launch.
+/// A launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FileLaunch {
     pub(crate) kernel: u32,
@@ -177,18 +176,18 @@ pub(crate) struct FileLaunch {
     pub(crate) indirect: Option<FileRange>,
     pub(crate) bindings: Vec<FileRange>,
     pub(crate) params: Vec<u8>,
-    /// Lists the named values that a replay writes into the parameters.
+    /// Named values that a replay writes into the parameters.
     pub(crate) values: Vec<BoundValue>,
 }
 
-/// Names a value and its place in the parameters of a launch.
+/// A named value and its place in the parameters of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BoundValue {
     pub(crate) value: u32,
     pub(crate) offset: u32,
 }
 
-/// Describes the copy of a region.
+/// Copy of a region.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileRegion {
     pub(crate) src: u32,
@@ -199,7 +198,7 @@ pub(crate) struct FileRegion {
     pub(crate) axes: Vec<RowAxis>,
 }
 
-/// Names a range of a block.
+/// A range of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FileRange {
     pub(crate) block: u32,
@@ -207,14 +206,14 @@ pub(crate) struct FileRange {
     pub(crate) size: u64,
 }
 
-/// Says which byte of a file is wrong, and why.
+/// A wrong byte of a file, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FileFault {
     pub(crate) offset: u64,
     pub(crate) reason: String,
 }
 
-/// Is a decoded part of a file, or its first fault.
+/// A decoded part of a file, or its first fault.
 pub(crate) type Decoded<T> = Result<T, FileFault>;
 
 /// The numbers of the sections.
@@ -276,7 +275,7 @@ impl FileTest {
         }
     }
 
-    /// Returns the test of a gate behind `past` iterations.
+    /// Returns the test of a gate after `past` iterations.
     pub(crate) fn behind(self, past: u32) -> GateTest {
         match self {
             Self::Always => GateTest::Always,

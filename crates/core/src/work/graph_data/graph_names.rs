@@ -11,57 +11,57 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the inputs, the values and the labels of a graph. Edits do not change them.
+/// Inputs, values and labels of a graph. Edits do not change them.
 #[derive(Default)]
 pub(crate) struct GraphNames {
     pub(crate) inputs: Vec<GraphInput>,
     pub(crate) values: Vec<GraphParameter>,
-    /// Maps a label to the nodes that have it.
+    /// Nodes of each label.
     pub(crate) labels: FxHashMap<Arc<str>, SmallVec<[u32; 1]>>,
-    /// Maps the token of a loop to its label, if it has one.
+    /// Label of each loop that has one, by the token of the loop.
     pub(crate) loops: FxHashMap<u64, Arc<str>>,
 }
 
-/// Describes an array that a replay can replace.
+/// An array that a replay can replace.
 #[derive(Clone)]
 pub(crate) struct GraphInput {
     pub(crate) name: Arc<str>,
     pub(crate) dtype: DType,
     pub(crate) shape: SmallVec<[usize; 4]>,
     pub(crate) padded: SmallVec<[usize; 4]>,
-    /// Counts the bytes of the array, with the padding.
+    /// Size of the array in bytes, with the padding.
     pub(crate) bytes: u64,
-    /// Counts the bytes between the start of the block and the array that the capture used.
+    /// Number of bytes from the start of the block to the array that the capture used.
     pub(crate) offset: u64,
-    /// Lists the parts of commands that name bytes of the input, in the order of the nodes.
+    /// Parts of commands that name bytes of the input, in the order of the nodes.
     pub(crate) places: Vec<InputPlace>,
-    /// Is `true` if a kernel binds bytes of the input.
+    /// `true` if a kernel binds bytes of the input.
     pub(crate) is_bound: bool,
-    /// Is `true` if a command writes bytes of the input.
+    /// `true` if a command writes bytes of the input.
     pub(crate) is_written: bool,
 }
 
-/// Names a part of a command that names bytes of an input.
+/// A part of a command that names bytes of an input.
 #[derive(Clone)]
 pub(crate) struct InputPlace {
     pub(crate) node: u32,
     pub(crate) part: CommandPart,
-    /// Counts the bytes between the start of the input and the named bytes.
+    /// Number of bytes from the start of the input to the named bytes.
     pub(crate) start: u64,
 }
 
-/// Describes a named value, which is a parameter of launches.
+/// A named value, which is a parameter of launches.
 #[derive(Clone)]
 pub(crate) struct GraphParameter {
-    /// Identifies the value among those of all graphs.
+    /// Identifier of the value among the values of all graphs.
     pub(crate) token: u64,
     pub(crate) name: Arc<str>,
     pub(crate) dtype: DType,
-    /// Lists the parameters that hold the value, in the order of the nodes.
+    /// Parameters that hold the value, in the order of the nodes.
     pub(crate) places: Vec<(u32, ArgumentSlot)>,
 }
 
-/// Names the bytes that an input stands for.
+/// Bytes that an input stands for.
 #[derive(Clone)]
 pub(crate) struct BoundInput {
     pub(crate) block: Arc<Block>,
@@ -69,7 +69,7 @@ pub(crate) struct BoundInput {
 }
 
 impl GraphInput {
-    /// Counts the bytes of the input in whole words.
+    /// Returns the size of the input in bytes, rounded up to whole words.
     pub(crate) fn size(&self) -> u64 {
         self.bytes.next_multiple_of(4)
     }
@@ -142,12 +142,12 @@ impl GraphNames {
         Ok(())
     }
 
-    /// Returns the input that a part of a command names bytes of.
+    /// Returns the input whose bytes a part of a command names.
     pub(crate) fn input_of(&self, node: u32, part: CommandPart) -> Option<&GraphInput> {
         self.input_number(node, part).map(|at| &self.inputs[at])
     }
 
-    /// Returns the number of the input that a part of a command names bytes of.
+    /// Returns the number of the input whose bytes a part of a command names.
     pub(crate) fn input_number(&self, node: u32, part: CommandPart) -> Option<usize> {
         self.inputs.iter().position(|input| {
             let first = input.places.partition_point(|place| place.node < node);

@@ -8,30 +8,28 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Holds one command of a graph, with its place among the others. A clone shares the command.
+/// A command of a graph, with its place among the others. A clone shares the command.
 #[derive(Clone)]
 pub(crate) struct GraphNode {
-    /// Numbers the captured queue. The nodes of one queue execute in the order of their indices.
+    /// Number of the captured queue. The nodes of one queue execute in the order of their indices.
     pub(crate) queue: u32,
-    /// Lists earlier nodes of other queues that the program has ordered before this node, with a fork, a join or an
-    /// event.
+    /// Earlier nodes of other queues that the program has ordered before this node with a fork, a join or an event.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) command: Arc<NodeCommand>,
-    /// Is the word of the gate that decides whether the node executes, if the node is in a body. The words are those of
-    /// the graph's control table.
+    /// Word in the graph's control table of the gate that decides if the node executes, if the node is in a body.
     pub(crate) gate: Option<u32>,
 }
 
-/// Holds the command of a node.
+/// Command of a node.
 pub(crate) struct NodeCommand {
     pub(crate) work: Work,
     pub(crate) what: CommandKind,
     pub(crate) at: &'static Location<'static>,
-    /// Is the name that the program has given the node, if any.
+    /// Name that the program has given the node, if any.
     pub(crate) label: Option<Arc<str>>,
-    /// Numbers the output of the graph that the node reads, if the node is a read. Each run has its own slot for it.
+    /// Number of the graph output that the node reads, if the node is a read. Each run has its own slot for it.
     pub(crate) output: Option<u32>,
-    /// Lists the parameters of the launch that hold named values, each with the token of the value.
+    /// Parameters of the launch that hold named values, each with the token of the value.
     pub(crate) values: SmallVec<[(u64, ArgumentSlot); 1]>,
 }
 

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// Selects what happens if nothing orders two nodes that use the same bytes.
+/// Policy for two nodes that use the same bytes and that nothing orders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MissingOrder {
     /// The later node comes after the earlier one.
@@ -23,49 +23,48 @@ pub(crate) enum MissingOrder {
     Ignore,
 }
 
-/// Holds the choice for each captured queue. The nodes of a queue use memory of the queue's context, which has a policy
-/// of its own.
+/// Policy for each captured queue. The nodes of a queue use memory of the queue's context, which has a policy of its
+/// own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MissingOrders(SmallVec<[MissingOrder; 8]>);
 
 impl From<MissingOrder> for MissingOrders {
-    /// Returns one choice for all queues.
+    /// Returns one policy for all queues.
     fn from(missing: MissingOrder) -> Self {
         Self(smallvec![missing])
     }
 }
 
 impl FromIterator<MissingOrder> for MissingOrders {
-    /// Returns a choice for each queue.
+    /// Returns a policy for each queue.
     fn from_iter<I: IntoIterator<Item = MissingOrder>>(missing: I) -> Self {
         Self(missing.into_iter().collect())
     }
 }
 
 impl MissingOrders {
-    /// Returns the choice for a queue.
+    /// Returns the policy for a queue.
     pub(crate) fn of(&self, queue: u32) -> MissingOrder {
         self.0.get(queue as usize).or(self.0.first()).copied().unwrap_or(MissingOrder::Add)
     }
 }
 
-/// Holds the order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the
-/// graph.
+/// Order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GraphOrder {
     pub(crate) first: u32,
-    /// Holds the level of each node. A node depends only on nodes of lower levels.
+    /// Level of each node. A node depends only on nodes of lower levels.
     pub(crate) levels: Vec<u32>,
-    /// Lists for each node the nodes that come before it: the previous node of its queue, if there is one, and nodes of
+    /// For each node, the nodes that come before it: the previous node of its queue, if there is one, and nodes of
     /// other queues.
     pub(crate) before: Vec<SmallVec<[u32; 2]>>,
-    /// Lists the nodes by level, and within a level as they were captured.
+    /// Nodes by level, and within a level as they were captured.
     pub(crate) sorted: Vec<u32>,
-    /// Counts the levels.
+    /// Number of levels.
     pub(crate) depth: u32,
 }
 
-/// Names two nodes that use the same bytes and that nothing orders, for an error.
+/// Two nodes that use the same bytes and that nothing orders, for an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnorderedNodes {
     pub(crate) earlier: u32,
@@ -76,7 +75,7 @@ pub(crate) struct UnorderedNodes {
     pub(crate) later_writes: bool,
 }
 
-/// Describes a use of a block by a node, for later nodes.
+/// A node's use of a block, for later nodes.
 struct NodeUse {
     node: u32,
     queue: u32,
@@ -84,14 +83,13 @@ struct NodeUse {
     write: bool,
 }
 
-/// Derives the order of nodes, one after the other.
+/// Derivation of an order, one node after the other.
 struct Derivation<'n> {
     nodes: &'n [GraphNode],
     missing: &'n MissingOrders,
-    /// Holds for each queue a clock: for each queue, the number of nodes (as an index plus 1) that the next node comes
-    /// after.
+    /// Clock of each queue: for every queue, the number of nodes (as an index plus 1) that the next node comes after.
     clocks: Vec<Vec<u32>>,
-    /// Holds the clock behind each node. It is empty if the graph has one queue.
+    /// Clock after each node; empty if the graph has one queue.
     behind: Vec<Vec<u32>>,
     last: Vec<Option<u32>>,
     uses: FxHashMap<BlockId, SmallVec<[NodeUse; 2]>>,

@@ -21,71 +21,71 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Holds the nodes of a graph in the order in which they execute. A clone shares the nodes.
+/// Nodes of a graph in the order in which they execute. A clone shares the nodes.
 #[derive(Clone)]
 pub(crate) struct GraphPlan {
-    /// Identifies the commands of the plan and their arrays. Plans that differ only in values share it.
+    /// Identifier of the plan's commands and their arrays. Plans that differ only in values share it.
     pub(crate) commands: Arc<PlanId>,
-    /// Identifies the work of the plan: plans that differ only in values and arrays have equal numbers.
+    /// Identifier of the plan's work. Plans that differ only in values and arrays have equal numbers.
     pub(crate) shape: u64,
     pub(crate) label: Arc<str>,
     pub(crate) nodes: NodeList,
-    /// Names the captured queues.
+    /// Names of the captured queues.
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Holds the parts of the graph.
+    /// Parts of the graph.
     pub(crate) segments: SmallVec<[GraphSegment; 1]>,
-    /// Says for each two parts what is between them.
+    /// Cut between each two parts.
     pub(crate) cuts: Arc<[Cut]>,
-    /// Lists the loops in chunks.
+    /// Loops in chunks.
     pub(crate) loops: Arc<[ChunkedLoop]>,
-    /// Lists the uses of the whole graph.
+    /// Uses of the whole graph.
     pub(crate) uses: Arc<BoundUses>,
-    /// Keeps the memory of the nodes.
+    /// Owner of the memory of the nodes.
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
-    /// Is `true` if each replay comes after the previous one: nodes may write memory that no array outside of the graph
-    /// refers to, or the graph calls functions of the host.
+    /// `true` if each replay comes after the previous one: nodes may write memory that no array outside of the graph
+    /// refers to, or the graph has host callbacks.
     pub(crate) takes_turns: bool,
     pub(crate) names: Arc<GraphNames>,
-    /// Holds for each input the bytes that it stands for.
+    /// Bytes that each input stands for.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
-    /// Holds the values.
+    /// Present values.
     pub(crate) values: SmallVec<[Value; 1]>,
-    /// Is `true` if a value differs from the one that the commands hold.
+    /// `true` if a value differs from the one that the commands hold.
     pub(crate) values_differ: bool,
-    /// Holds the uses of each segment, and those of the whole graph if it has several segments.
+    /// Uses of each segment, then of the whole graph if it has several segments.
     pub(crate) split: Arc<[SplitUses]>,
     pub(crate) orders: Arc<AliasOrders>,
     pub(crate) missing: MissingOrders,
-    /// Holds the table of the gates, if the graph has control flow.
+    /// Table of the gates, if the graph has control flow.
     pub(crate) control: Option<Arc<ControlTable>>,
-    /// Lists the nodes that are timed markers, in ascending order.
+    /// Nodes that are timed markers, in ascending order.
     pub(crate) timed_markers: Arc<[u32]>,
-    /// Lists the memory of the program that each replay uploads.
+    /// Memory of the program that each replay uploads.
     pub(crate) sources: Arc<[Arc<dyn ReplaySource>]>,
 }
 
-/// Is a number that no other plan has.
+/// A number that no other plan has.
 pub(crate) struct PlanId(pub(crate) u64);
 
-/// Holds a part of a graph that becomes one step of a batch.
+/// A part of a graph that becomes one step of a batch.
 #[derive(Clone)]
 pub(crate) struct GraphSegment {
     pub(crate) order: Arc<GraphOrder>,
     pub(crate) uses: Arc<BoundUses>,
 }
 
-/// Holds the parts from which a plan is made.
+/// Parts from which a plan is made.
 pub(crate) struct PlanParts {
     pub(crate) label: Arc<str>,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Lists for each function of the host the number of nodes before it, in ascending order.
+    /// Number of nodes before each host callback, in ascending order.
     pub(crate) calls: Vec<u32>,
-    /// Lists the loops in chunks, in the order of their nodes.
+    /// Loops in chunks, in the order of their nodes.
     pub(crate) loops: Vec<ChunkedLoop>,
     pub(crate) keep: Arc<dyn Any + Send + Sync>,
     pub(crate) takes_turns: bool,
-    /// Holds the inputs and the values, without their nodes.
+    /// Inputs and values, without their nodes.
     pub(crate) names: GraphNames,
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
     pub(crate) values: SmallVec<[Value; 1]>,
@@ -200,7 +200,7 @@ impl GraphPlan {
     }
 
     /// Lists the values that a launch holds, each with the place in its parameters. A node of a child graph may hold
-    /// values of the child, which are no values of this graph.
+    /// values of the child, which are not values of this graph.
     pub(crate) fn values_of(&self, command: &NodeCommand) -> impl Iterator<Item = (usize, ArgumentSlot)> {
         let known = |token| self.names.values.iter().position(|value| value.token == token);
         command.values.iter().filter_map(move |&(token, slot)| Some((known(token)?, slot)))

@@ -18,26 +18,25 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// Holds what one replay of a graph has for itself.
+/// Data of one replay of a graph.
 pub(crate) struct GraphRun {
     pub(crate) plan: Arc<GraphPlan>,
-    /// Holds a slot for each output of the graph.
+    /// Slot of each output of the graph.
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
-    /// Holds the bytes of the uploads that copy from the program in each replay, in the order of the plan's sources.
+    /// Bytes of the uploads that copy from the program in each replay, in the order of the plan's sources.
     pub(crate) uploads: Vec<Staged>,
-    /// Holds the times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed
-    /// marker.
+    /// Times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed marker.
     pub(crate) times: OnceLock<RunTimes>,
-    /// Names the line of the replay.
+    /// Line of the program that replays.
     pub(crate) at: &'static Location<'static>,
 }
 
-/// Is a part of a replay: one step of a batch.
+/// A part of a replay: one step of a batch.
 #[derive(Clone)]
 pub(crate) struct GraphStep {
     pub(crate) run: Arc<GraphRun>,
-    /// Numbers the segment of the plan. It is `None` for the whole graph, which is compared with other uses and is
-    /// never a step.
+    /// Number of the segment in the plan, or `None` for the whole graph, which is compared with other uses and is never
+    /// a step.
     pub(crate) segment: Option<u32>,
 }
 
@@ -56,7 +55,7 @@ impl GraphStep {
     /// Returns the graph of a step.
     ///
     /// # Panics
-    /// Panics if the step is no part of a graph, which is a bug.
+    /// Panics if the step is not part of a graph, which is a bug.
     pub(crate) fn of(part: &dyn GraphPart) -> &Self {
         let part: &dyn Any = part;
         part.downcast_ref().expect("bug: a part of another kind of graph")

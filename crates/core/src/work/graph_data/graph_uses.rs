@@ -9,19 +9,19 @@ use fencepost_kernels::Access;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the uses of a part of a graph whose inputs are bound.
+/// Uses of a part of a graph whose inputs are bound.
 #[derive(Default)]
 pub(crate) struct BoundUses {
     pub(crate) bound: Arc<[BoundArray]>,
-    /// Is the last use of these bytes by a replay.
+    /// Last use of these bytes by a replay.
     pub(crate) last: LastUse,
 }
 
-/// Holds the uses of nodes: those of the inputs apart, because each run may bind other arrays to the inputs.
+/// Uses of nodes: those of the inputs apart, because each run may bind other arrays to the inputs.
 pub(crate) struct SplitUses {
-    /// Lists the uses of bytes that belong to no input.
+    /// Uses of bytes that belong to no input.
     pub(crate) fixed: Arc<[BoundArray]>,
-    /// Lists for each input the ranges that are used, from the start of the input.
+    /// Used ranges of each input, from the start of the input.
     inputs: Vec<Vec<(Range<u64>, Access)>>,
 }
 

@@ -4,43 +4,43 @@
 use crate::work::graph_data::graph_file::FileNode;
 use rustc_hash::FxHashMap;
 
-/// Limits the nodes that a file repeats, and the earlier nodes that these name, so that a short file does not become a
-/// long list. A graph has fewer nodes in bodies.
+/// Most nodes that a file repeats, plus the earlier nodes that these name, so that a short file does not become a long
+/// list. A graph has fewer nodes in bodies.
 pub(crate) const MOST_REPEATED: u64 = 1 << 18;
-/// Begins an entry of one node.
+/// Start of an entry of one node.
 pub(crate) const ONE: u32 = 0;
-/// Begins an entry that repeats earlier nodes.
+/// Start of an entry that repeats earlier nodes.
 pub(crate) const AGAIN: u32 = 1;
-/// Is the kind of a loop whose iterations are nodes of the file.
+/// Kind of a loop whose iterations are nodes of the file.
 pub(crate) const UNROLLED: u32 = 0;
-/// Is the kind of a loop in chunks: the nodes of one part are nodes of the file.
+/// Kind of a loop in chunks: the nodes of one part are nodes of the file.
 pub(crate) const CHUNKED: u32 = 1;
 
-/// Describes a node by distances.
+/// A node, described by distances.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RelativeNode {
     pub(crate) command: u32,
     pub(crate) queue: u32,
-    /// Is 0 for a node in no body, and 1 for a node in the body of the last gate before it.
+    /// Distance to the gate of the node: 0 if the node is in no body, 1 for the last gate before it.
     pub(crate) gate: u32,
-    /// Is 0 for a gate that no other gate precedes in a loop, and 1 if that is the last gate before it.
+    /// Distance to the gate of the previous iteration: 0 if there is none, 1 for the last gate before this one.
     pub(crate) previous: u32,
-    /// Is 1 for the node before this one.
+    /// Distances to earlier nodes: 1 for the node before this one.
     pub(crate) after: Vec<u32>,
 }
 
-/// Is an entry of the list of nodes.
+/// An entry of the list of nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeEntry {
     One(RelativeNode),
-    /// Stands for `count` nodes, each of which equals the node `distance` nodes before it.
+    /// `count` nodes, each of which equals the node `distance` nodes before it.
     Again {
         distance: u32,
         count: u32,
     },
 }
 
-/// Counts a repeated node, with the earlier nodes that it names.
+/// Returns 1 for the node, plus the number of earlier nodes that it names.
 pub(crate) fn weight(node: &RelativeNode) -> u64 {
     1 + node.after.len() as u64
 }
@@ -63,8 +63,8 @@ pub(crate) fn relative(nodes: &[FileNode], is_gate: impl Fn(u32) -> bool) -> Vec
     nodes.iter().enumerate().map(of_node).collect()
 }
 
-/// Returns the shortest entries that simple search finds: a stretch of nodes that equals the nodes from an earlier
-/// occurrence of its first node on becomes one entry.
+/// Returns entries that a simple search finds: a run of nodes that equals the run from the latest occurrence of its
+/// first node becomes one entry.
 pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
     let mut latest: FxHashMap<&RelativeNode, usize> = FxHashMap::default();
     let (mut entries, mut repeated, mut at) = (Vec::new(), 0, 0);
@@ -90,7 +90,8 @@ pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
     entries
 }
 
-/// Counts the nodes from `at` on that equal those from `earlier` on, and their weight, which is at most `most`.
+/// Returns the number of nodes from `at` on that equal those from `earlier` on, and their weight, which is at most
+/// `most`.
 fn equal_nodes(nodes: &[RelativeNode], earlier: usize, at: usize, most: u64) -> (usize, u64) {
     let (mut count, mut all) = (0, 0);
     for (node, before) in nodes[at..].iter().zip(&nodes[earlier..]) {

@@ -4,11 +4,11 @@ use crate::work::graph_data::graph_node::GraphNode;
 use std::ops::Index;
 use std::sync::Arc;
 
-/// Holds nodes. A clone shares them, and a list with changed nodes shares the others.
+/// A list of nodes. A clone shares them, and a list with changed nodes shares the others.
 #[derive(Clone)]
 pub(crate) struct NodeList {
     captured: Arc<[GraphNode]>,
-    /// Lists the changed nodes by their numbers, in ascending order. It is `None` if no node is changed.
+    /// Changed nodes by their numbers, in ascending order, or `None` if no node is changed.
     changed: Option<Arc<Vec<(u32, GraphNode)>>>,
 }
 
@@ -53,7 +53,7 @@ impl NodeList {
         if many { Self::new(all.to_vec()) } else { all }
     }
 
-    /// Puts the changed nodes into the list, if no other plan shares it. The list names no old block then.
+    /// Puts the changed nodes into the list, if no other plan shares it. Then the list names no old block.
     pub(crate) fn absorb(&mut self) {
         let Some(captured) = Arc::get_mut(&mut self.captured) else { return };
         for (node, changed) in self.changed.take().map(Arc::unwrap_or_clone).into_iter().flatten() {

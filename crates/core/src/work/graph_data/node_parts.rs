@@ -10,25 +10,25 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Names the part of a command that names a range of a block.
+/// Part of a command that names a range of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandPart {
-    /// Is the argument for this binding of the kernel's interface.
+    /// Argument for this binding of the kernel's interface.
     Binding(u32),
-    /// Is the place of the workgroup counts.
+    /// Place of the workgroup counts.
     Groups,
-    /// Is the range that a transfer reads.
+    /// Range that a transfer reads.
     Source,
-    /// Is the range that a transfer writes.
+    /// Range that a transfer writes.
     Target,
 }
 
-/// Describes one part of a command.
+/// A part of a command, with its range.
 pub(crate) struct NamedRange<'w> {
     pub(crate) part: CommandPart,
     pub(crate) block: &'w Arc<Block>,
     pub(crate) range: Range<u64>,
-    /// Is `true` for an access that writes, and `None` if the command does not access the bytes.
+    /// `true` for a write, and `None` if the command does not access the bytes.
     pub(crate) write: Option<bool>,
 }
 

@@ -15,24 +15,24 @@ use smallvec::SmallVec;
 use std::any::Any;
 use std::sync::Arc;
 
-/// Holds the changes that one new plan gets together.
+/// Changes that one new plan gets together.
 #[derive(Default)]
 pub(crate) struct PlanChange {
-    /// Lists nodes with other commands, in ascending order.
+    /// Nodes with other commands, in ascending order.
     pub(crate) commands: Vec<(u32, Arc<NodeCommand>)>,
-    /// Holds the uses of the new plan, if the other commands may use other bytes.
+    /// Uses of the new plan, if the other commands may use other bytes.
     pub(crate) split: Option<Arc<[SplitUses]>>,
-    /// Lists inputs with other bytes.
+    /// Inputs with other bytes.
     pub(crate) inputs: SmallVec<[(usize, BoundInput); 2]>,
-    /// Lists values with other contents.
+    /// Values with other contents.
     pub(crate) values: SmallVec<[(usize, Value); 1]>,
-    /// Keeps the memory of the new plan. It is `None` if the new plan keeps what the old plan keeps.
+    /// Owner of the new plan's memory, or `None` to keep the memory of the old plan.
     pub(crate) keep: Option<Arc<dyn Any + Send + Sync>>,
-    /// Is the table of the gates of the new plan, if a node in a body has other dispatches.
+    /// Table of the gates of the new plan, if a node in a body has other dispatches.
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
-/// Describes the change of one place in a command: the part names the bytes of an input from the byte `start` on.
+/// Change of one place in a command: the part names the bytes of an input from the byte `start` on.
 struct Move {
     node: u32,
     input: usize,

@@ -9,7 +9,7 @@ use crate::work::graph_data::file_container::{HEADER, MAY_BE_SKIPPED, ROW, assem
 use crate::work::graph_data::file_tests::{example, fault, parts, repair_table};
 use crate::work::graph_data::graph_file::{FileLoop, GraphFile, contents_kind, node_kind, test};
 
-/// Returns the reason for which the example is refused after a change of the bytes of a section.
+/// Returns the reason why the example is refused after a change of the bytes of a section.
 fn refused_section(at: usize, change: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut parts = parts(&encode(&example()));
     change(&mut parts[at].2);
@@ -24,7 +24,7 @@ fn with_head(change: impl FnOnce(&mut [u8])) -> Vec<u8> {
     file
 }
 
-/// Returns the reason for which the example is refused with another kind and other bytes of a command.
+/// Returns the reason why the example is refused with another kind and other bytes of a command.
 fn refused_command(number: usize, kind: u32, write: impl FnOnce(&mut ByteWriter)) -> String {
     refused_section(4, |section| {
         let mut cursor = ByteCursor::new(section, 0);
@@ -97,7 +97,7 @@ fn an_unknown_flag_of_a_graph_is_an_error() {
 
 #[test]
 fn unknown_contents_of_a_block_are_an_error() {
-    // The first block is behind the number of blocks: its label `y`, its size and the kind of its contents.
+    // The first block follows the number of blocks: its label `y`, its size and the kind of its contents.
     let at = 4 + 8 + 1 + 8;
     let reason = refused_section(2, |blocks| {
         assert_eq!(blocks[at], contents_kind::OWNED as u8);
@@ -145,7 +145,7 @@ fn the_bytes_of_a_command_that_no_writer_makes_are_an_error() {
     assert!(reason.contains("a gate counts one loop"), "{reason}");
 }
 
-/// Describes a node of version 1: its queue, the nodes before it, and the kind and the bytes of its command.
+/// A node of version 1: its queue, the nodes before it, and the kind and the bytes of its command.
 struct OldNode {
     queue: u32,
     after: Vec<u32>,

@@ -5,21 +5,21 @@ use fencepost_sync::{Seq, Stamp};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Holds the times of the nodes of a replay, and the queue that replays.
+/// Times of the nodes of a replay, and the queue that replays.
 pub(crate) struct RunTimes {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
-    /// Orders the replay among the commands of its queue.
+    /// Place of the replay among the commands of its queue.
     pub(crate) stamp: Stamp,
-    /// Is `true` if the device has a clock.
+    /// `true` if the device has a clock.
     pub(crate) clocked: bool,
     pub(crate) slots: NodeTimes,
 }
 
-/// Holds a slot for each node whose time is of use. A replay without a profile has slots only for its timed markers, so
-/// that the cost of the call does not depend on the other nodes.
+/// A slot for each node whose time is needed. A replay without a profile has slots only for its timed markers, so that
+/// the cost of the call does not depend on the other nodes.
 pub(crate) struct NodeTimes {
-    /// Lists the nodes in ascending order. It is `None` if each node of the graph has a slot.
+    /// Nodes in ascending order, or `None` if each node of the graph has a slot.
     nodes: Option<Arc<[u32]>>,
     slots: Box<[Arc<TimeSlot>]>,
 }
@@ -35,7 +35,7 @@ impl NodeTimes {
         Self { nodes: Some(nodes.clone()), slots: nodes.iter().map(|_| Arc::default()).collect() }
     }
 
-    /// Counts the slots.
+    /// Returns the number of slots.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.slots.len()

@@ -14,31 +14,31 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Limits the ranges of a block that are listed apart. More ranges become one, from the first byte to the last.
+/// Most ranges of a block that are listed apart. More ranges become one, from the first byte to the last.
 const MOST_RANGES: usize = 256;
 
-/// Counts the uses of the nodes `range`.
+/// Counts of the uses of the nodes `range`.
 #[derive(Clone)]
 pub(crate) struct UseCounts {
     range: Range<u32>,
-    /// Maps each part of a node that names bytes of an input to the input and to the start of the bytes.
+    /// Input and start of the bytes, for each part of a node that names bytes of an input.
     starts: FxHashMap<(u32, CommandPart), (usize, u64)>,
     places: FxHashMap<BlockId, usize>,
     blocks: Vec<BlockCounts>,
-    /// Counts for each input the ranges that are used, from the start of the input.
+    /// Counts of the used ranges of each input, from the start of the input.
     inputs: Vec<RangeCounts>,
 }
 
-/// Counts the uses of one block, without those of inputs.
+/// Counts of the uses of one block, without those of inputs.
 #[derive(Clone)]
 struct BlockCounts {
     block: Arc<Block>,
-    /// Counts the parts of nodes that name the block.
+    /// Number of parts of nodes that name the block.
     parts: u32,
     ranges: RangeCounts,
 }
 
-/// Counts the uses of ranges. A key is the start and the end of a range, and `true` for a use that writes.
+/// Counts of the uses of ranges. A key is the start and the end of a range, and `true` for a write.
 #[derive(Clone, Default)]
 struct RangeCounts(BTreeMap<(u64, u64, bool), u32>);
 
@@ -61,7 +61,7 @@ impl UseCounts {
         counts
     }
 
-    /// Counts the uses of another command of a node in place of those of the old one.
+    /// Counts the uses of a node's new command in place of the uses of the old one.
     pub(crate) fn replace(&mut self, node: u32, old: &NodeCommand, new: &NodeCommand) {
         if self.range.contains(&node) {
             self.add(node, new);

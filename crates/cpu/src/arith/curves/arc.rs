@@ -3,7 +3,7 @@
 use super::polynomial::{limit, one_plus};
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
 
-/// Has `asin(t) = t * (1 + t^2 * p(t^2))` from 0 to 1/2, with a relative error of at most 3.8e-15.
+/// Coefficients of `p` in `asin(t) = t * (1 + t^2 * p(t^2))` from 0 to 1/2, with a relative error of at most 3.8e-15.
 const ARC_SINE: [f64; 10] = [
     0.166_666_666_664_420_45,
     0.075_000_000_428_563_43,
@@ -17,7 +17,8 @@ const ARC_SINE: [f64; 10] = [
     0.031_506_243_891_280_34,
 ];
 
-/// Has `atan(t) = t * (1 + t^2 * p(t^2))` from 0 to `sqrt(2) - 1`, with a relative error of at most 1e-15.
+/// Coefficients of `p` in `atan(t) = t * (1 + t^2 * p(t^2))` from 0 to `sqrt(2) - 1`, with a relative error of at most
+/// 1e-15.
 const ARC_TANGENT: [f64; 9] = [
     -0.333_333_333_332_599_4,
     0.199_999_999_826_520_86,
@@ -30,7 +31,7 @@ const ARC_TANGENT: [f64; 9] = [
     -0.025_470_006_580_741_243,
 ];
 
-/// Returns the arc sine of `x` without its sign, or the half of its difference to pi/2 if `x` is beyond 1/2.
+/// Returns the arc sine of `|x|`, or half of its difference from pi/2 if `|x|` is above 1/2.
 #[inline(always)]
 fn arc_sine(x: f64) -> (f64, bool) {
     let x = x.abs();
@@ -55,8 +56,8 @@ pub(super) fn acos(x: f64) -> f64 {
     if x < 0.0 { PI - below } else { below }
 }
 
-/// Returns the angle of a point with coordinates that are not negative. A fraction above `sqrt(2) - 1` turns by pi/4, and one
-/// above `sqrt(2) + 1` by pi/2, which leaves a fraction between those of -pi/8 and pi/8.
+/// Returns the angle of a point with coordinates that are not negative. The point is turned by pi/4 if `y / x` is above
+/// `sqrt(2) - 1`, and by pi/2 if it is above `sqrt(2) + 1`. The remaining angle is between -pi/8 and pi/8.
 #[inline(always)]
 fn angle(y: f64, x: f64) -> f64 {
     let is_low = y <= (SQRT_2 - 1.0) * x;
@@ -79,7 +80,7 @@ pub(super) fn atan(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn atan2(y: f64, x: f64) -> f64 {
-    // An infinity becomes a number beside which each finite `f32` vanishes.
+    // An infinity becomes a number that is large enough to make each finite `f32` negligible.
     let [far_y, far_x] = [y, x].map(|part| limit(part.abs(), 0.0, f64::from_bits(0x5900_0000_0000_0000)));
     let right = angle(far_y, far_x);
     let angle = if 1_f64.copysign(x) < 0.0 { PI - right } else { right };

@@ -1,18 +1,19 @@
 //! Sine, cosine and tangent.
 //!
-//! A multiple of pi is taken away from the angle in three parts. The first two parts of pi have 32 bits, so that their products
-//! with a number of less than 2^21 are exact.
+//! A multiple of pi is subtracted from the angle in three parts. The first two parts of pi have 32 bits, so that their
+//! products with a number of less than 2^21 are exact.
 
 use super::polynomial::{ROUND, one_plus};
 use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2};
 
-/// Is the largest angle of the curves here.
+/// Largest angle that the functions here accept.
 pub(super) const LARGEST: f32 = 2_097_152.0; // 2^21
 
-/// Are numbers with the sum pi.
+/// Pi as a sum of three numbers.
 const PI: [f64; 3] = [3.141_592_653_468_251_2, 1.215_420_101_260_793_2e-10, 4.044_532_497_591_901e-21];
 
-/// Has `sin(r) = r * (1 + r^2 * p(r^2))` from -pi/2 to pi/2, with a relative error of at most 1.6e-16.
+/// Coefficients of `p` in `sin(r) = r * (1 + r^2 * p(r^2))` from -pi/2 to pi/2, with a relative error of at most
+/// 1.6e-16.
 const SINE: [f64; 7] = [
     -0.166_666_666_666_661_86,
     0.008_333_333_333_285_472,
@@ -55,7 +56,7 @@ pub(super) fn cos(x: f64) -> f64 {
     flip(sine(r), !sum.to_bits())
 }
 
-/// Is the quotient of the sine and the cosine of an angle from -pi/4 to pi/4, or the negative reciprocal of that.
+/// Returns the sine divided by the cosine of an angle from -pi/4 to pi/4, or the negative reciprocal of that.
 #[inline(always)]
 pub(super) fn tan(x: f64) -> f64 {
     let sum = x * FRAC_2_PI + ROUND;

@@ -4,16 +4,16 @@ use super::circle;
 use crate::arith::wide::wide;
 use naga::MathFunction as Fun;
 
-/// Replaces each number of a list by the result of a function.
+/// Function that replaces each number of a list by its result.
 pub(crate) type One = fn(&mut [f32]);
 
-/// Replaces each number of the first list by the result of a function, whose second argument is in the second list.
+/// Function that replaces each number of the first list by its result. Its second argument is in the second list.
 pub(crate) type Two = fn(&mut [f32], &[f32]);
 
-/// Counts the numbers of a loop that the compiler turns into instructions on vectors.
+/// Length of a loop that the compiler vectorises.
 const PART: usize = 8;
 
-/// Is a number that stands in a loop for a missing one.
+/// Number that fills the places of missing numbers in a loop.
 const FILL: f32 = 1.0;
 
 #[inline(always)]

@@ -3,10 +3,10 @@
 use super::polynomial::{ROUND, limit, one_plus};
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// Are numbers whose sum is the natural logarithm of 2. The first one has 40 bits, so that its product with an exponent is exact.
+/// ln 2 as a sum of two numbers. The first one has 40 bits, so that its product with an exponent is exact.
 const LN_2_PARTS: [f64; 2] = [0.693_147_180_559_208_2, 7.371_002_565_167_799e-13];
 
-/// Has `cosh(r) = 1 + r^2 * p(r^2)` for half of the logarithm of 2, with a relative error of at most 1.5e-14.
+/// Coefficients of `p` in `cosh(r) = 1 + r^2 * p(r^2)` up to half of ln 2, with a relative error of at most 1.5e-14.
 const EVEN: [f64; 4] = [
     0.499_999_999_996_056_65,
     0.041_666_666_987_732_22,
@@ -14,7 +14,8 @@ const EVEN: [f64; 4] = [
     2.488_217_044_617_471_5e-5,
 ];
 
-/// Has `sinh(r) = r * (1 + r^2 * p(r^2))` for half of the logarithm of 2, with a relative error of at most 1.4e-15.
+/// Coefficients of `p` in `sinh(r) = r * (1 + r^2 * p(r^2))` up to half of ln 2, with a relative error of at most
+/// 1.4e-15.
 const ODD: [f64; 4] = [
     0.166_666_666_666_303_92,
     0.008_333_333_362_734_393,
@@ -22,7 +23,7 @@ const ODD: [f64; 4] = [
     2.763_069_939_216_213e-6,
 ];
 
-/// Returns the hyperbolic cosine and sine of a number between the halves of the logarithm of 2.
+/// Returns the hyperbolic cosine and sine of a number from -ln 2 / 2 to ln 2 / 2.
 #[inline(always)]
 fn parts(r: f64) -> (f64, f64) {
     let square = r * r;
@@ -35,7 +36,7 @@ fn power(sum: f64) -> f64 {
     f64::from_bits((sum.to_bits() << 52).wrapping_add(1023 << 52))
 }
 
-/// Divides a power of e into one of 2 and the hyperbolic cosine and sine of the rest of its exponent.
+/// Splits a power of e into a power of 2, and the hyperbolic cosine and sine of the rest of its exponent.
 #[inline(always)]
 fn divide(x: f64) -> (f64, f64, f64) {
     let sum = x * LOG2_E + ROUND;
@@ -46,7 +47,7 @@ fn divide(x: f64) -> (f64, f64, f64) {
 
 #[inline(always)]
 pub(super) fn exp(x: f64) -> f64 {
-    // The results at the ends of the range become 0 and infinity as `f32`.
+    // The results at the ends of the range become 0 and infinity in `f32`.
     let (power, even, odd) = divide(limit(x, -105.0, 90.0));
     power * (even + odd)
 }
@@ -59,7 +60,7 @@ pub(super) fn exp2(x: f64) -> f64 {
     power(sum) * (even + odd)
 }
 
-/// Returns the hyperbolic cosine of a number, and the sine of the number without its sign.
+/// Returns the hyperbolic cosine and sine of a number's absolute value.
 #[inline(always)]
 fn hyperbolic(x: f64, largest: f64) -> (f64, f64) {
     let (power, even, odd) = divide(limit(x.abs(), 0.0, largest));
@@ -81,7 +82,7 @@ pub(super) fn sinh(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn tanh(x: f64) -> f64 {
-    // The tangent of the largest number is 1 as `f32`.
+    // The hyperbolic tangent of 20 is 1 in `f32`.
     let (cosine, sine) = hyperbolic(x, 20.0);
     (sine / cosine).copysign(x)
 }

@@ -1,10 +1,11 @@
-//! The logarithms, the inverses of the hyperbolic functions, and the power.
+//! The logarithms, the inverse hyperbolic functions, and the power.
 
 use super::exponential;
 use super::polynomial::{ROUND, limit, one_plus};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, LOG2_E};
 
-/// Has `2 * atanh(s) = 2 * s * (1 + s^2 * p(s^2))` up to `3 - 2 * sqrt(2)`, with a relative error of at most 1.9e-16.
+/// Coefficients of `p` in `2 * atanh(s) = 2 * s * (1 + s^2 * p(s^2))` up to `3 - 2 * sqrt(2)`, with a relative error of
+/// at most 1.9e-16.
 const AREA_TANGENT: [f64; 6] = [
     0.333_333_333_332_936_9,
     0.200_000_000_261_005_9,
@@ -14,15 +15,15 @@ const AREA_TANGENT: [f64; 6] = [
     0.084_098_367_303_001_57,
 ];
 
-/// Returns the exponent of a positive number, and the natural logarithm of the rest, which is between the roots of 1/2 and 2.
-/// `above` is the difference of the number to 1.
+/// Returns the exponent of a positive number, and the natural logarithm of the rest, which is between the roots of 1/2
+/// and 2. `above` is the number minus 1.
 #[inline(always)]
 fn divide(x: f64, above: f64) -> (f64, f64) {
     const ONE: u64 = 1_f64.to_bits();
     const EXPONENT: u64 = 0x7ff << 52;
     let field = x.to_bits().wrapping_sub(FRAC_1_SQRT_2.to_bits()).wrapping_add(ONE) & EXPONENT;
     let rest = f64::from_bits(x.to_bits().wrapping_sub(field).wrapping_add(ONE));
-    // The exponent becomes the low bits of a number of 2^52.
+    // The exponent becomes the low bits of a number of at least 2^52.
     const SHIFT: f64 = 4_503_599_627_370_496.0;
     let exponent = f64::from_bits(field >> 52 | SHIFT.to_bits()) - (SHIFT + 1023.0);
     let above = if exponent == 0.0 { above } else { rest - 1.0 };
@@ -30,7 +31,7 @@ fn divide(x: f64, above: f64) -> (f64, f64) {
     (exponent, 2.0 * s * one_plus(s * s, &AREA_TANGENT))
 }
 
-/// Returns a logarithm, or what it is outside of the positive numbers.
+/// Returns `logarithm`, or the result for a number that is zero, negative, infinite or NaN.
 #[inline(always)]
 fn whole(x: f64, logarithm: f64) -> f64 {
     let outside = if x == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
@@ -81,7 +82,7 @@ pub(super) fn atanh(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn pow(x: f64, y: f64) -> f64 {
-    // An infinite exponent becomes an even one that is large enough for each `f32`.
+    // An infinite exponent becomes an even one that is large enough for every `f32`.
     let limited = limit(y, -1_099_511_627_776.0, 1_099_511_627_776.0);
     let a = x.abs();
     let power = exponential::exp2(limited * log2(a));

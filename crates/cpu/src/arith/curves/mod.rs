@@ -1,8 +1,8 @@
 //! The functions of `f32` without an exact result.
 //!
-//! A function computes with `f64` and rounds once. Its steps have no branches and no tables, so that the compiler makes
-//! instructions on vectors of them. Each polynomial has the least relative error that its degree allows, which the algorithm of
-//! Remez finds. All hosts get the same bits: no step is fused with another one.
+//! A function computes with `f64` and rounds once. Its steps have no branches and no tables, so that the compiler
+//! vectorises them. Each polynomial has the least relative error that its degree allows, found with the Remez
+//! algorithm. All hosts get the same bits: no step is fused with another one.
 
 mod arc;
 mod circle;
@@ -28,31 +28,31 @@ macro_rules! rounded {
 }
 
 rounded! {
-    /// Returns the angle from 0 to pi with a cosine. It is NaN outside -1 to 1.
+    /// Returns the angle from 0 to pi whose cosine is `x`. It is NaN outside -1 to 1.
     acos = arc(x);
-    /// Returns the number, not negative, with a hyperbolic cosine. It is NaN below 1.
+    /// Returns the number whose hyperbolic cosine is `x` and that is not negative. It is NaN below 1.
     acosh = logarithm(x);
-    /// Returns the angle from -pi/2 to pi/2 with a sine. It is NaN outside -1 to 1.
+    /// Returns the angle from -pi/2 to pi/2 whose sine is `x`. It is NaN outside -1 to 1.
     asin = arc(x);
-    /// Returns the number with a hyperbolic sine.
+    /// Returns the number whose hyperbolic sine is `x`.
     asinh = logarithm(x);
-    /// Returns the angle from -pi/2 to pi/2 with a tangent.
+    /// Returns the angle from -pi/2 to pi/2 whose tangent is `x`.
     atan = arc(x);
     /// Returns the angle of the point (`x`, `y`), from -pi to pi.
     atan2 = arc(y, x);
-    /// Returns the number with a hyperbolic tangent. It is NaN outside -1 to 1.
+    /// Returns the number whose hyperbolic tangent is `x`. It is NaN outside -1 to 1.
     atanh = logarithm(x);
     /// Returns the hyperbolic cosine.
     cosh = exponential(x);
-    /// Returns e to a power.
+    /// Returns e to the power `x`.
     exp = exponential(x);
-    /// Returns 2 to a power.
+    /// Returns 2 to the power `x`.
     exp2 = exponential(x);
     /// Returns the natural logarithm. It is NaN below 0.
     log = logarithm(x);
     /// Returns the logarithm to base 2. It is NaN below 0.
     log2 = logarithm(x);
-    /// Returns `x` to the power `y`. It is NaN if `x` is less than 0 and `y` is no integer.
+    /// Returns `x` to the power `y`. It is NaN if `x` is less than 0 and `y` is not an integer.
     pow = logarithm(x, y);
     /// Returns the hyperbolic sine.
     sinh = exponential(x);

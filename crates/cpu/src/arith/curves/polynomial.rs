@@ -1,11 +1,11 @@
-//! The way in which the curves evaluate a polynomial.
+//! The evaluation of a polynomial.
 
-/// Adds this to a number of less than 2^51 and takes it away again, which rounds the number to the nearest integer, and to the
-/// even one of two. The integer is in the low bits of the sum.
+/// Adding this to a number of less than 2^51, and subtracting it again, rounds the number to the nearest integer, ties
+/// to even. The integer is in the low bits of the sum.
 pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
-/// Returns `1 + z * p(z)`, where `p` has these coefficients, the constant one first. The even powers and the odd ones are
-/// summed side by side, because a processor that waits for one sum has time for the other.
+/// Returns `1 + z * p(z)`, where `p` has these coefficients, the constant one first. The even and the odd powers are
+/// summed in parallel, because a processor that waits for one sum has time for the other.
 #[inline(always)]
 pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
     let square = z * z;
@@ -23,7 +23,7 @@ pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
     sum * z + 1.0
 }
 
-/// Limits a number to a range. A NaN stays.
+/// Clamps a number to a range. A NaN stays.
 #[inline(always)]
 pub(super) fn limit(x: f64, low: f64, high: f64) -> f64 {
     let x = if x < low { low } else { x };

@@ -1,4 +1,4 @@
-//! The functions of words that are no curves.
+//! The functions of words other than the curves.
 
 use super::Words;
 use super::lanes::{array, each, each_float, each_pair, each_word};

@@ -1,6 +1,6 @@
 //! The loops over the lanes of a function.
 
-/// Counts the lanes of a loop that the compiler may turn into instructions on vectors.
+/// Lanes per loop that the compiler may vectorise.
 const PART: usize = 8;
 
 /// Replaces the first `A` components in each lane by `R` others.
@@ -64,7 +64,7 @@ pub(super) fn each_float<const A: usize, const R: usize>(
     each(words, lanes, |x: [u32; A]| f(x.map(f32::from_bits)).map(f32::to_bits));
 }
 
-/// Collects as many numbers.
+/// Collects the first `N` numbers, or zeros where there are fewer.
 #[inline(always)]
 pub(super) fn array<const N: usize>(numbers: impl Iterator<Item = f32>) -> [f32; N] {
     let mut array = [0.0; N];

@@ -8,30 +8,30 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use functions::of_words;
 use naga::{MathFunction as Fun, ScalarKind};
 
-/// Computes a function of words and of the number of lanes.
+/// Function of words and of the number of lanes.
 type Words = fn(&mut [u32], usize);
 
-/// Computes a function for the lanes of several invocations.
+/// A function for the lanes of several invocations.
 ///
-/// Words hold the components of the arguments: the first component of the first argument in all lanes, then the next component.
-/// The components of the result replace them in the same order.
+/// The words contain the components of the arguments: the first component of the first argument in all lanes, then the
+/// next component. The components of the result replace them in the same order.
 #[derive(Clone, Copy)]
 pub(crate) enum Each {
-    /// Is a function of one number.
+    /// Function of one number.
     One(curves::One),
-    /// Is a function of two numbers.
+    /// Function of two numbers.
     Two(curves::Two),
     Words(Words),
 }
 
 impl Each {
-    /// Returns the way to compute a function whose first argument has components of this kind, if there is one.
+    /// Returns the implementation of a function whose first argument has components of this kind, if there is one.
     pub(crate) fn of(fun: Fun, kind: ScalarKind) -> Option<Self> {
         let curve = curves::of_one(fun).map(Self::One).or_else(|| curves::of_two(fun).map(Self::Two));
         curve.or_else(|| of_words(fun, kind).map(Self::Words))
     }
 
-    /// Computes the function. There are words for the arguments and for the result, whichever has more.
+    /// Computes the function. `words` has room for the arguments and for the result.
     pub(crate) fn run(self, words: &mut [u32], lanes: usize) {
         match self {
             Self::One(function) => function(cast_slice_mut(words)),

@@ -1,4 +1,4 @@
-//! The functions that treat each component by itself.
+//! The functions that compute each component by itself.
 
 use crate::arith::lift::Lift;
 use crate::arith::{Scalar, bits, convert, double, float, formula, half};

@@ -11,8 +11,9 @@ use smallvec::SmallVec;
 
 /// Calls a built-in function.
 ///
-/// Functions of `f32` are within WGSL's bounds of error. Functions of `f16` compute with `f64` and round once. `min`, `max`
-/// and `clamp` ignore a NaN beside a number. The results are the same bits on every host, except those of a NaN.
+/// Functions of `f32` are within WGSL's error bounds. Functions of `f16` compute with `f64` and round once. `min`,
+/// `max` and `clamp` ignore a NaN if another argument is a number. The results are the same bits on every host, except
+/// the bits of a NaN.
 ///
 /// # Panics
 /// Panics for arguments that the function does not take in a validated module, which is a bug.
@@ -49,8 +50,8 @@ fn modf(x: Scalar) -> [Scalar; 2] {
     [super::binary(naga::BinaryOperator::Subtract, x, whole), whole]
 }
 
-/// Returns the fraction and the exponent. naga declares the exponent of `f64` as `i64`. It declares that of `f16` as `i16`,
-/// which is no [`Scalar`], and WGSL as `i32`.
+/// Returns the fraction and the exponent. naga declares the exponent of `f64` as `i64`. naga declares the exponent of
+/// `f16` as `i16`, which is not a [`Scalar`]; WGSL declares it as `i32`.
 fn frexp(x: Scalar) -> [Scalar; 2] {
     let (fraction, exponent) = double::frexp(convert::to_f64(x));
     let width = x.ty().width;

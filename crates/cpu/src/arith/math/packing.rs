@@ -4,7 +4,7 @@ use crate::arith::lift::Lift;
 use crate::arith::{Components, Operand, Outcome, Scalar, pack};
 use naga::MathFunction as Fun;
 
-/// Calls a function that packs or unpacks, or a product of packed vectors. Another function gives `None`.
+/// Calls a function that packs or unpacks, or a product of packed vectors. Returns `None` for another function.
 pub(crate) fn call(fun: Fun, args: &[Operand<'_>]) -> Option<Outcome> {
     let x = args[0].components();
     let word = |index: usize| args[index].component(0).bits() as u32;

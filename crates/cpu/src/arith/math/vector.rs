@@ -5,7 +5,7 @@ use crate::arith::lift::Lift;
 use crate::arith::{Components, Operand, Outcome, Scalar, binary};
 use naga::{BinaryOperator, MathFunction as Fun};
 
-/// Calls a function of vectors. Another function gives `None`.
+/// Calls a function of vectors. Returns `None` for another function.
 pub(crate) fn call(fun: Fun, args: &[Operand<'_>]) -> Option<Outcome> {
     match args[0].component(0) {
         Scalar::F32(_) => floats::<f32>(fun, args),
@@ -46,8 +46,8 @@ fn lift<R: Lift>(x: &Operand<'_>) -> Vector<R> {
     x.components().iter().map(|&x| R::take(x)).collect()
 }
 
-/// Returns the products of each component of one vector with each of another one. The products of one component of `row`
-/// are a column.
+/// Returns the products of each component of one vector with each component of another. The products with one component
+/// of `row` are a column.
 fn outer(column: &Operand<'_>, row: &Operand<'_>) -> Outcome {
     let row = row.components();
     let column = column.components();

@@ -1,7 +1,7 @@
 //! The errors of the functions that have no exact result.
 //!
-//! The references are the functions of the standard library on `f64`. `cargo test accuracy -- --nocapture` prints the largest
-//! error of each function.
+//! The references are the functions of the standard library on `f64`. `cargo test accuracy -- --nocapture` prints the
+//! largest error of each function.
 
 use super::edges::{call, doubles, floats, nearest_half, same};
 use crate::arith::Scalar;
@@ -9,15 +9,16 @@ use half::f16;
 use naga::MathFunction as Fun;
 use std::f64::consts::PI;
 
-/// Is a function of one number, its reference, and the error that WGSL allows for `f32` at an argument and an exact result.
+/// A function of one number, its reference, and the error that WGSL allows for `f32` at an argument and an exact
+/// result.
 pub(crate) struct Row {
     pub(crate) fun: Fun,
     pub(crate) reference: fn(f64) -> f64,
     pub(crate) allowed: fn(x: f64, exact: f64) -> f64,
 }
 
-/// Holds the functions of one number. Where WGSL derives the error from a formula, the table has three units in the last
-/// place, which is less than the error of each of those formulas.
+/// Functions of one number. Where WGSL derives the error from a formula, the table has three units in the last place,
+/// which is less than the error of each of those formulas.
 pub(crate) const TABLE: [Row; 19] = [
     Row { fun: Fun::Cos, reference: f64::cos, allowed: |x, _| trigonometric(x) },
     Row { fun: Fun::Sin, reference: f64::sin, allowed: |x, _| trigonometric(x) },
@@ -44,7 +45,7 @@ pub(crate) const TABLE: [Row; 19] = [
     Row { fun: Fun::QuantizeToF16, reference: |x| nearest_half(x).to_f64(), allowed: |_, _| 0.0 },
 ];
 
-/// Is a function of two numbers.
+/// A function of two numbers.
 pub(crate) struct Pair {
     pub(crate) fun: Fun,
     pub(crate) reference: fn(f64, f64) -> f64,
@@ -60,10 +61,10 @@ pub(crate) const PAIRS: [Pair; 2] = [
     },
 ];
 
-/// Is the error, in units in the last place, of a result that is rounded to the nearest number.
+/// Error, in units in the last place, of a result that is rounded to the nearest number.
 const NEAREST: f64 = 0.500_001;
 
-/// Is the error of a reciprocal square root, whose root is rounded too.
+/// Error of a reciprocal square root, whose root is rounded too.
 const ROUNDED_TWICE: f64 = 1.5;
 
 fn inverse_sqrt(x: f64) -> f64 {
@@ -82,12 +83,12 @@ fn logarithmic(x: f64, exact: f64) -> f64 {
     if (0.5..=2.0).contains(&x) { 2_f64.powi(-21) } else { 3.0 * ulp(exact) }
 }
 
-/// Is a format of floats.
+/// A format of floats.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
-    /// Counts the bits of a mantissa behind the point.
+    /// Number of bits of a mantissa after the point.
     fraction: f64,
-    /// Holds the least and the greatest exponent of a normal number.
+    /// Least and greatest exponent of a normal number.
     exponents: [f64; 2],
 }
 
@@ -96,7 +97,7 @@ impl Format {
     pub(crate) const F32: Self = Self { fraction: 23.0, exponents: [-126.0, 127.0] };
     pub(crate) const F64: Self = Self { fraction: 52.0, exponents: [-1022.0, 1023.0] };
 
-    /// Returns the distance of two neighbours around a number.
+    /// Returns the distance between neighbours at a number.
     pub(crate) fn ulp(self, x: f64) -> f64 {
         let [least, greatest] = self.exponents;
         let exponent = if x == 0.0 { least } else { x.abs().log2().floor().clamp(least, greatest) };
@@ -104,12 +105,12 @@ impl Format {
     }
 }
 
-/// Returns the distance of two neighbours among the `f32` around a number.
+/// Returns the distance between neighbouring `f32`s at a number.
 fn ulp(x: f64) -> f64 {
     Format::F32.ulp(x)
 }
 
-/// Returns the error of a result of type `f32`, or infinity if it is not the infinity or the NaN that it has to be.
+/// Returns the error of an `f32` result, or infinity if it should be an infinity or a NaN and is not.
 fn error(got: Scalar, exact: f64) -> f64 {
     let Scalar::F32(got) = got else { panic!("{got:?} is no f32") };
     let nearest = exact as f32;
@@ -122,8 +123,8 @@ fn error(got: Scalar, exact: f64) -> f64 {
     }
 }
 
-/// Calls a function for each number with its error in units in the last place and in units of the error that WGSL allows.
-/// Returns the largest of each.
+/// Calls a function for each number. Returns the largest error in units in the last place, and in units of the error
+/// that WGSL allows.
 fn largest(fun: Fun, errors: impl Iterator<Item = (f64, f64, f64)>) -> (f64, f64) {
     let relative =
         |error: f64, unit: f64| if error == 0.0 || error.is_infinite() { error } else { error / unit };

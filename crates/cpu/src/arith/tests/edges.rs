@@ -1,10 +1,10 @@
-//! The numbers that the tests of arithmetic use, and the ways to compare results.
+//! The numbers that the tests of arithmetic use, and the comparison of results.
 
 use crate::arith::{Operand, Outcome, Scalar, math};
 use half::f16;
 use naga::{MathFunction, ScalarKind};
 
-/// Holds the four types of integers.
+/// The four integer types.
 pub(crate) const INTEGERS: [naga::Scalar; 4] =
     [naga::Scalar::I32, naga::Scalar::U32, naga::Scalar::I64, naga::Scalar::U64];
 
@@ -41,7 +41,7 @@ pub(crate) fn floats() -> Vec<f32> {
     positive.into_iter().chain(negative).chain([f32::NAN]).collect()
 }
 
-/// Returns finite and other numbers of type `f64` beyond those of `f32`.
+/// Returns the [`floats`] as `f64`, and numbers that `f32` cannot represent.
 pub(crate) fn doubles() -> Vec<f64> {
     let mut random = fastrand::Rng::with_seed(2);
     let wide = [f64::MAX, f64::MIN_POSITIVE, f64::from_bits(1), 1e300, 1e-300, 4_503_599_627_370_497.5, 0.1];
@@ -100,7 +100,7 @@ pub(crate) fn wrapped(ty: naga::Scalar, value: i128) -> Scalar {
     Scalar::from_bits(ty, value as u64)
 }
 
-/// Finds the nearest `f16` among all of them, and the even one of two.
+/// Finds the nearest `f16` by a search, ties to even.
 pub(crate) fn nearest_half(x: f64) -> f16 {
     let (mut low, mut high) = (0_u16, 0x7c00_u16);
     if x.is_nan() {

@@ -1,11 +1,11 @@
-//! The types of results, compared with those that naga declares.
+//! The types of results, compared with naga's declarations.
 
 use crate::arith::{Operand, Outcome, Scalar, binary_whole, convert, math, relational};
 use naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
 use naga::{Expression, Function, Handle, Module, TypeInner};
 use std::collections::HashSet;
 
-/// Returns a scalar type and the vectors of it.
+/// Returns a scalar type and its vectors.
 fn shapes(scalar: &str) -> Vec<String> {
     let vectors = (2..=4).map(|size| format!("vec{size}<{scalar}>"));
     std::iter::once(scalar.to_owned()).chain(vectors).collect()
@@ -26,7 +26,7 @@ fn module(expressions: &[(Vec<String>, String)]) -> Module {
     naga::front::wgsl::parse_str(&text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)))
 }
 
-/// Returns the call of a function with so many parameters.
+/// Returns the call of a function with `count` arguments.
 fn call(name: &str, count: usize) -> String {
     format!("{name}({})", ["a", "b", "c", "d"][..count].join(", "))
 }
@@ -79,7 +79,7 @@ fn check(module: &Module, inner: &TypeInner, outcome: &Outcome, what: &str) {
     assert!(same, "{what} gives {outcome:?}, which is no {inner:?}");
 }
 
-/// Calls a check for each expression of a module that is no parameter.
+/// Calls a check for each expression of a module except parameters.
 fn each(module: &Module, mut check: impl FnMut(&Function, &FunctionInfo, Handle<Expression>)) {
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
     let info = validator.validate(module).expect("the module is valid");
@@ -106,7 +106,7 @@ fn calls() -> Vec<(Vec<String>, String)> {
     };
     add("cos cosh sin sinh tan tanh acos asin atan asinh acosh atanh radians degrees", 1, FLOAT);
     add("ceil floor round fract trunc modf exp exp2 log log2 sqrt inverseSqrt saturate length", 1, FLOAT);
-    // naga declares a part of the result for `f16` as `i16`, which is no type of WGSL.
+    // naga declares a part of the result for `f16` as `i16`, which is not a WGSL type.
     add("frexp", 1, &["f32", "f64"]);
     add("atan2 pow step distance", 2, FLOAT);
     add("fma mix smoothstep", 3, FLOAT);
@@ -251,6 +251,6 @@ fn every_operator_and_conversion_gives_the_type_that_naga_declares() {
         check(&module, inner(handle), &outcome, &what);
         checked += 1;
     });
-    // A conversion to the same type is no expression.
+    // A conversion to the same type makes no expression.
     assert!(checked >= expressions.len() - 8, "{checked} of {}", expressions.len());
 }

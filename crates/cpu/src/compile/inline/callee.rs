@@ -7,28 +7,29 @@ use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement, 
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Is a function whose body replaces a call.
+/// A function whose body replaces a call.
 pub(super) struct Callee<'f> {
     function: &'f Function,
     map: Map,
     early: Part,
     rest: Part,
     flags: Flags,
-    /// Holds the pointers and the first values of the variables that the call sets.
+    /// Pointers and first values of the variables that the call sets.
     first: Vec<[Handle<Expression>; 2]>,
-    /// Is the load of the result.
+    /// Load of the result.
     load: Option<Handle<Expression>>,
 }
 
-/// Is a part of the body: the statements up to the last barrier, or those behind it, which each invocation leaves by itself.
+/// A part of the body: the statements up to the last barrier, or the statements after it, which each invocation leaves
+/// by itself.
 struct Part {
     statements: Range<usize>,
     exit: Exit,
 }
 
 impl<'f> Callee<'f> {
-    /// Adds the variables and the expressions of a function to its caller. `outer` says where the expressions of the caller
-    /// are, and `flag` is the type of a bool.
+    /// Adds the variables and the expressions of a function to its caller. `outer` maps the expressions of the caller,
+    /// and `flag` is the bool type.
     pub(super) fn new(
         call: &Call<'_>,
         (function, flag): (&'f Function, Handle<Type>),
@@ -105,7 +106,7 @@ impl<'f> Callee<'f> {
         }
         whole.append(&mut body);
         copy.push(Statement::Block(whole), span);
-        // The caller does not see what is evaluated in an inner block.
+        // An expression that is evaluated in an inner block is not visible to the caller.
         if let Some(load) = self.load {
             emit(&[load], span, copy);
         }
@@ -121,7 +122,7 @@ impl<'f> Callee<'f> {
         )
     }
 
-    /// Puts statements into a loop, which their end leaves too.
+    /// Puts statements into a loop that ends after one iteration.
     fn left_by_break(&self, part: &Part, mut body: Block, span: Span) -> Block {
         if !matches!(body.last(), Some(Statement::Break)) {
             body.push(Statement::Break, span);
@@ -135,7 +136,8 @@ impl<'f> Callee<'f> {
     }
 }
 
-/// Returns `true` if a body returns before its last statement, or out of a loop. `last` is `true` if nothing follows the body.
+/// Returns `true` if a body returns before its last statement, or out of a loop. `last` is `true` if nothing follows
+/// the body.
 fn returns_early(body: &[Statement], last: bool) -> bool {
     body.iter().enumerate().any(|(at, statement)| {
         let last = last && at + 1 == body.len();

@@ -9,25 +9,25 @@ use naga::{
 };
 use rustc_hash::FxHashMap;
 
-/// Says where the expressions and the variables of a function are in another one, in the order of their handles.
+/// Copies of a function's expressions and variables in another function, in the order of their handles.
 #[derive(Default)]
 pub(super) struct Map {
     pub(super) expressions: Vec<Handle<Expression>>,
     pub(super) locals: Vec<Handle<LocalVariable>>,
 }
 
-/// Is a call that a body replaces.
+/// A call that a body replaces.
 pub(super) struct Call<'f> {
     statement: *const Statement,
     pub(super) function: Handle<Function>,
     pub(super) arguments: &'f [Handle<Expression>],
     pub(super) result: Option<Handle<Expression>>,
-    /// Is `true` if a loop may repeat the call.
+    /// `true` if a loop may repeat the call.
     pub(super) repeats: bool,
 }
 
-/// Returns a copy of a function in which the bodies of some functions replace their calls, or `None` if something cannot be
-/// copied. `flag` is the type of a bool.
+/// Returns a copy of a function in which the bodies of some functions replace their calls, or `None` if something
+/// cannot be copied. `flag` is the bool type.
 pub(super) fn expand(function: &Function, barred: &Barred, flag: Handle<Type>) -> Option<Function> {
     let mut calls = Vec::new();
     find_calls(&function.body, barred, false, &mut calls);
@@ -98,7 +98,7 @@ impl Map {
         }
     }
 
-    /// Gives the local variables their first values.
+    /// Sets the first values of the local variables.
     pub(super) fn set_first_values(&self, function: &Function, target: &mut Function) -> Option<()> {
         for (local, &new) in function.local_variables.iter().map(|(_, local)| local).zip(&self.locals) {
             if let Some(init) = local.init {
@@ -108,7 +108,7 @@ impl Map {
         Some(())
     }
 
-    /// Returns the copy of an expression, if it is copied already.
+    /// Returns the copy of an expression, if it was copied already.
     pub(super) fn get(&self, expression: Handle<Expression>) -> Option<Handle<Expression>> {
         self.expressions.get(expression.index()).copied()
     }
@@ -154,17 +154,17 @@ impl Map {
     }
 }
 
-/// Copies statements.
+/// Copier of statements.
 #[derive(Clone, Copy)]
 pub(super) struct Copier<'c> {
     pub(super) map: &'c Map,
-    /// Says what a `return` becomes.
+    /// Replacement of a `return`.
     pub(super) exit: Exit,
-    /// Is `true` if a loop or a `switch` of the function is around the statements.
+    /// `true` if a loop or a `switch` of the function is around the statements.
     pub(super) inside: bool,
-    /// Holds the expressions of a `return` out of a loop or a `switch`, in a body that replaces a call.
+    /// Expressions of a `return` out of a loop or a `switch`, in a body that replaces a call.
     pub(super) flags: Option<&'c Flags>,
-    /// Holds the bodies that replace calls.
+    /// Bodies that replace calls.
     pub(super) callees: &'c FxHashMap<*const Statement, Callee<'c>>,
 }
 
@@ -277,7 +277,7 @@ impl Copier<'_> {
     }
 }
 
-/// Adds the evaluation of expressions. Their handles grow, and bodies of functions may lie between them.
+/// Adds the evaluation of expressions. Their handles ascend, but need not be consecutive.
 pub(super) fn emit(expressions: &[Handle<Expression>], span: Span, copy: &mut Block) {
     for part in expressions.chunk_by(|one, next| one.index() + 1 == next.index()) {
         copy.push(Statement::Emit(Range::new_from_bounds(part[0], part[part.len() - 1])), span);

@@ -1,36 +1,36 @@
 //! The replacement of a `return` in the body of a function that replaces a call.
 //!
-//! A `return` that other statements follow leaves a loop around the body. If it is inside of other loops or `switch`es, it sets
-//! a variable, and each of them is left in turn.
+//! A `return` that is followed by other statements leaves a loop around the body. If it is inside of other loops or
+//! `switch`es, it sets a variable, and each of them is left in turn.
 
 use super::copy::emit;
 use crate::compile::shared::visit_one;
 use naga::{Barrier, Block, Expression, Function, Handle, Literal, LocalVariable, Span, Statement, Type};
 use rustc_hash::FxHashMap;
 
-/// Says what a `return` becomes.
+/// Replacement of a `return`.
 #[derive(Clone, Copy)]
 pub(super) enum Exit {
     Return,
-    /// Nothing follows the `return`. The pointer is that of the variable for the result.
+    /// No statement follows the `return`. The pointer points to the variable for the result.
     Last(Option<Handle<Expression>>),
-    /// The body is a loop, which the `return` leaves.
+    /// The body is a loop that the `return` leaves.
     Leave(Leave),
 }
 
-/// Describes a loop that a `return` leaves.
+/// A loop that a `return` leaves.
 #[derive(Clone, Copy)]
 pub(super) struct Leave {
-    /// Is the pointer of the variable for the result.
+    /// Pointer to the variable for the result.
     pub(super) result: Option<Handle<Expression>>,
-    /// Is the pointer of the variable that is true once a loop or a `switch` inside of the body has returned.
+    /// Pointer to the variable that is true once a loop or a `switch` inside of the body has returned.
     pub(super) returned: Handle<Expression>,
-    /// Is true if the whole workgroup returns together.
+    /// `true` if the whole workgroup returns together.
     pub(super) together: bool,
 }
 
 impl Exit {
-    /// Adds what a `return` becomes. `inside` is `true` if a loop or a `switch` of the body is around it.
+    /// Adds the replacement of a `return`. `inside` is `true` if a loop or a `switch` of the body is around it.
     pub(super) fn leave(
         self,
         value: Option<Handle<Expression>>,
@@ -58,11 +58,11 @@ impl Exit {
     }
 }
 
-/// Holds the expressions by which a `return` leaves several loops and `switch`es.
+/// Expressions by which a `return` leaves several loops and `switch`es.
 pub(super) struct Flags {
     yes: Handle<Expression>,
     pub(super) no: Handle<Expression>,
-    /// Holds the load behind each loop and each `switch` that returns.
+    /// Load after each loop and each `switch` that returns.
     loads: FxHashMap<*const Statement, Handle<Expression>>,
 }
 
@@ -75,7 +75,8 @@ impl Flags {
         Self { yes, no, loads: FxHashMap::default() }
     }
 
-    /// Adds a variable, which is loaded behind the loops and the `switch`es of some statements that return. Returns its pointer.
+    /// Adds a variable that is loaded after each loop and `switch` of these statements that returns. Returns its
+    /// pointer.
     pub(super) fn add(
         &mut self,
         statements: &[Statement],
@@ -95,7 +96,7 @@ impl Flags {
         pointer
     }
 
-    /// Adds what follows a loop or a `switch`: the jump out of the one around it, if the inner one has returned.
+    /// Adds a jump out of the outer loop or `switch` after an inner one, if the inner one has returned.
     pub(super) fn leave_outer(&self, statement: &Statement, span: Span, copy: &mut Block) {
         if let Some(&load) = self.loads.get(&std::ptr::from_ref(statement)) {
             emit(&[load], span, copy);

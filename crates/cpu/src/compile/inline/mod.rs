@@ -1,4 +1,4 @@
-//! Functions with barriers are expanded at their calls, as a region ends only at a barrier of the entry point.
+//! Functions with barriers are expanded at their calls, as only a barrier of the entry point ends a region.
 
 mod callee;
 mod copy;
@@ -12,15 +12,15 @@ use naga::{Block, Function, Handle, Scalar, Span, Statement, Type, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Holds the functions with barriers. They call no other function with a barrier.
+/// Functions with barriers. They call no other function with a barrier.
 type Barred = FxHashMap<Handle<Function>, Function>;
 
-/// Bounds the blocks around a statement of an expanded function. The compiler visits blocks by calls of itself, and must fit
+/// Most nested blocks around a statement of an expanded function. The compiler visits blocks recursively, and must fit
 /// the stack of a thread that Rust starts.
 const MOST_NESTING: usize = 256;
 
-/// Returns a program whose entry point calls no function with a barrier. Returns the same program where that is so already,
-/// and where the expanded functions are too large or nest too deep.
+/// Returns a program whose entry point calls no function with a barrier. Returns the same program if it has no such
+/// call, or if the expanded functions are too large or nest too deeply.
 pub(crate) fn without_barriers_in_calls(program: &Arc<Program>) -> Arc<Program> {
     match expanded(program) {
         Some(expanded) => Arc::new(expanded),
@@ -58,17 +58,17 @@ fn expanded(program: &Program) -> Option<Program> {
     }
 }
 
-/// Is the size of a function.
+/// Size of a function.
 #[derive(Clone, Copy, Default)]
 struct Extent {
-    /// Counts the expressions and the statements.
+    /// Number of expressions and statements.
     parts: usize,
-    /// Counts the blocks around the innermost statement.
+    /// Number of blocks around the innermost statement.
     nesting: usize,
 }
 
 impl Extent {
-    /// Returns the size that a function has with the bodies in place of their calls, or `None` if that is too much.
+    /// Returns the size of a function with the bodies in place of their calls, or `None` if it is too large.
     fn of_expanded(function: &Function, barred: &Barred) -> Option<Self> {
         let mut extent = Self { parts: function.expressions.len(), nesting: 0 };
         extent.add(&function.body, barred, 1);

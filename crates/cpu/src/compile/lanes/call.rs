@@ -8,11 +8,11 @@ use crate::compile::locals::in_memory;
 use crate::compile::refusal::{Result, refuse};
 use naga::{Block, Expression, Function, Handle, Statement};
 
-/// Bounds the calls inside of each other, as the translation takes the stack of a thread for each one.
+/// Most nested calls, as the translation recurses for each one.
 const MOST_NESTED: usize = 100;
 
 impl<'m> Vector<'_, '_, 'm> {
-    /// Makes the mask of the lanes that have not returned, if some may return before others.
+    /// Declares the mask of the lanes that have not returned, if some may return before others.
     pub(in crate::compile) fn begin(&mut self) {
         if !self.body.varying.returns {
             return;
@@ -128,7 +128,7 @@ impl<'m> Vector<'_, '_, 'm> {
         }
     }
 
-    /// Sets the components of a variable that lives in registers, in all lanes or in those of a mask.
+    /// Sets the components of a variable in registers, in all lanes or in the lanes of a mask.
     pub(super) fn assign(
         &mut self,
         local: &Local,
@@ -163,18 +163,18 @@ impl<'m> Vector<'_, '_, 'm> {
     }
 }
 
-/// Returns the last statement of a block and those before it.
+/// Returns the last statement of a block and the statements before it.
 fn last(block: &Block) -> Option<(&Statement, impl Iterator<Item = (&Statement, &naga::Span)>)> {
     let count = block.len().checked_sub(1)?;
     Some((&block[count], block.span_iter().take(count)))
 }
 
-/// Returns `true` if a statement that is no `return` holds one.
+/// Returns `true` if a statement contains a `return` but is not one itself.
 fn returns_early(statement: &Statement) -> bool {
     !matches!(statement, Statement::Return { .. }) && returns(statement)
 }
 
-/// Returns `true` if a statement holds a `return`.
+/// Returns `true` if a statement is or contains a `return`.
 fn returns(statement: &Statement) -> bool {
     let block = |block: &Block| block.iter().any(returns);
     match statement {

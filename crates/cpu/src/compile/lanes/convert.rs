@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Handle, ScalarKind};
 
 impl Vector<'_, '_, '_> {
-    /// Converts a value, or takes its bits as those of another type if there is no width.
+    /// Converts a value, or reinterprets its bits if there is no width.
     pub(super) fn convert(
         &mut self,
         operand: Handle<Expression>,
@@ -90,7 +90,7 @@ impl Vector<'_, '_, '_> {
             (Kind::U32 | Kind::Bool, Kind::I64 | Kind::U64) => {
                 let zero = self.lower.word(0);
                 let zero = self.lower.builder.ins().splat(types::I32X4, zero);
-                // A bool is a word of ones.
+                // A `true` lane is a word of ones.
                 let value = match from {
                     Kind::Bool => self.map(value, |vector, value| vector.lower.builder.ins().ineg(value)),
                     _ => value,
@@ -170,7 +170,7 @@ impl Vector<'_, '_, '_> {
                 let bits = self.lower.builder.ins().band(value, one);
                 self.lower.builder.ins().bitcast(ty, MemFlags::new(), bits)
             }
-            // A bool is a word of ones.
+            // A `true` lane is a word of ones.
             (Kind::Bool, _) => self.lower.builder.ins().ineg(value),
             _ => value,
         }

@@ -9,10 +9,10 @@ use crate::compile::refusal::Result;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, MathFunction as Fun};
 
-/// Marks an access of elements that begin at a multiple of 2.
+/// Flags of an access of elements that are aligned to 2.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
-/// Are the bytes of the low halves of four words, twice.
+/// Bytes of the low halves of four words, twice.
 const LOW_HALVES: [u8; 16] = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13];
 
 impl Vector<'_, '_, '_> {
@@ -89,7 +89,7 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns the scalars of the lanes in the form that memory of a kernel has.
+    /// Returns the scalars of the lanes as a kernel stores them in memory.
     pub(super) fn stored_scalars(&mut self, kind: Kind, value: Lane) -> Scalars {
         if kind != Kind::F16 {
             return (0..self.width()).map(|at| self.lane(kind, value, at)).collect();

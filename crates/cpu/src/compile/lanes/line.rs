@@ -1,15 +1,15 @@
-//! Integers that grow by the same step from lane to lane.
+//! Integers that differ by the same step from lane to lane.
 
 use super::{Lane, Vector};
 use crate::compile::layout::Kind;
 use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode};
 use naga::BinaryOperator;
 
-/// Bounds the step from one lane to the next one.
+/// Greatest step from one lane to the next.
 const MOST_STEP: u32 = 1 << 16;
 
 impl Vector<'_, '_, '_> {
-    /// Translates an operator whose result grows by the same step from lane to lane, or returns `None`.
+    /// Translates an operator whose result differs by the same step from lane to lane, or returns `None`.
     pub(super) fn line_operator(&mut self, op: BinaryOperator, kind: Kind, a: Lane, b: Lane) -> Option<Lane> {
         if !matches!(kind, Kind::I32 | Kind::U32) {
             return None;

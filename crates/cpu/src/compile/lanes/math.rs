@@ -1,4 +1,5 @@
-//! Built-in functions on several lanes. Instructions on vectors execute the formulas of [`arith`](crate::arith) step by step.
+//! Built-in functions on several lanes. Instructions on vectors execute the formulas of [`arith`](crate::arith) step by
+//! step.
 
 use super::{Lane, Lanes, Vector, Vectors};
 use crate::arith::Each;
@@ -43,7 +44,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Computes a function whose arguments have components of these kinds, if there are instructions on vectors for it.
+    /// Computes a function whose arguments have components of these kinds, if there are vector instructions for it.
     pub(super) fn known_math(&mut self, fun: Fun, kinds: &[Kind], values: &[Lanes]) -> Result<Option<Lanes>> {
         if let Some(whole) = self.whole_function(fun, kinds[0], values)? {
             return Ok(Some(whole));
@@ -127,7 +128,7 @@ impl Vector<'_, '_, '_> {
         Ok(self.one_operand(kind, square, |vector, square| vector.lower.builder.ins().sqrt(square)))
     }
 
-    /// Computes a function of one component of each argument by instructions on vectors.
+    /// Computes a function of one component of each argument by vector instructions.
     fn component(&mut self, fun: Fun, kinds: &[Kind], x: &[Lane]) -> Option<Lane> {
         let kind = kinds[0];
         if kinds.iter().any(|other| other.is_wide() != kind.is_wide()) {
@@ -247,14 +248,14 @@ impl Vector<'_, '_, '_> {
                 let zero = self.lower.word(0);
                 let zero = self.lower.builder.ins().splat(types::I32X4, zero);
                 let positive = self.lower.builder.ins().icmp(IntCC::SignedGreaterThan, x[0], zero);
-                // A comparison has a word of ones for true.
+                // A comparison yields a word of ones for true.
                 self.lower.builder.ins().isub(negative, positive)
             }
             _ => return None,
         })
     }
 
-    /// Makes a vector with this number in all lanes.
+    /// Returns a vector with this number in all lanes.
     pub(super) fn splat(&mut self, kind: Kind, value: f64) -> ir::Value {
         let value = self.lower.number(kind, value);
         self.lower.builder.ins().splat(Self::vector_type(kind), value)

@@ -9,7 +9,7 @@ use crate::compile::refusal::{Result, refuse};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags};
 use naga::{AddressSpace, Expression, Handle, TypeInner};
 
-/// Marks an access of elements that begin at a multiple of 4, not of 16.
+/// Flags of an access of elements that are aligned to 4, not to 16.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
 impl Vector<'_, '_, '_> {
@@ -55,7 +55,7 @@ impl Vector<'_, '_, '_> {
         matches!(inner, TypeInner::Atomic(_)) && matches!(space, Some(AddressSpace::Storage { .. }))
     }
 
-    /// Loads a component out of the memory of each lane.
+    /// Loads a component from each lane's own memory.
     fn load_own(&mut self, reach: &Reach, kind: Kind, offset: i32) -> Lane {
         if kind.is_wide() {
             let high = offset + 4 * reach.spread as i32;
@@ -70,7 +70,7 @@ impl Vector<'_, '_, '_> {
                 vector.lower.builder.ins().load(ty, UNALIGNED, address, offset + 16 * at as i32)
             }));
         };
-        // A bool is a word there, so its lanes need no conversion.
+        // A bool is a word in memory, so its lanes need no conversion.
         let kind = if kind == Kind::Bool { Kind::U32 } else { kind };
         self.gather(kind, |vector, at| {
             let address = vector.lower.builder.ins().iadd(address, distances[at as usize]);
@@ -85,7 +85,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Loads a value out of a place of its own in each lane.
+    /// Loads a value from a different place in each lane.
     fn load_apart(&mut self, reach: &Reach, distances: &[ir::Value], leaves: &[Leaf]) -> Result<Lanes> {
         let mut fields = Vec::new();
         for (component, leaf) in leaves.iter().enumerate() {
@@ -140,7 +140,7 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Sets a value in the memory of each lane. All lanes store.
+    /// Sets a value in each lane's own memory. All lanes store.
     pub(super) fn fill(&mut self, reach: &Reach, inner: &TypeInner, values: &[Lane]) -> Result<()> {
         for (component, (&kind, &value)) in self.kinds(inner)?.iter().zip(values).enumerate() {
             let offset = reach.displacement(component, 0)?;
@@ -149,7 +149,7 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Stores a component in the memory of each lane.
+    /// Stores a component in each lane's own memory.
     fn store_own(&mut self, reach: &Reach, kind: Kind, offset: i32, value: Lane, mask: Option<Vectors>) {
         let value = self.each(kind, value);
         if kind.is_wide() {
@@ -195,7 +195,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Translates something that one lane does, if a mask has the lane.
+    /// Translates `part` for one lane, which executes it if the mask has the lane.
     pub(super) fn if_lane(&mut self, mask: Option<Vectors>, at: u32, part: impl FnOnce(&mut Self)) {
         let Some(mask) = mask else { return part(self) };
         let vector = mask[(at / LANES) as usize];
@@ -208,7 +208,7 @@ impl Vector<'_, '_, '_> {
         self.lower.enter(after);
     }
 
-    /// Loads a value out of the memory of the invocations.
+    /// Loads a value from the memory of the invocations.
     pub(in crate::compile) fn load_invocations(&mut self, inner: &TypeInner, offset: u32) -> Result<Lanes> {
         let reach = Reach::of_invocations(self.lower, offset);
         let mut values = Lanes::new();

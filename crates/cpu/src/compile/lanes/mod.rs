@@ -1,8 +1,8 @@
 //! Regions that execute 4, 8 or 16 invocations together, one in each lane of 1, 2 or 4 vectors.
 //!
-//! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose condition
-//! differs executes both of its blocks, with a mask that says which lanes store. A loop ends when all lanes have left it.
-//! The functions that a region calls are expanded at their calls.
+//! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose
+//! condition differs executes both of its blocks, with a mask that says which lanes store. A loop ends when all lanes
+//! have left it. The functions that a region calls are expanded at their calls.
 
 mod atomic;
 mod call;
@@ -40,63 +40,63 @@ use vectors::Vectors;
 pub(super) use subgroup::numbers as subgroup_numbers;
 pub(super) use varying::{Analyses, Varying};
 
-/// Counts the lanes of a vector of words, which a mask is.
+/// Number of lanes in a vector of words, such as a mask.
 const LANES: u32 = 4;
 
-/// Is one component of a value in all lanes.
+/// One component of a value in all lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Lane {
     /// The lanes share a scalar.
     One(ir::Value),
-    /// Each lane has an integer that is greater by a step than that of the lane before it.
+    /// Each lane's integer is the previous lane's plus a step.
     Line { first: ir::Value, step: u32 },
     /// Each lane has its element of a vector. A bool is a word of zeros or ones.
     Each(Vectors),
 }
 
-/// Holds the components of a value.
+/// Components of a value.
 pub(super) type Lanes = SmallVec<[Lane; 4]>;
 
-/// Is an argument of a function in all lanes.
+/// An argument of a function in all lanes.
 #[derive(Clone)]
 enum Argument {
     Value(Lanes),
     Pointer(Places),
 }
 
-/// Is a local variable in all lanes.
+/// A local variable in all lanes.
 #[derive(Clone)]
 enum Local {
     /// The lanes share scalars.
     Shared(Vec<Variable>),
-    /// Each component has a variable for each vector.
+    /// Each component has a variable per vector.
     Each(Vec<Vec<Variable>>),
     Memory(Reach),
 }
 
-/// Is a function of the kernel whose body is being translated.
+/// A function of the kernel whose body is being translated.
 struct Body {
     values: FxHashMap<Handle<Expression>, Lanes>,
     arguments: Vec<Argument>,
     locals: FxHashMap<Handle<LocalVariable>, Local>,
     varying: Rc<Varying>,
-    /// Says which lanes called the function, if not all lanes did.
+    /// Lanes that called the function, if not all lanes did.
     callers: Option<Vectors>,
-    /// Says which lanes of the innermost scope execute the current block, if not all of them do.
+    /// Lanes of the innermost scope that execute the current block, if not all of them do.
     mask: Option<Vectors>,
-    /// Is the block behind the innermost block with a mask.
+    /// Block after the innermost block with a mask.
     after: Option<Block>,
-    /// Holds the function, and the loops and `switch`es around the current place.
+    /// Function, and the loops and `switch`es around the current place.
     scopes: Vec<Scope>,
-    /// Is `true` if a loop is around the call of the function.
+    /// `true` if a loop is around the call of the function.
     in_loop: bool,
-    /// Is `true` if the lanes of such a loop call the function together in each iteration.
+    /// `true` if the lanes of such a loop call the function together in each iteration.
     in_step: bool,
-    /// Holds the result, if a `return` is not the last statement.
+    /// Result, if a `return` is not the last statement.
     result: Option<Local>,
 }
 
-/// Translates a region for the invocations that execute together.
+/// Translator of a region for the invocations that execute together.
 pub(super) struct Vector<'l, 'a, 'm> {
     pub(super) lower: &'l mut Lower<'a, 'm>,
     body: Body,
@@ -116,27 +116,27 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         Self { lower, body: Body::new(arguments, varying, None, next), analyses }
     }
 
-    /// Counts the invocations that execute together.
+    /// Returns the number of invocations that execute together.
     fn width(&self) -> u32 {
         self.lower.shared.lanes
     }
 
-    /// Counts the lanes of a vector of a kind.
+    /// Returns the number of lanes in a vector of a kind.
     fn lanes_of(kind: Kind) -> u32 {
         if kind.is_wide() { LANES / 2 } else { LANES }
     }
 
-    /// Counts the vectors of a component of a kind.
+    /// Returns the number of vectors of a component of a kind.
     fn count_of(&self, kind: Kind) -> usize {
         (self.width() / Self::lanes_of(kind)) as usize
     }
 
-    /// Counts the vectors of a mask, and of a component that has a word in each lane.
+    /// Returns the number of vectors of a mask, and of a component that has a word in each lane.
     fn count(&self) -> usize {
         self.count_of(Kind::Bool)
     }
 
-    /// Makes each vector of a component of a kind.
+    /// Creates each vector of a component of a kind.
     fn vectors(&mut self, kind: Kind, mut make: impl FnMut(&mut Self, usize) -> ir::Value) -> Vectors {
         Vectors::make(self.count_of(kind), |at| make(self, at))
     }
@@ -156,7 +156,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         Vectors::make(a.len(), |at| apply(self, a[at], b[at]))
     }
 
-    /// Returns the lanes of two masks.
+    /// Returns the lanes that are in both masks.
     fn both(&mut self, a: Vectors, b: Vectors) -> Vectors {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band(a, b))
     }
@@ -166,7 +166,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band_not(a, b))
     }
 
-    /// Returns whether a mask has a lane.
+    /// Returns whether any lane of a mask is set.
     fn any(&mut self, mask: Vectors) -> ir::Value {
         let mut sum = mask[0];
         for &part in &mask[1..] {
@@ -175,7 +175,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.lower.builder.ins().vany_true(sum)
     }
 
-    /// Returns whether a mask has all lanes.
+    /// Returns whether all lanes of a mask are set.
     fn all(&mut self, mask: Vectors) -> ir::Value {
         let mut product = mask[0];
         for &part in &mask[1..] {
@@ -245,7 +245,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         }
     }
 
-    /// Returns the scalar of one lane. A bool is a byte again.
+    /// Returns the scalar of one lane. A bool becomes a byte again.
     fn lane(&mut self, kind: Kind, lane: Lane, at: u32) -> ir::Value {
         match lane {
             Lane::One(value) => value,

@@ -8,11 +8,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
 
-/// Bounds the members among which instructions select.
+/// Most members that a dynamic index selects by instructions.
 const MOST_SELECTED: usize = 8;
 
 impl Vector<'_, '_, '_> {
-    /// Returns the components of an expression, which is constant, or was evaluated before.
+    /// Returns the components of an expression that is constant or was evaluated before.
     pub(super) fn value(&mut self, expression: Handle<Expression>) -> Result<Lanes> {
         if let Some(values) = self.body.values.get(&expression) {
             return Ok(values.clone());
@@ -133,7 +133,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Returns the lanes of one component where a mask is set, and those of another one elsewhere.
+    /// Returns `accept` in the lanes where `mask` is set, and `reject` elsewhere.
     pub(super) fn blend_vectors(
         &mut self,
         kind: Kind,
@@ -145,7 +145,7 @@ impl Vector<'_, '_, '_> {
         self.vectors(kind, |vector, at| vector.blend(kind, mask[at], accept[at], reject[at]))
     }
 
-    /// Returns the elements of one vector where a mask with elements of this size is set, and those of another one elsewhere.
+    /// Returns `accept` where `mask` is set, and `reject` elsewhere. The elements of the mask have the vectors' width.
     pub(super) fn blend(
         &mut self,
         kind: Kind,
@@ -314,7 +314,7 @@ impl Vector<'_, '_, '_> {
         })
     }
 
-    /// Compares the numbers of two vectors of numbers of 64 bits.
+    /// Compares two vectors of numbers of 64 bits.
     fn compare_wide(
         &mut self,
         op: BinaryOperator,
@@ -331,7 +331,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Returns the bits of an index as 32 bits. An index that needs more of them is past the end of everything.
+    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<Lane> {
         let (kind, lane) = (self.lower.kind(index)?, self.value(index)?[0]);
         Ok(match lane {
@@ -377,7 +377,7 @@ impl Vector<'_, '_, '_> {
         self.lower.builder.ins().isub(a, multiple)
     }
 
-    /// Applies an instruction that may be refused to each pair of vectors.
+    /// Applies a fallible translation to each pair of vectors.
     fn try_pairs(
         &mut self,
         a: Vectors,

@@ -10,39 +10,38 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{AddressSpace, Expression, Handle, LocalVariable, TypeInner};
 use smallvec::SmallVec;
 
-/// Holds a scalar for each lane.
+/// A scalar for each lane.
 pub(super) type Scalars = SmallVec<[ir::Value; 16]>;
 
-/// Is what the pointers of the lanes point to.
+/// Target of the lanes' pointers.
 #[derive(Clone)]
 pub(super) enum Places {
     Local(Handle<LocalVariable>, Local),
     Memory(Reach),
 }
 
-/// Is a place in memory for each lane.
+/// A place in memory for each lane.
 #[derive(Clone)]
 pub(super) struct Reach {
     pub(super) address: ir::Value,
-    /// Counts the bytes from the address to the place. In memory of their own, lanes have a cell for each component, and
-    /// this is the distance as if there were one lane.
+    /// Bytes from the address to the place. In the lanes' own memory, each component has a cell, and this is the
+    /// distance as if there were one lane.
     offset: u32,
-    /// Counts the elements of the runtime array at the end of the place.
+    /// Number of elements of the runtime array at the end of the place.
     length: Option<ir::Value>,
     pub(super) way: Way,
-    /// Counts the invocations that have a word of their own in place of each word, one beside the other. It is 1 in memory
-    /// that the lanes share.
+    /// Invocations per interleaved word: each word of the place is stored once per invocation (on the stack: per lane),
+    /// adjacently. It is 1 in memory that the lanes share.
     pub(super) spread: u32,
-    /// Counts the bytes of a cell: one word, or two if the program has numbers of 64 bits.
+    /// Bytes of a cell: one word, or two if the program has numbers of 64 bits.
     cell: u32,
 }
 
-/// Says how the places of the lanes differ, apart from the words of their own.
+/// Differences between the places of the lanes, apart from the interleaving.
 #[derive(Clone)]
 pub(super) enum Way {
     Same,
-    /// Each lane has an index that is greater by a step than that of the lane before it. The last index is that of the last
-    /// element in memory.
+    /// Each lane's index is the previous lane's plus a step. `last` is the index of the last element in memory.
     Line {
         first: ir::Value,
         last: ir::Value,
@@ -67,18 +66,18 @@ impl Reach {
         }
     }
 
-    /// Returns `true` if the lanes have one place, or the same place in memory of their own.
+    /// Returns `true` if the lanes have the same place, or the same place in each lane's own memory.
     pub(super) fn is_same(&self) -> bool {
         matches!(self.way, Way::Same)
     }
 
-    /// Returns `true` if each lane has memory of its own.
+    /// Returns `true` if each lane has its own memory.
     pub(super) fn is_own(&self) -> bool {
         self.spread > 1
     }
 
-    /// Returns the distance of a component from the address, apart from that of the lane. `bytes` is the distance of the
-    /// component from the start of the value.
+    /// Returns the distance of a component from the address, without the lane's own distance. `bytes` is the distance
+    /// of the component from the start of the value.
     pub(super) fn displacement(&self, component: usize, bytes: u32) -> Result<i32> {
         if !self.is_own() {
             return displacement(self.offset, bytes);
@@ -92,7 +91,7 @@ impl Reach {
 }
 
 impl Vector<'_, '_, '_> {
-    /// Returns the place on the stack of a new variable of a type.
+    /// Reserves a new variable of a type on the stack, and returns its place.
     pub(super) fn stack_reach(&mut self, ty: Handle<naga::Type>) -> Result<Reach> {
         let count = self.lower.types().count(self.lower.types().inner(ty))?;
         let bytes =
@@ -182,7 +181,7 @@ impl Vector<'_, '_, '_> {
         Ok(Places::Memory(reach))
     }
 
-    /// Returns the places of elements. An index past the end is moved to the last element.
+    /// Returns the places of elements. An index past the end is clamped to the last element.
     fn element(&mut self, mut reach: Reach, inner: &TypeInner, index: Lane) -> Result<Places> {
         let last = self.lower.last(inner, reach.length)?;
         let stride = if reach.is_own() {
@@ -223,7 +222,7 @@ impl Vector<'_, '_, '_> {
         self.lower.builder.ins().imul_imm(index, i64::from(stride))
     }
 
-    /// Returns the distances of the lanes, unless they have one place.
+    /// Returns the distances of the lanes, or `None` if they have the same place.
     pub(super) fn distances(&mut self, way: &Way) -> Option<Scalars> {
         match way {
             Way::Same => None,

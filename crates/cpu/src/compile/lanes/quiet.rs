@@ -9,18 +9,18 @@ use naga::{
     BinaryOperator, Block, Expression, Handle, Literal, LocalVariable, MathFunction as Fun, Statement,
 };
 
-/// Bounds the components that a block computes. A jump past more of them may take less time.
+/// Most components that a block without a jump past it computes. A jump past more of them may take less time.
 const MOST_COMPONENTS: usize = 16;
 
 impl<'m> Vector<'_, '_, 'm> {
-    /// Returns `true` if a block computes a few values by instructions on vectors, and sets variables in registers.
+    /// Returns `true` if a block only computes a few values by vector instructions and sets variables in registers.
     pub(super) fn is_quiet(&self, block: &Block) -> bool {
         let mut left = MOST_COMPONENTS;
         self.within(block, &mut left)
     }
 
-    /// Translates two blocks that both set one variable, and do nothing else: a selection takes less time than two masks.
-    /// Returns `false` if the blocks do something else.
+    /// Translates two blocks that only set the same variable: a selection takes less time than two masks. Returns
+    /// `false` if the blocks do something else.
     pub(super) fn selects(
         &mut self,
         condition: Vectors,
@@ -62,7 +62,7 @@ impl<'m> Vector<'_, '_, 'm> {
                 self.choose(kind, Lane::Each(condition), value, other)
             });
         }
-        // A variable without a name holds the value of `&&` or `||`, which is read by the lanes that set it.
+        // A variable without a name holds the value of `&&` or `||`, and only the lanes that set it read it.
         let is_passing = variable.name.is_none() && kinds == [Kind::Bool];
         let mask = if is_passing { None } else { self.changing() };
         self.assign(&place, &kinds, &chosen, mask)?;

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{self, InstBuilder, types};
 use cranelift_frontend::Switch;
 use naga::{Block, Expression, Handle, Statement, SwitchCase, SwitchValue};
 
-/// Is one body of a `switch`.
+/// A body of a `switch`.
 struct Case<'m> {
     values: Vec<u32>,
     is_default: bool,
@@ -56,7 +56,8 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Translates a loop that some lanes may leave before others. Each iteration has the mask of those that have not left.
+    /// Translates a loop that some lanes may leave before others. Each iteration has the mask of the lanes that have
+    /// not left.
     fn repeat_apart(
         &mut self,
         body: &'m Block,
@@ -221,8 +222,8 @@ fn continues(body: &Block) -> bool {
     found
 }
 
-/// Lists the bodies of a `switch`. A case with several values is a case for each one, and all but the last are empty and
-/// fall through.
+/// Lists the bodies of a `switch`. A case with several values is a case per value, of which all but the last are empty
+/// and fall through.
 fn bodies(cases: &[SwitchCase]) -> Result<Vec<Case<'_>>> {
     let mut bodies = Vec::new();
     let (mut values, mut is_default) = (Vec::new(), false);

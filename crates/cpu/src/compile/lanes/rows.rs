@@ -6,22 +6,21 @@ use crate::compile::place::displacement;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 
-/// Marks an access of elements that begin at a multiple of 4, not of 16.
+/// Flags of an access of elements that are aligned to 4, not to 16.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
-/// Are the bytes of two vectors in which their first words, their last words, their first halves and their last halves
-/// alternate.
+/// Byte indices that interleave the first words, the last words, the first halves and the last halves of two vectors.
 pub(super) const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];
 pub(super) const LAST_WORDS: [u8; 16] = [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31];
 pub(super) const FIRST_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
 pub(super) const LAST_HALVES: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31];
 
-/// Is a component of an element, with its distance from the start.
+/// Kind of a component of an element, and its distance from the start.
 pub(super) type Field = (Kind, i32);
 
-/// Says where the elements of the lanes are.
+/// Addresses of the lanes' elements.
 pub(super) enum Elements<'e> {
-    /// The first lane has its element at an address, and each lane has its own so many bytes further.
+    /// Lane 0 starts at the address; lane k at the address plus k times this stride.
     Line(ir::Value, u32),
     /// Each lane has a distance from an address.
     Each(ir::Value, &'e [ir::Value]),
@@ -174,7 +173,7 @@ impl Vector<'_, '_, '_> {
         ]
     }
 
-    /// Returns a vector of words with these bytes out of two vectors.
+    /// Returns a vector of words with the bytes at these indices in two vectors.
     pub(super) fn mixed(&mut self, a: ir::Value, b: ir::Value, bytes: [u8; 16]) -> ir::Value {
         let [a, b] = [a, b].map(|value| self.cast(value, types::I8X16));
         let bytes = self.lower.builder.func.dfg.immediates.push(bytes[..].into());
@@ -182,7 +181,7 @@ impl Vector<'_, '_, '_> {
         self.cast(mixed, types::I32X4)
     }
 
-    /// Returns the bits of a vector as one of another type.
+    /// Returns the bits of a vector as a vector of another type.
     pub(super) fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
         if self.lower.builder.func.dfg.value_type(value) == ty {
             return value;
@@ -192,7 +191,7 @@ impl Vector<'_, '_, '_> {
     }
 }
 
-/// Stands for a value that is replaced before it is read.
+/// Returns a placeholder for a value that is replaced before it is read.
 fn field_value() -> ir::Value {
     ir::Value::from_u32(0)
 }

@@ -15,22 +15,22 @@ pub(super) enum Form {
     Switch,
 }
 
-/// Is a part of a function that a jump ends.
+/// A part of a function that a jump ends.
 #[derive(Clone)]
 pub(super) struct Scope {
     pub(super) form: Form,
-    /// Is the block behind a function or a `switch`, and the one that ends an iteration of a loop.
+    /// Block after a function or a `switch`, or the block that ends an iteration of a loop.
     pub(super) end: Block,
-    /// Is the block that `break` jumps to where the lanes stay together.
+    /// Block that `break` jumps to where the lanes stay together.
     pub(super) exit: Block,
-    /// Is the mask at the start, with which a jump leaves a scope whose lanes stay together.
+    /// Mask at the start, with which a jump leaves a scope whose lanes stay together.
     pub(super) mask: Option<Vectors>,
-    /// Holds the lanes that execute the rest of the scope, of a loop those that execute the rest of the iteration. It is
-    /// `None` if the lanes stay together.
+    /// Lanes that execute the rest of the scope, in a loop the rest of the iteration. `None` if the lanes stay
+    /// together.
     pub(super) here: Option<Vec<Variable>>,
-    /// Holds the lanes that have not left a loop.
+    /// Lanes that have not left a loop.
     pub(super) live: Option<Vec<Variable>>,
-    /// Is `true` for a loop that some lanes may leave before others, and that has a `continue`.
+    /// `true` for a loop that some lanes may leave before others, and that has a `continue`.
     pub(super) continues: bool,
 }
 
@@ -99,7 +99,7 @@ impl Vector<'_, '_, '_> {
     }
 
     /// Returns the mask of the lanes that change their variables, or `None` if all lanes may. A lane that has returned
-    /// reads its variables no more, and one that has not called the function has none.
+    /// does not read its variables again, and a lane that has not called the function has none.
     pub(super) fn changing(&mut self) -> Option<Vectors> {
         match self.body.apart() {
             Some(scope) if scope.form != Form::Function => {
@@ -179,8 +179,8 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Translates a block that only takes lanes out of a loop or a `switch`. Returns `false` if the block does something else,
-    /// or all lanes leave together. The code after the block goes on with the other lanes.
+    /// Translates a block that only takes lanes out of a loop or a `switch`. Returns `false` if the block does
+    /// something else, or all lanes leave together. The code after the block continues with the other lanes.
     pub(super) fn takes_lanes_out(&mut self, block: &naga::Block) -> Result<bool> {
         let mut statement = block.first();
         while let Some(Statement::Block(inner)) = statement.filter(|_| block.len() == 1) {

@@ -9,7 +9,7 @@ use crate::compile::uses::{Inside, escapes};
 use cranelift_codegen::ir::{self, InstBuilder};
 use naga::{Barrier, Block, Expression, Handle, LocalVariable, Span, Statement};
 
-/// Bounds the bytes of a variable that stores set to zero.
+/// Most bytes of a variable that stores set to zero.
 const MOST_FILLED_BY_STORES: u32 = 512;
 
 impl<'m> Vector<'_, '_, 'm> {
@@ -25,7 +25,7 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Gives registers to a local variable and sets it to a value.
+    /// Declares a local variable in registers and sets it to a value.
     pub(in crate::compile) fn declare(
         &mut self,
         handle: Handle<LocalVariable>,
@@ -39,7 +39,7 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Makes a variable in registers with these kinds of components.
+    /// Creates a variable in registers with these kinds of components.
     pub(super) fn new_local(&mut self, kinds: &[Kind], first: &[Lane], differs: bool) -> Result<Local> {
         if differs {
             let mut variables = Vec::new();
@@ -60,14 +60,14 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(Local::Shared(variables))
     }
 
-    /// Gives memory to a local variable. It holds anything at first.
+    /// Reserves uninitialised memory for a local variable.
     pub(in crate::compile) fn declare_in_memory(&mut self, handle: Handle<LocalVariable>) -> Result<()> {
         let reach = self.stack_reach(self.lower.frame.function.local_variables[handle].ty)?;
         self.body.locals.insert(handle, Local::Memory(reach));
         Ok(())
     }
 
-    /// Gives memory of the invocations to a local variable, at a distance from its start.
+    /// Declares a local variable in the memory of the invocations, at an offset.
     pub(in crate::compile) fn declare_in_invocations(&mut self, handle: Handle<LocalVariable>, offset: u32) {
         let reach = Reach::of_invocations(self.lower, offset);
         self.body.locals.insert(handle, Local::Memory(reach));

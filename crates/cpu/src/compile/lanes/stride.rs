@@ -10,27 +10,27 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use smallvec::SmallVec;
 
-/// Bounds the fields of an element that the lanes load and store together.
+/// Most fields of an element that the lanes load and store together.
 const MOST_FIELDS: usize = 16;
 
-/// Counts the bytes of the stack for the indices, the mask and the fields of 16 lanes.
+/// Bytes of the stack for the indices, the mask and the fields of 16 lanes.
 const SCRATCH: u32 = 4 * 16 * (2 + MOST_FIELDS as u32);
 
-/// Is an element for each lane, of which the indices grow by the same step from lane to lane.
+/// An element for each lane, with indices that grow by the same step from lane to lane.
 #[derive(Clone)]
 pub(super) struct Stride {
     address: ir::Value,
     first: ir::Value,
     step: u32,
-    /// Is the index of the last element in memory.
+    /// Index of the last element in memory.
     last: ir::Value,
-    /// Counts the bytes from one element in memory to the next one.
+    /// Bytes from one element in memory to the next.
     stride: u32,
     fields: Vec<Field>,
 }
 
 impl Stride {
-    /// Returns the elements that a place names, if all their fields are words that the lanes access together.
+    /// Returns the elements of a place, if all their fields are words that the lanes access together.
     pub(super) fn new(reach: &Reach, leaves: &[Leaf], width: u32) -> Option<Self> {
         let Way::Line { first, last, stride, step } = reach.way else { return None };
         let words: usize = leaves.iter().map(|leaf| if leaf.kind.is_wide() { 2 } else { 1 }).sum();
@@ -127,7 +127,7 @@ impl Vector<'_, '_, '_> {
         (fits, self.lower.builder.ins().iadd(place.address, distance))
     }
 
-    /// Loads the elements one after the other. An index past the end is moved to the last element.
+    /// Loads the elements one after the other. An index past the end is clamped to the last element.
     fn load_parts(&mut self, place: &Stride) -> Result<Vec<Vectors>> {
         let slot = self.lower.scratch()?;
         let bytes = self.column();
@@ -176,7 +176,7 @@ impl Vector<'_, '_, '_> {
         })
     }
 
-    /// Counts the bytes of one component in all lanes.
+    /// Returns the bytes of one component in all lanes.
     fn column(&self) -> i32 {
         4 * self.width() as i32
     }
@@ -191,8 +191,8 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Translates a loop over the lanes of a mask. `part` gets the address of the lane's words on the stack and that of its
-    /// element.
+    /// Translates a loop over the lanes of a mask. `part` gets the address of the lane's words on the stack and the
+    /// address of its element.
     fn for_each_part(
         &mut self,
         place: &Stride,
@@ -234,7 +234,7 @@ impl Vector<'_, '_, '_> {
     }
 }
 
-/// Lists the words of fields, which have a column on the stack each.
+/// Lists the words of fields. Each word has a column on the stack.
 fn columns(fields: &[Field]) -> SmallVec<[Field; 8]> {
     let words = |&(kind, offset): &Field| match kind.is_wide() {
         true => SmallVec::<[Field; 2]>::from_slice(&[(Kind::U32, offset), (Kind::U32, offset + 4)]),
@@ -244,7 +244,7 @@ fn columns(fields: &[Field]) -> SmallVec<[Field; 8]> {
 }
 
 impl crate::compile::function::Lower<'_, '_> {
-    /// Returns bytes on the stack for the words of all lanes, which hold anything.
+    /// Returns uninitialised bytes on the stack for the words of all lanes.
     fn scratch(&mut self) -> Result<ir::StackSlot> {
         if let Some(slot) = self.scratch {
             return Ok(slot);

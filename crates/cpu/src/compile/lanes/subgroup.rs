@@ -1,8 +1,9 @@
-//! Operations of subgroups. A subgroup is the 4 lanes of a vector of words, and the mask of the statement says which of them
-//! take part.
+//! Operations of subgroups. A subgroup is the 4 lanes of a vector of words, and the mask of the statement says which
+//! lanes take part.
 //!
-//! In the interpreter, a lane waits at an operation until no other lane of the subgroup can go on, and it meets lanes of other
-//! iterations there. So the lanes of a loop have to execute an operation together in each iteration, or none of them.
+//! In the interpreter, a lane waits at an operation until no other lane of the subgroup can continue, and there it
+//! meets lanes of other iterations. So either all lanes of a loop execute an operation together in each iteration, or
+//! none does.
 
 use super::scope::Form;
 use super::{LANES, Lane, Lanes, Vector, Vectors};
@@ -16,7 +17,7 @@ use naga::{
     SubgroupOperation,
 };
 
-/// Returns the number of each lane in its subgroup, or the numbers of the subgroups. `index` is the number of the first
+/// Returns the number of each lane in its subgroup, or the numbers of the subgroups. `index` is the index of the first
 /// invocation in the workgroup.
 pub(in crate::compile) fn numbers(lower: &mut Lower<'_, '_>, builtin: BuiltIn, index: ir::Value) -> Lane {
     let count = (lower.shared.lanes / LANES) as usize;
@@ -221,7 +222,7 @@ impl Vector<'_, '_, '_> {
     }
 
     fn extreme_of_lanes(&mut self, fun: MathFunction, kind: Kind, a: Lane, b: Lane) -> Result<Vectors> {
-        // A component of 16 bits is an `f32`, and no rounding follows.
+        // A component of 16 bits is an `f32`, and the result needs no rounding.
         let known = if kind == Kind::F16 { Kind::F32 } else { kind };
         let values = [a, b].map(|lane| [lane].into_iter().collect::<Lanes>());
         match self.known_math(fun, &[known; 2], &values)? {
@@ -273,8 +274,8 @@ impl Vector<'_, '_, '_> {
         !self.body.in_loop && self.body.scopes.iter().all(|scope| scope.form != Form::Loop)
     }
 
-    /// Returns `true` if the lanes that execute the current place are those of the whole iteration of the outermost loop, or
-    /// there is no loop.
+    /// Returns `true` if no loop is around the current place, or exactly the lanes of the outermost loop's iteration
+    /// execute it.
     pub(super) fn is_in_step(&self) -> bool {
         let scopes = &self.body.scopes;
         if self.body.in_loop {

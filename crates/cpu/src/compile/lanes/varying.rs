@@ -1,4 +1,4 @@
-//! The differences between lanes: of local variables, of results, and of the jumps of a loop or a `switch`.
+//! The differences between lanes: in local variables, in results, and in the jumps of a loop or a `switch`.
 
 use crate::compile::layout::Types;
 use crate::compile::locals::{in_memory, root, root_local};
@@ -12,19 +12,19 @@ use naga::{
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// Says what differs between lanes in one function.
+/// Differences between lanes in one function.
 ///
-/// A variable that is missing by mistake leads to a refusal, as no vector is stored in a shared scalar. So does a loop, as
-/// no mask leaves a loop that all lanes leave together.
+/// If a variable is missing by mistake, the program is refused, as a vector cannot be stored in a shared scalar. The
+/// same holds for a loop, as a mask cannot leave a loop that all lanes leave together.
 #[derive(Default)]
 pub(in crate::compile) struct Varying {
-    /// Lists the local variables that may differ.
+    /// Local variables that may differ.
     pub(super) locals: FxHashSet<Handle<LocalVariable>>,
-    /// Lists the loops and the `switch`es that some lanes may leave before others, by the addresses of their first blocks.
+    /// Loops and `switch`es that some lanes may leave before others, by the addresses of their first blocks.
     apart: FxHashSet<*const Block>,
-    /// Is `true` if the result of the function may differ.
+    /// `true` if the result of the function may differ.
     pub(super) result: bool,
-    /// Is `true` if some lanes may return before others.
+    /// `true` if some lanes may return before others.
     pub(super) returns: bool,
 }
 
@@ -40,10 +40,10 @@ impl Varying {
     }
 }
 
-/// Finds what differs in functions, and keeps what it found.
+/// Analyses of functions, each done once.
 pub(in crate::compile) struct Analyses<'m> {
     program: &'m Program,
-    /// Holds the functions by the arguments that differ.
+    /// Results by function and by the arguments that differ.
     known: FxHashMap<(Handle<Function>, Vec<bool>), Rc<Varying>>,
 }
 
@@ -52,14 +52,14 @@ impl<'m> Analyses<'m> {
         Self { program, known: FxHashMap::default() }
     }
 
-    /// Finds what differs in the entry point.
+    /// Finds the differences in the entry point.
     pub(in crate::compile) fn entry(&mut self, plan: &Plan<'_>) -> Rc<Varying> {
         let kept = plan.homes.iter().filter(|(_, home)| **home == Home::Invocation);
         let kept = kept.map(|(local, _)| *local).collect();
         Rc::new(Search::new(self, &self.program.entry().function, None, kept).run())
     }
 
-    /// Finds what differs in a function that is called with arguments of which some differ.
+    /// Finds the differences in a function that is called with these differing arguments.
     pub(super) fn callee(&mut self, callee: Handle<Function>, arguments: Vec<bool>) -> Rc<Varying> {
         let key = (callee, arguments);
         if let Some(known) = self.known.get(&key) {
@@ -77,7 +77,7 @@ struct Search<'s, 'm> {
     program: &'m Program,
     analyses: &'s mut Analyses<'m>,
     function: &'m Function,
-    /// Says which arguments differ. The entry point has bindings instead.
+    /// Arguments that differ. The entry point has bindings instead.
     arguments: Option<Vec<bool>>,
     expressions: Vec<bool>,
     found: Varying,
@@ -137,7 +137,7 @@ impl<'s, 'm> Search<'s, 'm> {
             },
             Expression::AccessIndex { base, index } if self.arguments.is_none() && self.is_varying(*base) => {
                 match self.builtin(*base) {
-                    // The lanes follow the first axis.
+                    // The lanes lie along the first axis.
                     Some(binding) => differs(binding) && *index == 0,
                     None => self.member(*base, *index).is_none_or(differs),
                 }
@@ -153,7 +153,7 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
-    /// Returns `true` if each lane has its own memory behind a pointer, or a variable that differs.
+    /// Returns `true` if a pointer leads to each lane's own memory, or to a variable that differs.
     fn differs_behind(&self, root: Handle<Expression>) -> bool {
         match &self.function.expressions[root] {
             Expression::LocalVariable(local) => self.found.locals.contains(local),
@@ -192,7 +192,7 @@ impl<'s, 'm> Search<'s, 'm> {
         block.iter().for_each(|statement| self.statement(statement, some));
     }
 
-    /// Visits a statement. `some` is `true` where maybe only some lanes execute it.
+    /// Visits a statement. `some` is `true` where possibly only some lanes execute it.
     fn statement(&mut self, statement: &Statement, some: bool) {
         match statement {
             Statement::Store { pointer, value } => {
@@ -244,8 +244,8 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
-    /// Returns `true` if a jump that maybe only some lanes execute ends an iteration of the loop around a block, or the
-    /// loop. In a `switch`, `break` ends the `switch`.
+    /// Returns `true` if a jump that possibly only some lanes execute ends an iteration of the loop around a block, or
+    /// the loop. In a `switch`, `break` ends the `switch`.
     fn jumps_apart(&self, block: &Block, some: bool, in_switch: bool) -> bool {
         block.iter().any(|statement| match statement {
             Statement::Break => some && !in_switch,
@@ -263,7 +263,7 @@ impl<'s, 'm> Search<'s, 'm> {
         })
     }
 
-    /// Returns `true` if a `break` that maybe only some lanes execute ends the `switch` around a block.
+    /// Returns `true` if a `break` that possibly only some lanes execute ends the `switch` around a block.
     fn breaks_apart(&self, block: &Block, some: bool) -> bool {
         block.iter().any(|statement| match statement {
             Statement::Break => some,

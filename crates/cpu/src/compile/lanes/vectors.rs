@@ -3,19 +3,19 @@
 use cranelift_codegen::ir;
 use std::ops::Deref;
 
-/// Counts the vectors of 16 lanes with two of them in a vector.
+/// Number of vectors for 16 lanes of 64-bit numbers.
 const MOST: usize = 8;
 
-/// Holds the vectors of a component, the first lanes in the first one.
+/// Vectors of a component, beginning with the first lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::compile) struct Vectors {
-    /// Those past the count are copies of the first one.
+    /// Elements past the count are copies of the first one.
     parts: [ir::Value; MOST],
     count: usize,
 }
 
 impl Vectors {
-    /// Makes each of so many vectors.
+    /// Creates `count` vectors.
     pub(super) fn make(count: usize, mut make: impl FnMut(usize) -> ir::Value) -> Self {
         let mut parts = [make(0); MOST];
         for (at, part) in parts[..count].iter_mut().enumerate().skip(1) {

@@ -1,4 +1,5 @@
-//! Numbers of 64 bits on several lanes: two of them fill a vector, and memory of the lanes' own holds their words apart.
+//! Numbers of 64 bits on several lanes: two of them fill a vector, and the lanes' own memory stores their low and high
+//! words apart.
 
 use super::rows::{FIRST_WORDS, LAST_WORDS};
 use super::{Vector, Vectors};
@@ -6,12 +7,12 @@ use crate::compile::layout::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 
-/// Are the bytes of the low words, and those of the high words, of two vectors with numbers of 64 bits.
+/// Bytes of the low words and of the high words of two vectors of 64-bit numbers.
 const LOW_WORDS: [u8; 16] = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
 const HIGH_WORDS: [u8; 16] = [4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31];
 
 impl Vector<'_, '_, '_> {
-    /// Makes numbers of 64 bits of their words.
+    /// Returns the numbers of 64 bits with these low and high words.
     pub(super) fn join(&mut self, kind: Kind, low: Vectors, high: Vectors) -> Vectors {
         self.vectors(kind, |vector, at| {
             let bytes = if at.is_multiple_of(2) { FIRST_WORDS } else { LAST_WORDS };
@@ -37,15 +38,15 @@ impl Vector<'_, '_, '_> {
         self.vectors(Kind::Bool, |vector, at| vector.mixed(mask[2 * at], mask[2 * at + 1], LOW_WORDS))
     }
 
-    /// Returns the integers of the second vector that are less, or greater, than those of the first one, and the others of
-    /// the first one.
+    /// Returns in each lane the integer of `b` if it is less (or greater, by `order`) than the integer of `a`,
+    /// otherwise the integer of `a`.
     pub(super) fn wide_extreme(&mut self, kind: Kind, order: IntCC, a: ir::Value, b: ir::Value) -> ir::Value {
         let [x, y] = [a, b].map(|value| if kind == Kind::U64 { self.turned(value) } else { value });
         let second = self.lower.builder.ins().icmp(order, y, x);
         self.blend(kind, second, b, a)
     }
 
-    /// Turns the highest bits over, so that a comparison with a sign gives the order without one.
+    /// Flips the highest bits, so that a signed comparison gives the unsigned order.
     pub(super) fn turned(&mut self, value: ir::Value) -> ir::Value {
         let sign = self.lower.builder.ins().iconst(types::I64, i64::MIN);
         let sign = self.lower.builder.ins().splat(types::I64X2, sign);

@@ -339,7 +339,7 @@ fn numbers(functions: &str, statements: &str, groups: u32) -> Vec<u32> {
     test.buffer(&vec![0_u32; 16 * groups as usize]).run([groups, 1, 1]).get::<u32>(0)
 }
 
-/// Adds the numbers of the lanes in a ring, and returns once the workgroup has done so `turns` times.
+/// A function that adds the numbers of the lanes in a ring, and returns once the workgroup has done so `turns` times.
 const RING: &str = "
     fn ring(lid: u32, turns: u32) -> u32 {
         cells[lid] = lid;

@@ -23,13 +23,13 @@ use fencepost_kernels::{Module, ShaderSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Holds a kernel and the bytes that it runs on.
+/// A kernel and the bytes that it runs on.
 struct Test {
     program: Arc<Program>,
     compiled: Compiled,
-    /// Executes four invocations together, if the compiler does that.
+    /// Code for four invocations together, if the compiler supports that.
     vector: Result<Compiled, NotCompiled>,
-    /// Execute 8 and 16 invocations together, if the compiler does that.
+    /// Code for 8 and for 16 invocations together, if the compiler supports that.
     wider: Vec<(u32, Compiled)>,
     params: Vec<u8>,
     buffers: Vec<Vec<u128>>,
@@ -149,7 +149,7 @@ fn execute(
     kernel(&GridRun { groups, range, params, buffers: &cells, seed: 0, stop })
 }
 
-/// Compares buffers with those of the interpreter.
+/// Compares buffers with the interpreter's.
 fn compare(buffers: &[Vec<u128>], interpreted: &[Vec<u128>], code: &str) {
     for (at, (found, expected)) in buffers.iter().zip(interpreted).enumerate() {
         let found: &[u32] = bytemuck::cast_slice(found);

@@ -116,7 +116,7 @@ fn conversions_agree_with_the_arithmetic_of_the_interpreter() {
     check("u32", "f32", "f32(a > b)", &INTEGERS, |a, b| f32::from(u8::from(a > b)).to_bits());
 }
 
-/// Checks functions that take one, two or three arguments, which are `a`, `b` and `a` again.
+/// Checks functions of one, two or three arguments, which are `a`, `b` and `a` again.
 fn check_functions(ty: &str, values: &[u32], functions: &[(&str, Fun, usize)]) {
     for &(name, fun, count) in functions {
         let arguments = ["a", "b", "a"][..count].join(", ");
@@ -284,7 +284,7 @@ fn a_division_by_a_constant_agrees_with_the_interpreter() {
         );
         let values: Vec<u32> = INTEGERS.iter().copied().cycle().take(16).collect();
         let test = Test::new(&wgsl).buffer(&values).buffer(&[7_u32; 2 * 9 * 16]).run([1; 3]);
-        // The least number divided by itself: the divisor is the eighth, and the dividend the ninth value.
+        // The least integer is divided by itself: it is the eighth value as the divisor, and the ninth as the dividend.
         assert_eq!(INTEGERS[8], 0x8000_0000);
         let out = test.get::<u32>(1);
         assert_eq!((out[2 * 7 * 16 + 8], out[(2 * 7 + 1) * 16 + 8]), (1, 0), "{ty}");

@@ -1,8 +1,8 @@
 //! Random kernels against the interpreter.
 //!
 //! The invocations of a kernel exchange values through workgroup memory, in branches and loops that all of them take
-//! together. Between the barriers each one has control flow of its own: loops with `break` and `continue`, `switch`, calls of
-//! functions that return early, atomic operations, variables with indices. No kernel has a race.
+//! together. Between the barriers each one has its own control flow: loops with `break` and `continue`, `switch`, calls
+//! of functions that return early, atomic operations, variables with indices. No kernel has a race.
 
 use super::{Test, program};
 use crate::compile::Compiled;
@@ -11,33 +11,33 @@ use std::fmt::Write as _;
 
 const SIZE: u32 = 16;
 
-/// Says which jumps are possible at the current place.
+/// Jumps that are possible at the current place.
 #[derive(Clone, Copy, Default)]
 struct Around {
     a_loop: bool,
     a_switch: bool,
 }
 
-/// Says what the text under construction belongs to.
+/// Part of the kernel to which the text under construction belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Is the entry point up to its last barrier.
+    /// Entry point up to its last barrier.
     Kernel,
-    /// Is the entry point after its last barrier.
+    /// Entry point after its last barrier.
     Tail,
-    /// Is a function with the number of the invocation and a pointer.
+    /// Function of the invocation's number and a pointer.
     Helper,
-    /// Is a function of two numbers.
+    /// Function of two numbers.
     Pure,
 }
 
-/// Writes the text of a kernel.
+/// Generator of a kernel's text.
 struct Maker {
     rng: Rng,
     text: String,
-    /// Counts the names that the kernel has used.
+    /// Number of names that the kernel has used.
     names: usize,
-    /// Lists the `let`s that the current place sees, and whether all invocations have one value.
+    /// `let`s that are visible at the current place, and `true` for each one that is equal in all invocations.
     lets: Vec<(String, bool)>,
     part: Part,
 }
@@ -48,7 +48,7 @@ impl Maker {
         format!("{first}{}", self.names)
     }
 
-    /// Makes a value that is the same in all invocations.
+    /// Generates a value that is the same in all invocations.
     fn common(&mut self, size: u32) -> String {
         let lets: Vec<&String> =
             self.lets.iter().filter(|(_, common)| *common).map(|(name, _)| name).collect();
@@ -72,7 +72,7 @@ impl Maker {
         matches!(self.part, Part::Kernel | Part::Tail)
     }
 
-    /// Makes a value that may differ between invocations.
+    /// Generates a value that may differ between invocations.
     fn own(&mut self, size: u32) -> String {
         let lets = self.lets.len();
         match self.rng.u32(..if size == 0 { 8 } else { 16 }) {
@@ -106,7 +106,7 @@ impl Maker {
         self.text.push('\n');
     }
 
-    /// Writes an atomic operation on an element that only this invocation uses, or on one that all use.
+    /// Writes an atomic operation on an element of this invocation alone, or on an element that all invocations use.
     fn atomic(&mut self) {
         let (value, other) = (self.own(1), self.own(0));
         let place = "&owned[wid.x * 16u + lid]";
@@ -150,7 +150,7 @@ impl Maker {
         self.line(&format!("if {value} % 4u == 1u {{ x1.x += 1u; {jump} }}"));
     }
 
-    /// Writes something that each invocation does alone.
+    /// Writes a statement that each invocation executes by itself.
     fn alone(&mut self, depth: u32, around: Around) {
         let (value, index) = (self.own(2), self.own(1));
         let stores = self.part != Part::Pure;
@@ -210,7 +210,7 @@ impl Maker {
         self.lets.truncate(lets);
     }
 
-    /// Writes something that all invocations do together.
+    /// Writes a statement that all invocations execute together.
     fn together(&mut self, depth: u32, in_loop: bool) {
         let condition = self.common(1);
         match self.rng.u32(..if depth == 0 { 7 } else { 11 }) {
@@ -268,7 +268,7 @@ impl Maker {
         }
     }
 
-    /// Takes the text of a part that each invocation executes alone.
+    /// Generates the text of a part that each invocation executes by itself.
     fn part(&mut self, part: Part, least: u32) -> String {
         self.part = part;
         self.lets.clear();
@@ -279,7 +279,7 @@ impl Maker {
     }
 }
 
-/// Makes the text of a kernel, with barriers or without them.
+/// Generates the text of a kernel, with or without barriers.
 fn kernel(seed: u64, barriers: bool) -> String {
     let mut maker = Maker {
         rng: Rng::with_seed(seed),

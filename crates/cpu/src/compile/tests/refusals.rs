@@ -48,7 +48,7 @@ fn a_function_that_some_invocations_leave_before_its_barrier_is_refused() {
 
 #[test]
 fn a_value_of_very_many_numbers_is_refused_before_it_is_translated() {
-    // Each struct has two of the one before.
+    // Each struct has two members of the previous struct.
     let pairs = |depth: u32| {
         let pair = |at: u32| format!("struct S{} {{ a: S{at}, b: S{at} }} ", at + 1);
         format!(
@@ -88,7 +88,7 @@ fn a_run_with_a_small_buffer_or_an_order_is_not_taken() {
     assert!(!takes(8, 1), "the run has an order");
 }
 
-/// Makes the program of a kernel that calls a function with barriers many times. The kernel stores 4 counts.
+/// Generates a kernel that calls a function with barriers many times. The kernel stores 4 counts.
 fn many_calls(calls: usize) -> Arc<Program> {
     let text = format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;

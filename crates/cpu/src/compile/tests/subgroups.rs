@@ -1,4 +1,4 @@
-//! Operations of subgroups, in code of each width that has lanes, against the interpreter.
+//! Subgroup operations in code of each width with lanes, compared with the interpreter.
 
 use super::{Compiled, compare, execute, program, without_barriers_in_calls};
 use crate::error::Fault;

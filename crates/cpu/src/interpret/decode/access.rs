@@ -53,12 +53,12 @@ impl FunctionDecoder<'_, '_> {
         matches!(self.inner(handle).pointer_space(), Some(AddressSpace::Function | AddressSpace::Private))
     }
 
-    /// Returns the type of what a pointer points to.
+    /// Returns the type of a pointer's target.
     pub(super) fn pointee(&self, handle: Handle<Expression>) -> Option<TypeResolution> {
         self.inner(handle).pointer_base_type()
     }
 
-    /// Decodes the choice of a part with a constant number.
+    /// Decodes the access to a part with a constant number.
     pub(super) fn access_index(
         &mut self,
         handle: Handle<Expression>,
@@ -84,7 +84,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Decodes the choice of an element.
+    /// Decodes the access to an element.
     pub(super) fn access(
         &mut self,
         handle: Handle<Expression>,
@@ -104,7 +104,7 @@ impl FunctionDecoder<'_, '_> {
         self.element(handle, base, &ty, index)
     }
 
-    /// Decodes a pointer to an element behind a pointer to a type.
+    /// Decodes a pointer to an element of the target of another pointer.
     fn element(
         &mut self,
         handle: Handle<Expression>,
@@ -189,7 +189,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Returns the number of a shape, or `None` for words that follow each other.
+    /// Returns the number of a shape, or `None` for consecutive words.
     fn shape(&mut self, pointer: Handle<Expression>, ty: &TypeResolution) -> Result<Option<u32>> {
         let runs = self.decoder.shapes.runs(self.decoder.shapes.inner(ty));
         let runs = runs.ok_or_else(|| self.unsupported_value(pointer))?;

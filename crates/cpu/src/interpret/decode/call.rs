@@ -8,7 +8,7 @@ use naga::{AtomicFunction, CollectiveOperation, Expression, Function, GatherMode
 use naga::{Statement, TypeInner};
 
 impl FunctionDecoder<'_, '_> {
-    /// Decodes a statement that is no control flow.
+    /// Decodes a statement other than control flow.
     pub(super) fn operation(&mut self, statement: &Statement) -> Result<()> {
         match *statement {
             Statement::Call { function, ref arguments, result } => self.call(function, arguments, result),

@@ -4,10 +4,10 @@ use crate::interpret::shape::Shapes;
 use naga::{Arena, Expression, Handle, Literal, Module};
 use std::rc::Rc;
 
-/// Limits the slots of all constants of a function.
+/// Most slots of all constants of a function.
 const LIMIT: usize = 1 << 22;
 
-/// Holds the slots of each expression of an arena, and `None` for those that are no constants.
+/// Slots of each expression of an arena, `None` for an expression that is not constant.
 pub(super) type Constants = Vec<Option<Rc<[u64]>>>;
 
 /// Evaluates the constants of the module.
@@ -15,9 +15,9 @@ pub(super) fn of_module(module: &Module, shapes: &Shapes<'_>) -> Constants {
     evaluate(module, shapes, &module.global_expressions, &Vec::new())
 }
 
-/// Evaluates the constants of a function. `globals` are those of the module.
+/// Evaluates the constants of a function. `globals` are the constants of the module.
 ///
-/// Operands are before the expressions that use them, so one pass is enough.
+/// Operands come before the expressions that use them, so one pass is enough.
 pub(super) fn evaluate(
     module: &Module,
     shapes: &Shapes<'_>,
@@ -35,7 +35,7 @@ pub(super) fn evaluate(
     known
 }
 
-/// Holds what an expression may refer to.
+/// Values to which an expression may refer.
 struct Source<'a> {
     module: &'a Module,
     shapes: &'a Shapes<'a>,

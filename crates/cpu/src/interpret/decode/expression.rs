@@ -91,7 +91,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Returns an operand of an instruction that works on components.
+    /// Returns an expression as an operand of an instruction that works on components.
     fn each(&mut self, handle: Handle<Expression>) -> Result<Strided> {
         let step = u8::from(self.count(handle)? > 1);
         Ok(Strided { slot: self.slot(handle)?, step })
@@ -169,8 +169,8 @@ impl FunctionDecoder<'_, '_> {
     }
 }
 
-/// Returns the rows, the inner dimension and the columns of a product of matrices, where one operand may be a vector. It
-/// is `None` for products of components.
+/// Returns the rows, the inner dimension and the columns of a product of matrices, where one operand may be a vector.
+/// Returns `None` for products of components.
 fn product(left: &TypeInner, right: &TypeInner) -> Option<(u8, u8, u8)> {
     match (left, right) {
         (TypeInner::Matrix { columns, rows, .. }, TypeInner::Vector { .. }) => {

@@ -13,36 +13,36 @@ use naga::{
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Says where the value of an expression is.
+/// Place of an expression's value.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Value {
-    /// Is the first slot of the value.
+    /// First slot of the value.
     Slots(Slot),
-    /// Is the place that a pointer names.
+    /// Place that a pointer names.
     Address(Address),
 }
 
-/// Decodes one function.
+/// Decoder of one function.
 pub(super) struct FunctionDecoder<'d, 'p> {
     pub(super) decoder: &'d mut Decoder<'p>,
     pub(super) function: &'p Function,
     pub(super) info: &'p FunctionInfo,
-    /// Holds the values of the expressions that are constants.
+    /// Values of the constant expressions.
     pub(super) known: Constants,
-    /// Holds the places of the expressions that have one already.
+    /// Places of the expressions that have one already.
     pub(super) values: Vec<Option<Value>>,
     pub(super) ops: Vec<Op>,
     origins: Vec<Origin>,
-    /// Is the origin of the next instructions.
+    /// Origin of the next instructions.
     pub(super) origin: Origin,
     constants: Vec<u64>,
     constant_slots: FxHashMap<Rc<[u64]>, Slot>,
     locals: Vec<Slot>,
-    /// Is the next free slot.
+    /// Next free slot.
     pub(super) next: u32,
-    /// Is the first slot that was never used.
+    /// First slot that was never used.
     end: u32,
-    /// Holds the instruction of each label.
+    /// Instruction of each label.
     labels: Vec<Target>,
     pub(super) scopes: Vec<Scope>,
     pub(super) tasks: Vec<Task<'p>>,
@@ -95,7 +95,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         })
     }
 
-    /// Gives the arguments the first slots.
+    /// Places the arguments in the first slots.
     fn place_arguments(&mut self) -> Result<()> {
         let mut slots = Vec::new();
         for argument in &self.function.arguments {
@@ -118,7 +118,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         Ok(())
     }
 
-    /// Gives the variables of the function their slots and their first values.
+    /// Reserves slots for the variables of the function, and sets their first values.
     fn place_locals(&mut self) -> Result<()> {
         let (mut zeroed, mut set) = (Vec::new(), Vec::new());
         for (handle, variable) in self.function.local_variables.iter() {
@@ -229,7 +229,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         }
     }
 
-    /// Makes a label.
+    /// Creates a label.
     pub(super) fn label(&mut self) -> Target {
         self.labels.push(0);
         self.labels.len() as Target - 1
@@ -267,7 +267,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         self.ty(handle).inner_with(&self.decoder.program.module().types)
     }
 
-    /// Counts the slots of an expression.
+    /// Returns the number of slots of an expression.
     pub(super) fn count(&self, handle: Handle<Expression>) -> Result<u32> {
         let slots = self.decoder.shapes.slots(self.inner(handle));
         slots.ok_or_else(|| self.unsupported_value(handle))
@@ -279,7 +279,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         scalar.ok_or_else(|| self.unsupported_value(handle))
     }
 
-    /// Names the reason why a type has no values here.
+    /// Returns the reason for which a type has no values here.
     fn refused(&self, ty: Handle<Type>) -> &'static str {
         let module = self.decoder.program.module();
         refusal::of_type(module, &module.types[ty].inner)
@@ -291,12 +291,12 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         self.unsupported_at(handle, what)
     }
 
-    /// Returns the error for something at the current place.
+    /// Returns the error for an unsupported feature at the current place.
     pub(super) fn unsupported(&self, what: impl Into<String>) -> Error {
         self.decoder.program.unsupported(what, self.origin.span)
     }
 
-    /// Returns the error for something at an expression.
+    /// Returns the error for an unsupported feature at an expression.
     pub(super) fn unsupported_at(&self, handle: Handle<Expression>, what: &str) -> Error {
         self.decoder.program.unsupported(what, self.function.expressions.get_span(handle))
     }

@@ -17,56 +17,56 @@ use function::FunctionDecoder;
 use naga::{AddressSpace, BuiltIn, GlobalVariable, Handle, Span, TypeInner};
 use rustc_hash::FxHashMap;
 
-/// Limits the slots that an invocation uses.
+/// Most slots of an invocation.
 pub(super) const STACK: usize = 1 << 22;
 
-/// Limits the slots that the invocations of a workgroup use together.
+/// Most slots of all invocations of a workgroup together.
 const WORKGROUP: usize = 1 << 25;
 
-/// Says which built-in value is in which slot of the entry point.
+/// Slot of a built-in value of the entry point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
     pub(super) builtin: BuiltIn,
     pub(super) slot: usize,
 }
 
-/// Is a program as instructions.
+/// A program as instructions.
 pub(super) struct Decoded {
-    /// Holds the functions. The entry point is the last one.
+    /// Functions, of which the entry point is the last.
     pub(super) functions: Vec<Code>,
-    /// Holds the shapes that loads and stores number.
+    /// Shapes of loads and stores, by number.
     pub(super) shapes: Vec<Vec<Run>>,
-    /// Lists the built-in values that the entry point takes.
+    /// Built-in values that the entry point takes.
     pub(super) inputs: Vec<Input>,
-    /// Holds the first values of the private variables.
+    /// First values of the private variables.
     pub(super) private: Vec<u64>,
-    /// Lists the variables of a workgroup and the byte at which each begins.
+    /// Variables of a workgroup, each with its first byte.
     pub(super) workgroup_variables: Vec<(u64, Handle<GlobalVariable>)>,
-    /// Counts the bytes of the variables of a workgroup.
+    /// Bytes of the variables of a workgroup.
     pub(super) workgroup_bytes: u64,
-    /// Counts the slots of an invocation.
+    /// Number of slots of an invocation.
     pub(super) stack: usize,
-    /// Is `true` if invocations may wait for each other.
+    /// `true` if invocations may wait for each other.
     pub(super) waits: bool,
 }
 
-/// Says where a variable of the module is.
+/// Place of a variable of the module.
 #[derive(Clone, Copy, Debug)]
 enum Global {
-    /// Is a region and a byte in it.
+    /// Region and a byte in it.
     Region(u16, u64),
-    /// Is the first slot of a private variable.
+    /// First slot of a private variable.
     Private(u64),
 }
 
-/// Decodes the functions of a program.
+/// Decoder of the functions of a program.
 struct Decoder<'p> {
     program: &'p Program,
     shapes: Shapes<'p>,
     constants: constant::Constants,
     globals: FxHashMap<Handle<GlobalVariable>, Global>,
     runs: Vec<Vec<Run>>,
-    /// Holds the functions before the one that is decoded, or why one is not supported.
+    /// Functions before the one that is being decoded. A function that is not supported is an error.
     functions: Vec<Result<Code>>,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn decode(program: &Program) -> Result<Decoded> {
 }
 
 impl Decoder<'_> {
-    /// Gives each private variable its slots, and returns their first values.
+    /// Reserves slots for each private variable, and returns their first values.
     fn place_private(&mut self) -> Result<Vec<u64>> {
         let (module, mut values) = (self.program.module(), Vec::new());
         let uses = self.program.info().get_entry_point(self.program.entry_index());
@@ -127,7 +127,7 @@ impl Decoder<'_> {
         Ok(values)
     }
 
-    /// Gives the other variables their regions, and counts the bytes of the variables of a workgroup.
+    /// Assigns regions to the other variables, and returns the bytes of the variables of a workgroup.
     fn place_memory(&mut self) -> u64 {
         let (module, buffers) = (self.program.module(), self.program.buffers());
         for (region, &handle) in buffers.iter().enumerate() {
@@ -230,7 +230,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Stands for a function that does not run.
+/// Returns a placeholder for a function that does not run.
 fn empty() -> Code {
     let origin = Origin { expression: None, span: Span::UNDEFINED };
     let ops = vec![super::op::Op::Return { from: 0, count: 0 }];

@@ -1,13 +1,13 @@
-//! The names of what the interpreter lacks.
+//! The names of unsupported features.
 
 use naga::{Expression, Module, PredeclaredType, ScalarKind, Statement, TypeInner};
 
-/// Names the reason why a type has no values here.
+/// Returns the reason for which a type has no values here.
 pub(super) fn of_type(module: &Module, inner: &TypeInner) -> &'static str {
     let types = &module.types;
     // Arrays and structs are searched for a part that has a name.
     let mut todo = vec![inner];
-    // The type of a pointer that an expression has is none of the module's types.
+    // The pointer type of an expression is not in the module's list of types.
     let mut left = types.len() + 1;
     while let Some(inner) = todo.pop().filter(|_| left > 0) {
         left -= 1;
@@ -30,7 +30,7 @@ pub(super) fn of_type(module: &Module, inner: &TypeInner) -> &'static str {
     "a value of this type or size"
 }
 
-/// Returns `true` for the type of a result of `frexp` whose exponent has 16 bits.
+/// Returns `true` for the type of a `frexp` result whose exponent has 16 bits.
 fn is_short_exponent(module: &Module, inner: &TypeInner) -> bool {
     module.special_types.predeclared_types.iter().any(|(special, &ty)| {
         matches!(special, PredeclaredType::FrexpResult { scalar, .. } if scalar.width == 2)
@@ -48,7 +48,7 @@ fn is_short(inner: &TypeInner) -> bool {
     })
 }
 
-/// Names what an expression needs.
+/// Names the feature that an expression needs.
 pub(super) fn of_expression(expression: &Expression) -> &'static str {
     match expression {
         Expression::ImageSample { .. } | Expression::ImageLoad { .. } | Expression::ImageQuery { .. } => {
@@ -65,7 +65,7 @@ pub(super) fn of_expression(expression: &Expression) -> &'static str {
     }
 }
 
-/// Names what a statement needs.
+/// Names the feature that a statement needs.
 pub(super) fn of_statement(statement: &Statement) -> &'static str {
     match statement {
         Statement::ImageStore { .. } | Statement::ImageAtomic { .. } => "a texture or a sampler",

@@ -1,33 +1,33 @@
 //! The statements.
 //!
-//! Blocks that are in other blocks are tasks of a list, so that deep nesting takes no stack of the host.
+//! Nested blocks are tasks of a list, so that deep nesting does not use the host's stack.
 
 use super::function::FunctionDecoder;
 use crate::error::Result;
 use crate::interpret::op::{Cases, Op, Origin, Target};
 use naga::{Barrier, Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
 
-/// Holds the labels that `break` and `continue` go to.
+/// Labels that `break` and `continue` go to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope {
     end: Target,
-    /// Is `None` for a switch outside of a loop.
+    /// `None` for a switch outside of a loop.
     next: Option<Target>,
 }
 
-/// Is a part of the function that is still to be decoded.
+/// A part of the function that is still to be decoded.
 pub(super) enum Task<'p> {
-    /// Decodes the rest of a block.
+    /// The rest of a block.
     Block(Box<dyn Iterator<Item = (&'p Statement, &'p Span)> + 'p>),
-    /// Appends a jump.
+    /// A jump.
     Jump(Target),
-    /// Puts a label here.
+    /// The place of a label.
     Bind(Target),
-    /// Frees the slots from this one on.
+    /// The end of the use of all slots from this one on.
     Free(u32),
-    /// Jumps if a loop ends here.
+    /// A jump if a loop ends here.
     BreakIf(Handle<Expression>, Target),
-    /// Leaves a loop or a switch.
+    /// The end of a loop or a switch.
     Leave,
 }
 
@@ -39,7 +39,7 @@ impl<'p> Task<'p> {
 }
 
 impl<'p> FunctionDecoder<'_, 'p> {
-    /// Decodes all tasks. The last one in the list is the next one.
+    /// Decodes all tasks, the last one in the list first.
     pub(super) fn run_tasks(&mut self) -> Result<()> {
         while let Some(task) = self.tasks.pop() {
             match task {
@@ -132,7 +132,7 @@ impl<'p> FunctionDecoder<'_, 'p> {
         self.scopes.push(Scope { end, next: Some(next) });
         self.tasks.extend([Task::Free(self.next), Task::Leave, Task::Bind(end), Task::Jump(top)]);
         self.tasks.extend(break_if.map(|condition| Task::BreakIf(condition, end)));
-        // The values of the body are used after it too.
+        // The values of the body are also used after it.
         self.tasks.extend([Task::block(continuing), Task::Bind(next), Task::block(body)]);
     }
 

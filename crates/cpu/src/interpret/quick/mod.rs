@@ -1,7 +1,7 @@
 //! Operators and functions on the common types, as functions of bits.
 //!
-//! They compute what [`arith`](crate::arith) does, without a choice of the type for each operation. A function of fewer operands
-//! ignores the others.
+//! They compute the same as [`arith`](crate::arith), without choosing the type for each operation. A function of fewer
+//! operands ignores the others.
 
 mod math;
 mod operator;
@@ -59,7 +59,7 @@ mod tests {
         longs.chain(doubles).chain([u64::MAX, 1 << 63, 64]).collect()
     }
 
-    /// Compares results. All NaNs are the same.
+    /// Compares results. All NaNs count as equal.
     fn same(ty: Scalar, a: u64, b: u64) -> bool {
         let nan = |bits| match ty {
             Scalar::F32 => f(bits).is_nan(),

@@ -29,9 +29,9 @@ pub(crate) fn conversion(from: Scalar, to: Scalar) -> Option<Quick> {
     })
 }
 
-/// Is the greatest `u32` that is an `f32`.
+/// Greatest `u32` that is an `f32`.
 const LAST_U32: u32 = 0xffff_ff00;
-/// Is the greatest `i32` that is an `f32`.
+/// Greatest `i32` that is an `f32`.
 const LAST_I32: i32 = 0x7fff_ff80;
 
 /// Returns the quick function of a binary operator, if there is one.

@@ -2,7 +2,7 @@
 
 use super::Bug;
 
-/// Lists the kernels.
+/// Kernels of this file.
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         name: "two workgroups write one element",

@@ -8,21 +8,21 @@ mod workgroup;
 use crate::harness::{Kernel, Launch};
 use fencepost_cpu::{Absent, Finding, Mistake, Place};
 
-/// Is a kernel with a mistake.
+/// A kernel with a mistake.
 pub(crate) struct Bug {
     pub(crate) name: &'static str,
-    /// Names the mistake as [`kind`] does.
+    /// Kind of the mistake, as named by [`kind`].
     pub(crate) kind: &'static str,
-    /// Is what the finding names: an element, an array, or an operation.
+    /// Subject of the finding: an element, an array, or an operation.
     pub(crate) what: &'static str,
     pub(crate) groups: u32,
-    /// Stands before the kernel.
+    /// Text before the kernel.
     pub(crate) before: &'static str,
-    /// Is the body of the kernel.
+    /// Body of the kernel.
     pub(crate) body: &'static str,
 }
 
-/// Declares what most kernels use. It is one line.
+/// Declarations of most kernels, in one line.
 const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>; \
     @group(0) @binding(1) var<storage, read> x: array<u32>; var<workgroup> w: array<u32, 64>;";
 const ENTRY: &str = "@compute @workgroup_size(64) fn k(@builtin(local_invocation_index) i: u32, \
@@ -42,7 +42,7 @@ impl Bug {
         launch
     }
 
-    /// Returns what is wrong with the findings of a few seeds.
+    /// Returns the differences between the findings of a few seeds and the expected one.
     fn failure(&self) -> Option<String> {
         let (text, launch) = (self.text(), self.launch());
         let marked = text.lines().enumerate().filter(|(_, line)| line.contains("//@"));
@@ -58,13 +58,13 @@ impl Bug {
     }
 }
 
-/// Fails with all bugs of a list that are not found as they should.
+/// Fails if the findings of any bug in a list differ from the expected ones.
 fn check(bugs: &[Bug]) {
     let failures: Vec<String> = bugs.iter().filter_map(Bug::failure).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Names a mistake.
+/// Returns the kind of a mistake.
 fn kind(finding: &Finding) -> &'static str {
     match finding.mistake {
         Mistake::RaceInWorkgroup(_) => "race in a workgroup",
@@ -81,7 +81,7 @@ fn kind(finding: &Finding) -> &'static str {
     }
 }
 
-/// Returns what a finding names.
+/// Returns the subject of a finding.
 fn what(finding: &Finding) -> String {
     match &finding.mistake {
         Mistake::RaceInWorkgroup(race) | Mistake::RaceBetweenWorkgroups(race) => race.element.path.clone(),

@@ -1,8 +1,8 @@
-//! Operands that an operation should not have.
+//! Invalid operands of operations.
 
 use super::Bug;
 
-/// Lists the kernels.
+/// Kernels of this file.
 pub(super) const BUGS: &[Bug] = &[
     Bug {
         name: "a shift by the width",

@@ -3,24 +3,24 @@
 use crate::api::graph::graph_view::{GraphView, ViewEdge};
 use std::collections::HashMap;
 
-/// Is half the space between two columns.
+/// Half of the space between two columns.
 const REACH: f64 = 26.0;
-/// Is the length of the head of an arrow.
+/// Length of an arrow's head.
 const ARROW: f64 = 7.0;
-/// Counts the parallel lines between two rows before they overlap.
+/// Number of parallel lines that fit between two rows.
 const TRACKS: usize = 5;
 
-/// Holds the paths of an edge and of its head, in the language of SVG.
+/// SVG paths of an edge and of its head.
 pub(crate) struct Line {
     pub(crate) path: String,
     pub(crate) head: String,
 }
 
-/// Holds the ends of an edge.
+/// The route of an edge from box to box.
 pub(crate) struct Route {
     from: [f64; 2],
     to: [f64; 2],
-    /// Is the height between two rows at which the line runs, if a box may be on the straight line.
+    /// Height of the line between two rows, if a box may be on the straight line.
     detour: Option<f64>,
 }
 
@@ -122,7 +122,7 @@ fn needs_detour(view: &GraphView, edge: &ViewEdge) -> bool {
         })
 }
 
-/// Returns the middle of the space beside the row of `to`, on the side of `from`.
+/// Returns the middle of the space next to the row of `to`, on the side of `from`.
 fn gutter(from: [f64; 4], to: [f64; 4]) -> f64 {
     if from[1] < to[1] { to[1] - 22.0 } else { to[3] + 22.0 }
 }

@@ -1,4 +1,4 @@
-//! The checks of a loaded launch against its kernel and the limits of the device, as a new launch has them.
+//! Checks of a loaded launch against its kernel and the limits of the device, as for a new launch.
 
 use crate::api::queue::launch::LAUNCH_PARTS;
 use crate::driver::caps::Caps;

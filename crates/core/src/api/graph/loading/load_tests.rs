@@ -113,7 +113,7 @@ fn only_arguments_that_are_read_may_share_bytes() {
     };
     load(&[]).expect("two arguments that are read may share bytes");
     load(&[(0, 0), (1, 512), (2, 0)]).expect("the arguments share a block and no bytes");
-    // The argument that is written overlaps the one before it, and then the one behind it.
+    // The written argument overlaps the one before it, and then the one after it.
     for apart in [[0, 256, 1024], [1024, 256, 0]] {
         let changes: Vec<(usize, u64)> = apart.into_iter().enumerate().collect();
         let error = load(&changes).unwrap_err();

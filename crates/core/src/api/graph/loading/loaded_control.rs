@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 impl Loader<'_> {
-    /// Makes the table of the gates, and adds the node that reads the counters of the loops behind all other nodes.
+    /// Makes the table of the gates, and adds the node that reads the loop counters after all other nodes.
     pub(super) fn control(
         &self,
         file: &GraphFile,

@@ -1,11 +1,11 @@
-//! The loops in chunks of a loaded graph.
+//! The chunked loops of a loaded graph.
 
 use crate::work::graph_data::chunked_checks::Ring;
 use crate::work::graph_data::chunked_loop::ChunkedLoop;
 use crate::work::graph_data::control_table::ControlTable;
 use crate::work::graph_data::graph_file::GraphFile;
 
-/// Returns the loops in chunks of a file, in the order of their nodes.
+/// Returns the chunked loops of a file, in the order of their nodes.
 pub(super) fn chunked_loops(file: &GraphFile, table: Option<&ControlTable>) -> Vec<ChunkedLoop> {
     let Some(table) = table else { return Vec::new() };
     let (words, _) = file.words();

@@ -37,7 +37,7 @@ fn context() -> (Context, CommandQueue) {
     (ctx, queue)
 }
 
-/// Holds both kinds of bounds of the loop that is in [`saved`].
+/// Both kinds of bounds of the loop in [`saved`].
 const BOUNDS: [Bound; 2] = [Bound::AtMost(3), Bound::Chunked(3)];
 
 /// Returns the file of a graph with each kind of node, in bodies and outside.

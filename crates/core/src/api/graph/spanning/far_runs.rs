@@ -1,9 +1,9 @@
 //! The replay of a graph of several contexts.
 //!
-//! A replay enqueues the parts of the first context on the program's queue, and those of each other context on a helper
-//! queue, which is made for the replay. Where a part waits for another context, a relay signals an event that holds its
-//! queue. All commands are enqueued before the first relay is attached, the commands of the program's queue last: after
-//! an error, nothing executes in any context.
+//! A replay enqueues the parts of the first context on the program's queue, and the parts of each other context on a
+//! helper queue, which is made for the replay. A part that waits for another context waits for an event that a relay
+//! signals. All commands are enqueued before the first relay is attached, the commands of the program's queue last:
+//! after an error, nothing executes in any context.
 
 use crate::api::graph::spanning::{ContextPart, Spanning};
 use crate::error::site::CommandKind;
@@ -27,36 +27,36 @@ use fencepost_sync::{Point, Slot, Stamp};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// Holds the runs of the parts of one replay.
+/// The runs of the parts of one replay.
 pub(crate) struct FarRuns {
     pub(crate) spanning: Arc<Spanning>,
-    /// Holds the run of each part that has nodes.
+    /// Run of each part that has nodes.
     pub(crate) runs: Vec<Option<PartRun>>,
 }
 
-/// Holds the run of a part.
+/// The run of a part.
 pub(crate) struct PartRun {
     pub(crate) run: Arc<GraphRun>,
-    /// Is the context of the part.
+    /// Context of the part.
     pub(crate) owner: Owner,
-    /// Is the end of the part in its context, if the part has outputs or timed markers.
+    /// End of the part in its context, if the part has outputs or timed markers.
     pub(crate) end: Option<(Point, Arc<PointHistory>)>,
 }
 
-/// Describes the graph of a replay.
+/// The graph of a replay.
 pub(crate) struct ReplayedGraph<'g> {
     pub(crate) spanning: &'g Arc<Spanning>,
     pub(crate) whole: &'g GraphPlan,
-    /// Holds the turn of the graph and those of the graphs in it, of the first context.
+    /// Turns of the graph and of the graphs in it, in the first context.
     pub(crate) turns: Vec<&'g Arc<ReplayTurn>>,
     pub(crate) at: &'static Location<'static>,
 }
 
-/// Is a queue of one context in a replay.
+/// The queue of one context in a replay.
 struct ReplayQueue {
     owner: Owner,
     by: Admission,
-    /// Is `true` for a helper queue, which is released at the end.
+    /// `true` for a helper queue, which is released at the end.
     helps: bool,
     commands: Vec<PartCommand>,
     answers: Vec<EnqueuedPart>,
@@ -70,50 +70,50 @@ impl Drop for ReplayQueue {
     }
 }
 
-/// Names a command of a replay: its context, and its number among the commands there.
+/// Place of a command in a replay: its context, and its number among the commands there.
 #[derive(Clone, Copy)]
 struct CommandPlace {
     context: usize,
     command: usize,
 }
 
-/// Is a wait of one context for another, whose relay is not attached yet.
+/// A wait of one context for another, whose relay is not attached yet.
 struct ForeignWait {
     waiter: usize,
     signaller: Signaller,
     source: CommandPlace,
 }
 
-/// Holds a copy between contexts that the replay enqueues.
+/// A copy between contexts that the replay enqueues.
 struct ReplayedCopy {
     prepared: PreparedCopy,
     read: Option<CopyPlace>,
     write: Option<CopyPlace>,
 }
 
-/// Names one side of a copy, with the last commands of its pieces.
+/// One side of a copy, with the last commands of its pieces.
 struct CopyPlace {
     at: CommandPlace,
     ends: Vec<usize>,
 }
 
-/// Collects the commands of a replay.
+/// Commands of a replay that is being enqueued.
 struct ReplayBuilder<'g> {
     graph: &'g ReplayedGraph<'g>,
     queues: Vec<ReplayQueue>,
     waits: Vec<ForeignWait>,
     copies: Vec<ReplayedCopy>,
-    /// Holds the last command of each part so far.
+    /// Last command of each part so far.
     ends: Vec<CommandPlace>,
-    /// Holds the mark of each segment's start.
+    /// Mark at the start of each segment.
     starts: Vec<CommandPlace>,
     runs: Vec<Option<PartRun>>,
-    /// Holds the mark behind each part that has one.
+    /// Mark after each part that has one.
     marks: Vec<(usize, CommandPlace)>,
 }
 
-/// Enqueues a replay on the queue `by` of the first context. Returns the stamp that its commands there come after, and the
-/// point of its end with its history.
+/// Enqueues a replay on the queue `by` of the first context. Returns the stamp that its commands there come after, and
+/// the point of its end with its history.
 ///
 /// # Errors
 /// Returns the errors of [`Engine::enqueue_parts`] and of an allocation. The error of another context whose device is
@@ -171,7 +171,7 @@ impl<'g> ReplayBuilder<'g> {
         Ok(Self { graph, queues, waits, copies, ends, starts, runs, marks })
     }
 
-    /// Adds the commands of all segments, with the functions of the host between them.
+    /// Adds the commands of all segments, with the host callbacks between them.
     fn add_all(&mut self, calls: Vec<Callback>) -> Result<()> {
         let spanning = self.graph.spanning;
         let mut calls = calls.into_iter();
@@ -260,8 +260,8 @@ impl<'g> ReplayBuilder<'g> {
         self.waits.push(ForeignWait { waiter, signaller, source });
     }
 
-    /// Enqueues the commands of all contexts, those of the first one last. No other thread enqueues a wait between
-    /// contexts meanwhile.
+    /// Enqueues the commands of all contexts, the first context's last. Meanwhile no other thread enqueues a wait
+    /// between contexts.
     fn enqueue_all(&mut self) -> Result<()> {
         let turn = lock_enqueueing();
         let first = &self.queues[0];
@@ -342,7 +342,7 @@ impl FarRuns {
     }
 }
 
-/// Returns the error of a replay on a queue of another context than the first one of the graph.
+/// Returns the error of a replay on a queue whose context is not the first context of the graph.
 #[cold]
 pub(crate) fn wrong_queue(label: &str) -> Error {
     let object = format!(

@@ -9,54 +9,54 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Describes the node of a graph.
+/// Context of a node, and its copy between contexts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NodePlace {
-    /// Numbers the context of the node.
+    /// Context of the node.
     pub(crate) context: u32,
-    /// Numbers the copy between contexts that the node is a side of.
+    /// Copy between contexts that the node is a side of.
     pub(crate) copy: Option<u32>,
 }
 
-/// Holds the nodes of a part.
+/// A part of a graph.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PartNodes {
     pub(crate) context: u32,
-    /// Numbers the segment: a function of the host runs between two segments.
+    /// Segment of the part. A host callback runs between two segments.
     pub(crate) segment: u32,
-    /// Lists the nodes. A side of a copy is a part of its own.
+    /// Nodes of the part. A side of a copy is a part of its own.
     pub(crate) nodes: Vec<u32>,
-    /// Lists parts of other contexts that come before this one. Other parts follow from them and from the order in each
-    /// context. The read of a copy is not among them: the pieces of the copy have waits of their own.
+    /// Parts of other contexts that come before this one. Other parts follow from these and from the order in each
+    /// context. The read of a copy is not included: the pieces of the copy have waits of their own.
     pub(crate) after: SmallVec<[u32; 2]>,
-    /// Is `true` if the part must wait for the start of its segment, which is in the first context.
+    /// `true` if the part must wait for the start of its segment, which is in the first context.
     pub(crate) waits_for_start: bool,
 }
 
-/// Holds the parts of a graph. A part comes after the parts that it waits for.
+/// All parts of a graph. A part comes after the parts that it waits for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Partition {
     pub(crate) parts: Vec<PartNodes>,
-    /// Lists for each segment the parts of other contexts that the first context waits for at the end of the segment.
+    /// For each segment, the parts of other contexts that the first context waits for at the end of the segment.
     pub(crate) joins: Vec<SmallVec<[u32; 2]>>,
 }
 
-/// Orders the parts. The first number counts the parts on a longest path; then come the parts that wait for no other
-/// context, and of these the parts that another context waits for.
+/// Sort key of a part. First comes the number of parts before it on a longest path; then the parts that wait for no
+/// other context, and of these the parts that another context waits for.
 type PartKey = (u32, bool, bool, u32, Option<u32>);
 
-/// Counts for each context its parts that come before a part, and tells the start that comes before.
+/// The past of a part: the number of earlier parts of each context, and of segments that have started before the part.
 #[derive(Clone)]
 struct Past {
     parts: Vec<u32>,
-    /// Counts the segments whose start comes before.
+    /// Number of segments whose start comes before.
     starts: u32,
 }
 
 /// Returns the parts of a graph whose segments have these orders.
 pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contexts: usize) -> Partition {
     let mut partition = Partition::default();
-    // Holds the parts of each context, and the past behind the last of them.
+    // The parts of each context, and the past after the last of them.
     let mut queues = vec![(Vec::new(), Past { parts: vec![0; contexts], starts: 0 }); contexts];
     for (segment, order) in orders.iter().enumerate() {
         let segment = segment as u32;
@@ -112,7 +112,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
     partition
 }
 
-/// Returns the parts that the first context waits for so that it comes after all parts, and adds them to its past.
+/// Returns the parts that the first context must wait for to come after all parts, and adds them to its past.
 fn join(queues: &mut [(Vec<u32>, Past)]) -> SmallVec<[u32; 2]> {
     let mut joins = SmallVec::new();
     for other in 1..queues.len() {
@@ -167,8 +167,8 @@ fn groups(order: &GraphOrder, places: &[NodePlace]) -> BTreeMap<PartKey, Vec<u32
 mod tests {
     use super::*;
 
-    /// Returns the partition of nodes, each with its context, its copy and the nodes before it. `starts` lists the first
-    /// nodes of the segments.
+    /// Returns the partition of nodes, each with its context, its copy and the nodes before it. `starts` lists the
+    /// first nodes of the segments.
     fn parts(nodes: &[(u32, Option<u32>, &[u32])], starts: &[u32]) -> Partition {
         let places: Vec<NodePlace> =
             nodes.iter().map(|&(context, copy, _)| NodePlace { context, copy }).collect();

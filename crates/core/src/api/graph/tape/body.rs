@@ -1,4 +1,4 @@
-//! Bodies of conditions and loops in a capture: their commands, and the gates in front of them.
+//! Bodies of conditions and loops in a capture: their commands, and the gates before them.
 
 use crate::api::graph::bound::Bound;
 use crate::api::graph::tape::child::NodeCopy;
@@ -23,23 +23,23 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Counts the iterations of one part of a loop in chunks.
+/// Iterations of one part of a chunked loop.
 const PART: u64 = 4;
-/// Counts the iterations of one part of a loop in chunks whose body has very many dispatches. No gate reads and writes one
+/// Iterations of one part of a chunked loop whose body has very many dispatches. No gate reads and writes the same
 /// word, so a part has at least two iterations.
 const SMALL_PART: u64 = 2;
-/// Names the remedy for a copy from or to pinned memory in a body.
+/// Remedy for a copy from or to pinned memory in a body.
 const PINNED_IN_BODY: &str =
     "a body moves no bytes between the host and the device: copy before or behind the condition or the loop";
 
-/// Describes a condition or a loop on a captured queue.
+/// A condition or a loop on a captured queue.
 pub(crate) struct Construct<'c> {
     pub(crate) call: &'static str,
     pub(crate) at: &'static Location<'static>,
     pub(crate) condition: &'c Span,
 }
 
-/// Ends the time in which the function of a body runs, when it is dropped.
+/// A guard that lets the queues of a tape take commands again when it is dropped, after the function of a body.
 pub(crate) struct OpenBody<'t>(&'t Tape);
 
 impl Drop for OpenBody<'_> {
@@ -67,7 +67,7 @@ impl Tape {
 }
 
 impl CapturedQueue {
-    /// Starts the time in which the function of a body runs. The queues of the tape take no commands in this time.
+    /// Marks the function of a body as running. The queues of the tape take no commands until the guard is dropped.
     pub(crate) fn open_body(
         &self,
         call: &'static str,
@@ -123,8 +123,8 @@ impl CapturedQueue {
         })
     }
 
-    /// Adds a loop over a body. `test` returns the test of the gate before an iteration, which is numbered from 0. Returns
-    /// the token of the loop.
+    /// Adds a loop over a body. `test` returns the test of the gate before the iteration with a given number, from 0
+    /// on. Returns the token of the loop.
     pub(crate) fn add_loop(
         &self,
         construct: &Construct<'_>,
@@ -170,8 +170,8 @@ impl CapturedQueue {
         })
     }
 
-    /// Adds one part of a loop in chunks, and the gate in front of the loop. `first` is the test of that gate, and `next`
-    /// the test of the others.
+    /// Adds one part of a chunked loop, and the gate before the loop. `first` is the test of that gate, and `next` the
+    /// test of the others.
     fn add_chunked(
         &self,
         construct: &Construct<'_>,
@@ -184,7 +184,7 @@ impl CapturedQueue {
         let iterations = if PART * each <= MOST_DISPATCHES / 2 { PART } else { SMALL_PART };
         let dispatches = iterations.saturating_mul(each);
         self.add(construct, dispatches.saturating_add(1 + body.loops.len() as u64), |state| {
-            // Each part continues the counters of the loops in the body, so a gate in front of the parts resets them.
+            // Each part continues the counters of the loops in the body, so a gate before the parts resets them.
             for &inner in &body.loops {
                 let counter = GateCounter { index: state.counter_of(inner), resets: false, last: false };
                 state.add_gate(self, construct, (GateTest::Never, None, Some(counter)));
@@ -227,10 +227,10 @@ impl CapturedQueue {
 }
 
 impl TapeState {
-    /// Adds gates and dispatches of bodies to those of the tape.
+    /// Adds gates and dispatches of bodies to the number on the tape.
     ///
     /// # Errors
-    /// Returns `GraphTooLong` if the tape has too many of them then.
+    /// Returns `GraphTooLong` if the tape then has too many of them.
     pub(super) fn count_dispatches(
         &mut self,
         call: &'static str,
@@ -247,7 +247,7 @@ impl TapeState {
         Ok(())
     }
 
-    /// Counts the gates of a body, and the dispatches of its nodes.
+    /// Returns the number of gates of a body plus the dispatches of its nodes.
     fn count(&self, owner: &Owner) -> u64 {
         let caps = owner.device().caps();
         let direct = self
@@ -306,7 +306,7 @@ impl TapeState {
         self.note_replayed(queues[0], body.replayed().map(|(graph, turn, _)| (graph, turn)));
     }
 
-    /// Adds the read of the counters behind all nodes of an ended capture.
+    /// Adds the read of the counters after all nodes of an ended capture.
     pub(crate) fn push_last(&mut self, command: Arc<NodeCommand>) {
         self.push(0, command, None);
     }

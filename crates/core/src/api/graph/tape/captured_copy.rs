@@ -5,8 +5,8 @@ use crate::work::region_copy::{RegionCopy, Rows};
 use crate::work::span::Span;
 use crate::work::step::Work;
 
-/// Describes a captured copy between contexts. Two nodes stand for its sides: one reads the source, and one writes the
-/// target. No recorder executes these nodes: a replay enqueues the copy between two parts of the graph.
+/// A captured copy between contexts. Two nodes stand for its sides: one reads the source, and one writes the target. No
+/// recorder executes these nodes: a replay enqueues the copy between two parts of the graph.
 pub(crate) struct CapturedCopy {
     pub(crate) read: u32,
     pub(crate) write: u32,

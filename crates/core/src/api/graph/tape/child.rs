@@ -14,18 +14,18 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Describes nodes that are copied to the end of a queue.
+/// Nodes to copy to the end of a queue.
 pub(crate) struct NodeCopy<'n> {
     pub(crate) nodes: &'n [GraphNode],
-    /// Names the queues of the nodes, without the first one.
+    /// Names of the queues of the nodes, without the first one.
     pub(crate) labels: &'n [Arc<str>],
-    /// Counts the words of the gates of the nodes.
+    /// Number of words of the nodes' gates.
     pub(crate) gates: u32,
-    /// Lists the tokens of the loops of the nodes.
+    /// Tokens of the nodes' loops.
     pub(crate) loops: &'n [u64],
-    /// Is the number of the first output of the nodes in the tape.
+    /// Number of the nodes' first output in the tape.
     pub(crate) outputs: u32,
-    /// Is the word of the gate of all nodes that have no other gate, if the nodes are a body.
+    /// Word of the gate of all nodes that have no other gate, if the nodes are a body.
     pub(crate) parent: Option<u32>,
     pub(crate) at: &'static Location<'static>,
 }
@@ -48,14 +48,14 @@ impl NodeCopy<'_> {
     }
 }
 
-/// Names the remedy for a graph that cannot be a part of a body.
+/// Remedy for a graph that cannot be a part of a body.
 const WHOLE_GRAPH: &str =
     "replay a graph with outputs, functions of the host or pinned arrays outside of the body";
 
-/// Names the remedy for a graph in a capture that cannot be a part of it.
+/// Remedy for a graph in a capture that cannot be a part of it.
 const NOT_IN_CAPTURE: &str =
     "capture its commands in this capture, or replay the graph before or after this one";
-/// Names the remedy for a graph with a loop in chunks that cannot be a part of a body.
+/// Remedy for a graph with a chunked loop that cannot be a part of a body.
 const CHUNKED_CHILD: &str =
     "the host continues such a loop, and a body executes without the host: give the loop a `Bound::AtMost`";
 
@@ -139,8 +139,8 @@ fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
 
 impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
-    /// become forks of it, and `queue` waits for them behind the graph. A graph whose replays take turns also comes after
-    /// its previous copy.
+    /// become forks of it, and `queue` waits for them after the graph. A graph whose replays take turns also comes
+    /// after its previous copy.
     fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
         if plan.takes_turns {
             self.wait_for_earlier(queue, child.inner.turns.iter().map(|(graph, _)| *graph));
@@ -195,14 +195,15 @@ impl TapeState {
         self.children.extend(graphs.map(|(graph, turn)| (graph, replay(turn))));
     }
 
-    /// Lists the graphs with memory of their own that were replayed in the capture, each with the number of its context.
+    /// Returns the graphs with memory of their own that were replayed in the capture, each with the number of its
+    /// context.
     pub(crate) fn replayed(&self) -> impl Iterator<Item = (u64, Arc<ReplayTurn>, u32)> {
         self.children.iter().map(|(graph, last)| (*graph, last.turn.clone(), last.context))
     }
 
-    /// Adds copies of nodes. `queues` maps the queues of the nodes to those of the tape; the first call with the list
+    /// Adds copies of nodes. `queues` maps the queues of the nodes to the tape's queues; the first call with the list
     /// adds the missing ones. All queues but the first start where the first one stands, and the first one waits for
-    /// them behind the nodes. `before` is called before each node with the number of the node.
+    /// them after the nodes. `before` is called before each node with the number of the node.
     pub(crate) fn copy_nodes(
         &mut self,
         queues: &mut Vec<u32>,

@@ -15,10 +15,10 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Names the remedy for a second context in a body.
+/// Remedy for a second context in a body.
 const ONE_CONTEXT: &str =
     "a body has the work of one context: use the other context before or behind the condition or the loop";
-/// Names the remedy for conditions and loops in a capture of several contexts.
+/// Remedy for conditions and loops in a capture of several contexts.
 const NO_GATES: &str = "a graph with a condition or a loop has the work of one context: put the condition or the loop into a graph of \
                         its own, and replay it before or after";
 
@@ -92,8 +92,8 @@ impl CapturedQueue {
         Ok(Self { tape: self.tape.clone(), index, label: label.into(), owner: owner.clone() })
     }
 
-    /// Adds a copy between the context of this queue and another one. The side of the other context is on a queue of its
-    /// own, which the copies of this queue share. This queue goes on behind the write.
+    /// Adds a copy between the context of this queue and another one. The side of the other context is on a queue of
+    /// its own, which the copies of this queue share. This queue continues after the write.
     ///
     /// # Errors
     /// Returns the errors of [`fork_on`](Self::fork_on).

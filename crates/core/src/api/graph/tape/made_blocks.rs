@@ -7,27 +7,27 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Limits the blocks of one size that an allocation looks at.
+/// Most blocks of one size that an allocation looks at.
 const MOST_BLOCKS: usize = 64;
 
-/// Holds the blocks of the arrays that a capture has made.
+/// Blocks of the arrays that a capture has made.
 #[derive(Default)]
 pub(crate) struct MadeBlocks {
     places: FxHashMap<BlockId, usize>,
     blocks: Vec<MadeBlock>,
 }
 
-/// Lists queues, each with its last node that uses a block.
+/// Queues, each with its last node that uses a block.
 type LastNodes = SmallVec<[(u32, u32); 2]>;
 
-/// Holds a block with the nodes that use it.
+/// A block with the nodes that use it.
 struct MadeBlock {
     block: Arc<Block>,
-    /// Numbers the context of the block.
+    /// Context of the block.
     context: u32,
-    /// Lists the uses of the array that has the block now.
+    /// Last uses of the array that has the block now.
     uses: LastNodes,
-    /// Lists the uses of the dropped arrays that had the block before.
+    /// Last uses of the dropped arrays that had the block before.
     earlier: LastNodes,
 }
 
@@ -78,7 +78,8 @@ impl MadeBlocks {
         std::mem::take(uses).into_iter().for_each(|(queue, node)| add(earlier, queue, node));
     }
 
-    /// Lists blocks of a size and a context whose uses all come before the next node of a queue. `clock` is the clock of the queue.
+    /// Returns the blocks of a size and a context whose uses all come before the next node of the queue with this
+    /// `clock`.
     pub(crate) fn ordered_before<'b>(
         &'b self,
         size: u64,

@@ -1,5 +1,5 @@
-//! Compares barriers with a model of Vulkan's rules: a command must come after the commands whose bytes it uses, and must
-//! see their writes.
+//! Tests of barriers against a model of Vulkan's rules: a command must come after the commands whose bytes it uses, and
+//! must see their writes.
 
 use super::*;
 use wgpu::BufferUses as Uses;
@@ -8,19 +8,19 @@ const BLOCKS: usize = 6;
 const COMMANDS: usize = 60;
 const PROGRAMS: u64 = 3000;
 
-/// Holds an earlier use of a block, with what the barriers since then have done for it.
+/// An earlier use of a block, with what the barriers since then have done for it.
 #[derive(Clone)]
 struct Access {
     uses: Uses,
-    /// Is the union of the uses whose stages start after this use has ended.
+    /// Union of the uses whose stages start after this use has ended.
     before: Uses,
-    /// Is `true` once a barrier has named the block and a use that writes it.
+    /// `true` once a barrier has named the block and a use that writes it.
     available: bool,
-    /// Is the union of the uses that see the write.
+    /// Union of the uses that see the write.
     visible: Uses,
 }
 
-/// Holds the last write of each block, and the reads since then.
+/// The last write of each block, and the reads since then.
 #[derive(Default)]
 struct Model {
     blocks: [(Option<Access>, Vec<Access>); BLOCKS],

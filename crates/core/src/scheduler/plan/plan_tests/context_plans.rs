@@ -12,8 +12,8 @@ fn around_a_long_context_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [
 
 #[test]
 fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
-    // The cases are: one queue; two queues in either order; and a root for the context commands too, as a flush of all
-    // queues adds.
+    // The cases are: one queue; two queues in either order; and a root for the context commands too, like a flush of
+    // all queues.
     for (later, swap, all) in [(0, false, false), (1, false, false), (1, true, false), (1, true, true)] {
         let engine = paced(0.5);
         let slots: [Slot; 2] = queues(&engine);

@@ -3,7 +3,7 @@
 use super::reference::{Reference, each, whole};
 use crate::arith::tests::edges::nearest_half;
 
-/// Returns `true` if a bit of an integer is 1. The sign of a negative number is repeated above its highest bit.
+/// Returns `true` if a bit of an integer is 1. The sign of a negative number continues above its highest bit.
 fn bit(x: i128, at: u32) -> bool {
     x >> at & 1 == 1
 }
@@ -34,12 +34,12 @@ pub(super) fn trailing(x: &[i128], width: u32) -> i128 {
     place((0..width).find(|&at| bit(x[0], at)))
 }
 
-/// Returns the number of the highest bit that differs from the sign. The sign of an integer without one is 0.
+/// Returns the number of the highest bit that differs from the sign. The sign of an unsigned integer is 0.
 pub(super) fn leading(x: &[i128], width: u32) -> i128 {
     place((0..width).rev().find(|&at| bit(x[0], at) != (x[0] < 0)))
 }
 
-/// Returns the first bit and the number of bits, which are within an integer.
+/// Limits a range of bits to an integer. Returns the first bit and the number of bits.
 fn range(offset: i128, count: i128, width: u32) -> (u32, u32) {
     let offset = offset.min(width.into()) as u32;
     (offset, count.min((width - offset).into()) as u32)
@@ -50,7 +50,7 @@ pub(super) fn extract_unsigned(x: &[i128], width: u32) -> i128 {
     (0..count).filter(|&at| bit(x[0], offset + at)).map(|at| 1 << at).sum()
 }
 
-/// Extracts bits, the highest of which is a sign.
+/// Extracts bits, of which the highest is the sign.
 pub(super) fn extract_signed(x: &[i128], width: u32) -> i128 {
     let (field, (_, count)) = (extract_unsigned(x, width), range(x[1], x[2], width));
     if count > 0 && bit(field, count - 1) { field - (1 << count) } else { field }
@@ -103,12 +103,12 @@ pub(super) fn pack_normalized(low: f64, most: f64) -> Reference {
     pack(move |x| Some((0.5 + most * x.clamp(low, 1.0)).floor() as i64))
 }
 
-/// Packs the nearest `f16`. Numbers that no finite one is next to have no bound.
+/// Packs the nearest `f16`s. Numbers beyond the finite `f16`s have no bound.
 pub(super) fn pack_halves() -> Reference {
     pack(|x| (x.abs() <= 65504.0).then(|| nearest_half(x).to_bits().into()))
 }
 
-/// Unpacks the parts of a word, which have a sign or not.
+/// Unpacks the signed or unsigned parts of a word.
 pub(super) fn unpack(parts: usize, is_signed: bool, number: impl Fn(i64) -> f64 + 'static) -> Reference {
     whole(move |x| {
         let (word, width) = (x[0][0] as u64, 32 / parts);

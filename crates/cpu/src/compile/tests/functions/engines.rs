@@ -10,11 +10,11 @@ use crate::run::GridRun;
 use std::sync::atomic::AtomicBool;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
-/// Lists the numbers of invocations that machine code executes together.
+/// Numbers of invocations that machine code executes together.
 const LANES: [u32; 4] = [1, 4, 8, 16];
 
-/// Returns the text of a kernel that evaluates an expression in each invocation. The components of each argument are in a
-/// buffer of their own.
+/// Returns the text of a kernel that evaluates an expression in each invocation. The components of each argument are in
+/// a separate buffer.
 fn kernel(call: &Call<'_>) -> String {
     let mut text = if call.width == Width::Half { "enable f16;\n".to_owned() } else { String::new() };
     let (mut body, result) = (String::new(), call.result);
@@ -38,7 +38,7 @@ fn calls(@builtin(global_invocation_id) id: vec3<u32>) {{\n    let i = id.x;\n{b
     )
 }
 
-/// Holds the buffers of a run.
+/// Buffers of a run.
 #[derive(Clone)]
 struct Buffers {
     words: Vec<Vec<u128>>,
@@ -55,7 +55,7 @@ impl Buffers {
         buffers
     }
 
-    /// Adds a buffer of numbers of some bytes.
+    /// Adds a buffer of numbers of `size` bytes.
     fn push(&mut self, numbers: &[u64], size: usize) {
         let bytes: Vec<u8> = numbers.iter().flat_map(|bits| bits.to_le_bytes()[..size].to_vec()).collect();
         let mut words = vec![0_u128; bytes.len().div_ceil(16)];
@@ -84,8 +84,7 @@ impl Buffers {
     }
 }
 
-/// Runs calls in the interpreter and as machine code of each width, compares the results, and returns the bits of their
-/// components.
+/// Runs calls in the interpreter and as machine code of each width, compares the results, and returns their bits.
 pub(super) fn results(call: &Call<'_>, inputs: &[Vec<u64>], calls: usize) -> Vec<u64> {
     let original = program(&kernel(call), &[]);
     let buffers = Buffers::new(call, inputs, calls);

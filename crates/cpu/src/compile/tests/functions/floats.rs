@@ -16,7 +16,7 @@ fn two(text: &'static str, fun: Fun) -> Vec<Row> {
     vec![row(text, "f* f* -> f*", reference, bound)]
 }
 
-/// Returns the calls of a function that has an exact result for floats and for integers with a sign and without one.
+/// Returns the calls of a function that has an exact result for floats, signed integers and unsigned integers.
 fn of_all(
     text: &'static str,
     [floats, signed, unsigned]: [&'static str; 3],
@@ -125,7 +125,7 @@ pub(super) fn parts(fun: Fun) -> Vec<Row> {
             row("modf(a).fract", "f* -> f*", each(|x| x[0].fract()), exact()),
             row("modf(a).whole", "f* -> f*", each(|x| x[0].trunc()), exact()),
         ],
-        // naga declares an exponent of 16 bits for `f16`, which is no type of a kernel.
+        // naga declares an exponent of 16 bits for `f16`, which no kernel can use.
         Fun::Frexp => vec![
             row_without_halves("frexp(a).fract", "f* -> f*", each(|x| frexp(x[0]).0), exact()),
             row_without_halves("frexp(a).exp", "f* -> i*", each(|x| frexp(x[0]).1), exact()),

@@ -88,7 +88,8 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
             let types = ["m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
             let mut rows =
                 of_sizes("refract(a, b, c)", types, refracted, || ulps_of(64.0, size_of_refracted));
-            // Total reflections are frequent among directions. A direction of `f16` is rounded, which the reference does not do.
+            // Total reflections are frequent among directions. A direction of `f16` is rounded, which the reference
+            // does not do.
             rows.extend(types.map(|types| {
                 let bound = ulps_of(64.0, |x| 1.0 + x[2][0].abs() * 4.0);
                 let text = "refract(normalize(a), normalize(b), c)";
@@ -161,13 +162,13 @@ fn refracted_directions(x: &[Vec<f64>]) -> Vec<f64> {
     refracted(&[unit(0), unit(1), x[2].clone()])
 }
 
-/// Returns the sum of the sizes of the terms of a refracted vector.
+/// Returns the sum of the absolute terms of a refracted vector.
 fn size_of_refracted(x: &[Vec<f64>]) -> f64 {
     let (along, ratio) = (products(&x[0], &x[1]), x[2][0].abs());
     ratio * length(&x[0]) + (ratio * along + square_size(ratio, along).sqrt()) * length(&x[1])
 }
 
-/// Returns the sum of the sizes of the terms of the argument of the root in a refraction.
+/// Returns the sum of the absolute terms of the argument of the root in a refraction.
 fn square_size(ratio: f64, along: f64) -> f64 {
     1.0 + ratio * ratio * (1.0 + along * along)
 }

@@ -8,7 +8,7 @@ use naga::MathFunction as Fun;
 
 const ONE: [&str; 2] = ["i* -> i*", "u* -> u*"];
 
-/// Returns the calls of a function of the bits of integers with a sign and without one.
+/// Returns the calls of a function of the bits of signed and of unsigned integers.
 fn of_both(text: &'static str, types: [&'static str; 2], f: [fn(&[i128], u32) -> i128; 2]) -> Vec<Row> {
     let both = types.into_iter().zip(f);
     both.map(|(types, f)| row_of_integers(text, types, each_integer(f))).collect()

@@ -1,7 +1,7 @@
-//! Every built-in function of naga with each width of numbers that it takes: the results are within the bounds of WGSL around
-//! a reference, and the interpreter and the machine code for 1, 4, 8 and 16 invocations have equal results.
+//! Every built-in function of naga with each width of numbers that it takes: the results are within the bounds of WGSL
+//! around a reference, and the interpreter and the machine code for 1, 4, 8 and 16 invocations have equal results.
 //!
-//! Machine code computes with numbers of 32 bits, and the interpreter alone with those of 16 and of 64 bits.
+//! If machine code refuses a kind of numbers of 16 or of 64 bits, only the interpreter is checked.
 
 mod bits;
 mod engines;
@@ -22,34 +22,34 @@ use reference::{Bound, Integers, Place, Reference};
 use std::collections::HashSet;
 use types::{Type, Width};
 
-/// Counts the calls of an expression with several components, and at least those of another one.
+/// Number of calls of an expression with several components, and the least number of calls of any other.
 const CALLS: usize = 256;
 
-/// Is a call of a built-in function.
+/// A call of a built-in function.
 struct Row {
-    /// Is the expression of the arguments `a`, `b`, `c` and `d`.
+    /// Expression of the arguments `a`, `b`, `c` and `d`.
     text: &'static str,
-    /// Lists the types of the arguments, and that of the result behind an arrow. A type is a letter, and a `*`, which
-    /// stands for each number of components, or the number of components, or those of columns and of rows.
+    /// Types of the arguments, and after an arrow the type of the result. A type is a letter followed by its number of
+    /// components, by its numbers of columns and rows, or by a `*`, which stands for each number of components.
     types: &'static str,
-    /// Lists the widths of the numbers.
+    /// Widths of the numbers.
     widths: &'static [Width],
     expected: Expected,
 }
 
-/// Is the result that a call has to have.
+/// Result that a call must have.
 enum Expected {
     Real(Reference, Bound),
     Integers(Integers),
 }
 
-/// Is a row with a width of the numbers and a number of components for `*`.
+/// A row with a width of the numbers and a number of components for `*`.
 struct Call<'a> {
     row: &'a Row,
     width: Width,
     arguments: Vec<Type>,
     result: Type,
-    /// Says in messages what is called.
+    /// Name of the call in messages.
     what: String,
 }
 
@@ -61,8 +61,8 @@ impl<'a> Call<'a> {
         Self { row, width, arguments, result: Type::new(result, size, width), what }
     }
 
-    /// Returns the bits of the components of each argument of each call: each value of a single component, and a random
-    /// choice of several.
+    /// Returns the bits of the components of each argument of each call: every value of a single component, or a random
+    /// choice of several components.
     fn inputs(&self) -> Vec<Vec<u64>> {
         let mut rng = fastrand::Rng::with_seed(5);
         let values: Vec<Vec<u64>> = self.arguments.iter().map(|argument| argument.values()).collect();
@@ -137,8 +137,8 @@ impl<'a> Call<'a> {
         checked
     }
 
-    /// Returns `true` if WGSL has a bound around an exact result: it has none around a number that is too large. Functions of
-    /// `f16` give an infinity for that.
+    /// Returns `true` if WGSL has a bound around an exact result: it has none around a number that is too large.
+    /// Functions of `f16` return an infinity for such a number.
     fn has_bound(&self, exact: f64) -> bool {
         let most = match self.width {
             Width::Half => f64::INFINITY,
@@ -150,8 +150,9 @@ impl<'a> Call<'a> {
 
     /// Returns the nearest result, and the error that is allowed for another one.
     ///
-    /// Functions of `f16` round once, which adds half a unit in the last place to the error of a computation with `f64`. WGSL
-    /// allows for `f16` at least the numbers on both sides of an exact result, and more for most functions.
+    /// Functions of `f16` round once, which adds half a unit in the last place to the error of a computation with
+    /// `f64`. For `f16`, WGSL allows at least the numbers on both sides of an exact result, and more for most
+    /// functions.
     fn nearest(&self, place: &Place<'_>, bound: &Bound) -> (f64, f64) {
         let bound = bound(place);
         match self.width {
@@ -174,10 +175,10 @@ fn check_function(fun: Fun) {
     }
 }
 
-/// Is the last function of naga's list. `rows` has an arm for each, so a new function of naga is an error of the compiler.
+/// Last function of naga's list. `rows` has an arm for each function, so a new one is a compile error.
 const LAST: Fun = Fun::Unpack4xU8;
 
-/// Checks a part of the functions, which runs beside the others.
+/// Checks a part of the functions. The parts run in parallel.
 fn check_part(part: usize) {
     rows::ALL.into_iter().skip(part).step_by(4).for_each(check_function);
 }

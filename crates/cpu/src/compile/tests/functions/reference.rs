@@ -4,23 +4,25 @@ use super::types::Width;
 use crate::arith::tests::accuracy::{Format, PAIRS, TABLE};
 use naga::MathFunction as Fun;
 
-/// Computes the components of a result from those of the arguments. A NaN stands for a result without a bound.
+/// Function from the components of the arguments to the components of a result. A NaN stands for a result without a
+/// bound.
 pub(super) type Reference = Box<dyn Fn(&[Vec<f64>]) -> Vec<f64>>;
 
-/// Computes the components of a result from those of the arguments and the number of bits of an integer. The result wraps.
+/// Function from the components of the arguments, and the number of bits of an integer, to the components of a result,
+/// which wraps.
 pub(super) type Integers = Box<dyn Fn(&[Vec<i128>], u32) -> Vec<i128>>;
 
-/// Returns the error that is allowed for a component of a result.
+/// Function that returns the error that is allowed for a component of a result.
 pub(super) type Bound = Box<dyn Fn(&Place<'_>) -> f64>;
 
-/// Is a component of a result.
+/// A component of a result.
 pub(super) struct Place<'a> {
-    /// Is the width of the numbers. Functions of `f16` compute with `f64`, and their bound is that of this computation.
+    /// Width of the numbers. Functions of `f16` compute with `f64`, and have the bound of that computation.
     pub(super) width: Width,
     pub(super) arguments: &'a [Vec<f64>],
-    /// Numbers the component.
+    /// Index of the component.
     pub(super) at: usize,
-    /// Is the result of the reference.
+    /// Result of the reference.
     pub(super) exact: f64,
 }
 
@@ -30,13 +32,13 @@ impl Place<'_> {
         if self.width == Width::Word { Format::F32 } else { Format::F64 }
     }
 
-    /// Returns the distance of two neighbours around a number in the format of the computation.
+    /// Returns the distance between neighbours at a number in the format of the computation.
     pub(super) fn ulp(&self, x: f64) -> f64 {
         self.format().ulp(x)
     }
 }
 
-/// Applies a function to each component. An argument with one component has it for all.
+/// Applies a function to each component. An argument with one component has the same one everywhere.
 pub(super) fn each(f: impl Fn(&[f64]) -> f64 + 'static) -> Reference {
     Box::new(move |arguments| {
         let count = arguments.iter().map(Vec::len).max().expect("there is an argument");
@@ -79,10 +81,10 @@ pub(super) fn ulps_of(count: f64, scale: impl Fn(&[Vec<f64>]) -> f64 + 'static) 
     Box::new(move |place| count * place.ulp(scale(place.arguments)))
 }
 
-/// Bounds, in units in the last place, the difference of a function of `f64` from that of the standard library.
+/// Greatest difference, in units in the last place, between a function of `f64` and the standard library.
 const OF_LIBRARY: f64 = 4.0;
 
-/// Returns the error that WGSL allows for a function of `f32`, or that of the computation with `f64`.
+/// Returns the error that WGSL allows for a function of `f32`, or the error of the computation with `f64`.
 fn of_table(allowed: impl Fn(&[f64], f64) -> f64 + 'static) -> Bound {
     of_components(move |place, x| match place.width {
         Width::Word => allowed(x, place.exact),
@@ -110,7 +112,7 @@ pub(super) fn length(a: &[f64]) -> f64 {
     dot(a, a).sqrt()
 }
 
-/// Returns the sum of the sizes of the products of a dot product.
+/// Returns the sum of the absolute products of a dot product.
 pub(super) fn products(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a * b).abs()).sum()
 }
@@ -133,7 +135,7 @@ pub(super) fn determinant(values: &[f64], odd: f64) -> f64 {
     (0..size).map(|row| sign(row) * values[row] * determinant(&minor(row), odd)).sum()
 }
 
-/// Returns the fraction from one half on and the exponent of a number.
+/// Returns the fraction, which is at least one half, and the exponent of a number.
 pub(super) fn frexp(x: f64) -> (f64, f64) {
     let (mut fraction, mut exponent) = (x, 0.0);
     while fraction.abs() >= 1.0 {

@@ -5,7 +5,7 @@ use super::types::Width;
 use super::{Expected, Row, floats, geometry, integers, packing};
 use naga::MathFunction as Fun;
 
-/// Lists the functions of naga.
+/// Functions of naga.
 #[rustfmt::skip]
 pub(super) const ALL: [Fun; 79] = [
     Fun::Abs, Fun::Min, Fun::Max, Fun::Clamp, Fun::Saturate, Fun::Cos, Fun::Cosh, Fun::Sin, Fun::Sinh, Fun::Tan, Fun::Tanh,
@@ -20,8 +20,7 @@ pub(super) const ALL: [Fun; 79] = [
     Fun::Unpack2x16snorm, Fun::Unpack2x16unorm, Fun::Unpack2x16float, Fun::Unpack4xI8, Fun::Unpack4xU8,
 ];
 
-/// Returns the calls of a function. The match has an arm for each function, so a new function of naga is an error of the
-/// compiler.
+/// Returns the calls of a function. The match has an arm for each function, so a new one of naga is a compile error.
 #[rustfmt::skip]
 pub(super) fn rows(fun: Fun) -> Vec<Row> {
     match fun {
@@ -62,7 +61,7 @@ pub(super) fn row_without_halves(
     Row { widths: &[Width::Word, Width::Double], ..row(text, types, reference, bound) }
 }
 
-/// Returns calls with numbers of 32 bits alone.
+/// Returns calls with numbers of 32 bits only.
 pub(super) fn row_of_words(
     text: &'static str,
     types: &'static str,

@@ -4,7 +4,7 @@ use crate::arith::Scalar;
 use crate::arith::tests::edges::{doubles, floats, halves, integers, same, value};
 use half::f16;
 
-/// Is the size of the numbers of a call.
+/// Size of the numbers of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Width {
     Half,
@@ -22,7 +22,7 @@ impl Width {
     }
 }
 
-/// Is a type of a row. The letters are:
+/// A type of a row. The letters are:
 /// - `f`: any float; `m`: a float of moderate size
 /// - `i`, `u`: any integer
 /// - `o`: a `u32` that counts or numbers bits; `e`: an `i32` that is an exponent
@@ -35,7 +35,7 @@ pub(super) struct Type {
 }
 
 impl Type {
-    /// Reads a type, with a number of components for `*`.
+    /// Parses a type, with a number of components for `*`.
     pub(super) fn new(text: &str, size: usize, width: Width) -> Self {
         let number = |byte: u8| if byte == b'*' { size } else { usize::from(byte - b'0') };
         let (columns, rows) = match text.as_bytes()[1..] {
@@ -51,7 +51,7 @@ impl Type {
         self.columns * self.rows
     }
 
-    /// Returns the type of a component in naga's terms.
+    /// Returns the component type as naga's.
     fn naga(self) -> naga::Scalar {
         let (kind, width) = match self.letter {
             b'f' | b'm' => (naga::ScalarKind::Float, self.width),
@@ -102,7 +102,7 @@ impl Type {
         }
     }
 
-    /// Returns the bits of the values of its components.
+    /// Returns the bits of the values to try for a component.
     pub(super) fn values(self) -> Vec<u64> {
         match self.letter {
             b'f' => match self.width {
@@ -139,7 +139,7 @@ impl Type {
         Scalar::from_bits(self.naga(), x as u64).bits()
     }
 
-    /// Returns the number that is held by a component.
+    /// Returns the number that a component represents.
     pub(super) fn number(self, bits: u64) -> f64 {
         match Scalar::from_bits(self.naga(), bits) {
             Scalar::F16(x) => x.to_f64(),
@@ -149,7 +149,7 @@ impl Type {
         }
     }
 
-    /// Returns the integer that is held by a component.
+    /// Returns the integer that a component represents.
     pub(super) fn integer(self, bits: u64) -> i128 {
         value(Scalar::from_bits(self.naga(), bits))
     }
