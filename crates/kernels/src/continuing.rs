@@ -11,6 +11,7 @@ use naga::proc::{ResolveContext, TypeResolution};
 use naga::{Block, Expression, Function, Handle, LocalVariable, Module, Span, Statement, Type};
 
 use crate::function_copy::{each_function, emit, inner_blocks, operands, parts};
+use crate::wording::Finding;
 
 /// Rewrites a module so that no `continuing` block uses an expression of its loop's body.
 pub(crate) fn keep_values(module: &mut Module) {
@@ -19,6 +20,66 @@ pub(crate) fn keep_values(module: &mut Module) {
             *function = changed;
         }
     });
+}
+
+/// Returns the first value that a `continue` skips and that the `continuing` block of its loop uses. WGSL does not allow it, naga
+/// does, and drivers give such a value different numbers.
+pub(crate) fn skipped_value(module: &Module) -> Option<Finding> {
+    let functions = module.functions.iter().map(|(_, function)| function);
+    let mut functions = functions.chain(module.entry_points.iter().map(|entry| &entry.function));
+    functions.find_map(|function| {
+        let span = skipped(function, &function.body)?;
+        let message = "a `continue` skips this value, which the `continuing` block uses: declare it before the `continue`";
+        Some(Finding { message: message.into(), span })
+    })
+}
+
+fn skipped(function: &Function, block: &Block) -> Option<Span> {
+    for statement in block {
+        if let Statement::Loop { body, continuing, break_if } = statement {
+            let mut used = HashSet::new();
+            expressions(function, continuing, &mut HashSet::new(), &mut used)?;
+            used.extend(*break_if);
+            let mut after = body.iter().skip_while(|statement| !has_continue(statement)).skip(1);
+            let found = after.find_map(|statement| {
+                let mut made = HashSet::new();
+                expressions(
+                    function,
+                    &Block::from_vec(vec![statement.clone()]),
+                    &mut made,
+                    &mut HashSet::new(),
+                )?;
+                made.into_iter().filter(|value| used.contains(value)).min()
+            });
+            if let Some(value) = found {
+                return Some(function.expressions.get_span(value));
+            }
+        }
+        let found = blocks(statement).into_iter().find_map(|inner| skipped(function, inner));
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Returns `true` if a statement may go on with the next turn of the loop around it.
+fn has_continue(statement: &Statement) -> bool {
+    match statement {
+        Statement::Continue => true,
+        Statement::Loop { .. } => false,
+        _ => blocks(statement).into_iter().any(|inner| inner.iter().any(has_continue)),
+    }
+}
+
+fn blocks(statement: &Statement) -> Vec<&Block> {
+    match statement {
+        Statement::Block(block) => vec![block],
+        Statement::If { accept, reject, .. } => vec![accept, reject],
+        Statement::Loop { body, continuing, .. } => vec![body, continuing],
+        Statement::Switch { cases, .. } => cases.iter().map(|case| &case.body).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Uses of the loops of a function, each loop with its number in the order of the text.

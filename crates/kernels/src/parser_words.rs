@@ -46,6 +46,9 @@ fn of_known_constant(message: &str) -> Option<&'static str> {
     if begins("Cannot apply relational function to type") {
         return Some("the function takes other types");
     }
+    if begins("failed to convert expression to a concrete type") {
+        return Some("the function does not compute numbers without a type: give one a type, as in `1.0f`");
+    }
     of_whole(message).or_else(|| {
         let is_no_constant = begins("Constants cannot ") || begins("Constants don't support ");
         is_no_constant

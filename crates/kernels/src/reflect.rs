@@ -11,9 +11,9 @@ use crate::naga_guard::{self, Invalid, Unparsed, parse, validate};
 use crate::splice::{Origin, Spliced, UsedVariable};
 use crate::wording::Finding;
 use crate::{
-    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, directives,
-    entry_points, folds, grammar, immediate_block, inlined, nesting, override_mistake, overrides, spirv,
-    stack, types, uniformity, variables, wording,
+    BackEnd, Error, Excerpt, Messages, Result, ShaderSource, Warning, aliasing, alignment, continuing,
+    directives, entry_points, folds, grammar, immediate_block, inlined, nesting, override_mistake, overrides,
+    spirv, stack, types, uniformity, variables, wording,
 };
 
 /// A parsed and validated shader.
@@ -506,7 +506,9 @@ fn access_of(used: GlobalUse) -> Option<Access> {
 fn parsed(source: &Spliced) -> Result<(naga::Module, ModuleInfo)> {
     let naga = translated(source)?;
     let info = validated(source, &naga)?;
-    if let Some(finding) = entry_points::location(&naga, &source.text) {
+    if let Some(finding) =
+        entry_points::location(&naga, &source.text).or_else(|| continuing::skipped_value(&naga))
+    {
         return Err(located(source, finding));
     }
     Ok((naga, info))

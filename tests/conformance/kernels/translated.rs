@@ -16,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("k11_functions_of_known_64_bit_values_are_right_or_refused", known_wide),
         case("k11_a_component_at_an_index_is_that_of_each_invocation", components),
         case("k11_continue_leaves_every_switch_around_it", switches),
+        case("k11_a_value_that_continue_skips_is_refused_in_continuing", skipped),
         case("k12_a_function_that_only_a_return_in_a_loop_leaves_is_accepted", returns),
         case("k11_an_exponent_of_a_16_bit_float_is_refused", exponent),
         case("k11_a_compute_entry_point_with_a_location_is_refused", location),
@@ -25,13 +26,15 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 320;
 
+/// Declaration of the numbers that a text reads and writes.
+const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
+
 /// Launches one invocation of `main`, and returns the numbers that it writes to `out`, which starts as `first`.
 fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
     let queue = ctx.current_queue();
-    let head = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
     let text = match text.split_once("enable f16;") {
-        Some((_, rest)) => format!("enable f16;\n{head}\n{rest}"),
-        None => format!("{head}\n{text}"),
+        Some((_, rest)) => format!("enable f16;\n{HEAD}\n{rest}"),
+        None => format!("{HEAD}\n{text}"),
     };
     let kernel = ctx.kernel_from(&text, "main")?;
     let mut words = first.to_vec();
@@ -362,6 +365,43 @@ fn switches(s: &Subject) {
         let text = format!("@compute @workgroup_size(1) fn main() {{ let z = out[20]; {body} }}");
         let found = run(&ctx, &text, &[]).unwrap_or_else(|error| panic!("{body}: {error}"));
         assert_eq!(found[..expected.len()], **expected, "{body}");
+    }
+}
+
+fn skipped(s: &Subject) {
+    let ctx = s.ctx();
+    for (body, is_refused) in [
+        (
+            "loop { n++; if n == 2u { continue; } let x = n * 10u; continuing { out[n] = x; break if n > 3u; } }",
+            true,
+        ),
+        (
+            "loop { n++; switch n { case 2u: { continue; } default: {} } let x = n * 10u;
+            continuing { break if x > 30u; } }",
+            true,
+        ),
+        (
+            "loop { n++; let x = n * 10u; if n == 2u { continue; } continuing { out[n] = x; break if n > 3u; } }",
+            false,
+        ),
+        (
+            "loop { n++; loop { if n == 2u { continue; } break; } let x = n * 10u;
+            continuing { out[n] = x; break if n > 3u; } }",
+            false,
+        ),
+        (
+            "loop { n++; if n == 2u { continue; } let x = n * 10u; out[0] = x; continuing { break if n > 3u; } }",
+            false,
+        ),
+    ] {
+        let text = format!("@compute @workgroup_size(1) fn main() {{ var n = 0u; {body} }}");
+        let found = ctx.kernel_from(&format!("{HEAD}{text}"), "main").map(drop);
+        match found {
+            Ok(()) => assert!(!is_refused, "{body}"),
+            Err(error) => {
+                assert!(is_refused && error.to_string().contains("a `continue` skips"), "{body}: {error}")
+            }
+        }
     }
 }
 
