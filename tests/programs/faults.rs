@@ -345,10 +345,15 @@ impl Faults {
     /// Checks that the remaining arrays are correct, and that every queue works again once its error is taken.
     fn check_end(&self, machine: &mut Machine, oracle: &Oracle) -> Result<(), String> {
         for (&a, expected) in &oracle.arrays {
-            let found = self.at_last(|| match self.fault {
-                // A read of a padded array would allocate memory for its elements, and the device is out of memory.
-                Fault::Memory => machine.mapped(a),
-                _ => machine.elements(&self.ctx.queue("last"), a),
+            let found = self.at_last(|| {
+                // A map returns the error of the array's last writer until the program takes it.
+                machine.queues().for_each(|queue| _ = queue.take_error());
+                self.take_error();
+                match self.fault {
+                    // A read of a padded array would allocate memory for its elements, and the device is out of memory.
+                    Fault::Memory => machine.mapped(a),
+                    _ => machine.elements(&self.ctx.queue("last"), a),
+                }
             })?;
             compare(&found, expected).map_err(|what| format!("at the end, a{a}: {what}"))?;
         }

@@ -26,6 +26,7 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_host_call_returns_the_error_of_the_last_writer_until_it_is_taken", failed_writers),
         case("m06_a_host_call_returns_no_error_of_bytes_that_were_written_again", written_again),
         case("m06_a_host_call_returns_no_error_of_a_reader_or_of_a_cancelled_replay", no_writers),
+        case("m06_the_context_takes_the_errors_of_dropped_queues", dropped_queues),
         case("m06_new_memory_has_no_error_of_an_earlier_array", reused),
         case("m06_to_vec_returns_the_error_of_the_writer_before_it", writer_before),
         case("m01_failed_work_comes_after_the_creation_of_its_array", after_creation),
@@ -376,6 +377,25 @@ fn no_writers(s: &Subject) {
         gate.signal();
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
         assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
+    }
+}
+
+fn dropped_queues(s: &Subject) {
+    for (name, call) in HOST_CALLS {
+        let ctx = s.ctx();
+        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+        let (mut x, mut y) = (ctx.full::<u32, 1>([9], 1).unwrap(), ctx.full::<u32, 1>([9], 1).unwrap());
+        fail_to_fill(&ctx, &queue, &mut x);
+        fail_to_fill(&ctx, &other, &mut y);
+        assert!(is_abandoned(queue.finish().wait()) && is_abandoned(other.finish().wait()));
+        drop(queue);
+        let _next = ctx.queue("next");
+        assert!(is_abandoned(call(&ctx, &x)), "{name} after the drop of the queue");
+        assert!(ctx.take_error().is_none(), "the error was not of the context");
+        assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after the error was taken");
+        assert!(is_abandoned(call(&ctx, &y)), "{name} of an array of a queue that lives");
+        other.take_error().expect("the queue has failed");
+        assert_eq!(call(&ctx, &y).unwrap(), [1; 9], "{name}");
     }
 }
 

@@ -521,11 +521,10 @@ impl Context {
     }
 
     /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill
-    /// of an array. An error in the context's own work is returned by every later call until this call takes it.
+    /// of an array. An error in the context's own work is returned by every later call until this call takes it. The call
+    /// also takes the errors of dropped queues, which maps of the arrays that those queues wrote return.
     pub fn take_error(&self) -> Option<Error> {
-        let mut state = self.owner.engine().lock();
-        let dropped = state.drop_error.take();
-        dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
+        self.owner.engine().take_context_error()
     }
 }
 

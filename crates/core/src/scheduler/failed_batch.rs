@@ -96,6 +96,20 @@ fn unstage(step: &Step) {
 }
 
 impl Engine {
+    /// Takes the errors that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue. Returns one
+    /// of the first two kinds; only maps and the like return the last.
+    pub(crate) fn take_context_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        for slot in state.queues.slots() {
+            let is_gone = slot == Slot::CONTEXT || !state.queue(slot).open;
+            if !state.queue(slot).failures.is_empty() {
+                state.queue_mut(slot).failures.take_earlier(is_gone);
+            }
+        }
+        let dropped = state.drop_error.take();
+        dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
+    }
+
     /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
     /// the error does not affect.
     pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {

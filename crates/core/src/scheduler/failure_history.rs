@@ -89,6 +89,14 @@ impl FailureHistory {
         self.begin(first);
     }
 
+    /// Notes that the program has taken the errors of the stretches before the current one, and with `all` those of that stretch
+    /// too. The stretch goes on.
+    pub(crate) fn take_earlier(&mut self, all: bool) {
+        let first = self.first;
+        let taken = self.failed.iter_mut().take_while(|failed| all || *failed.stamps.end() < first);
+        taken.for_each(|failed| failed.sticky = false);
+    }
+
     /// Records that commands have failed. A command that has failed before keeps its first error.
     pub(crate) fn fail(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
         self.insert(stamps, error, true);
@@ -140,6 +148,11 @@ impl FailureHistory {
     fn failure(&self, stamp: Stamp) -> Option<&FailedCommands> {
         let at = self.failed.partition_point(|failure| *failure.stamps.end() < stamp);
         self.failed.get(at).filter(|failure| failure.stamps.contains(&stamp))
+    }
+
+    /// Returns `true` if no failure is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.failed.is_empty()
     }
 
     /// Returns the number of failures and stretches that are kept.
@@ -258,6 +271,13 @@ mod tests {
         assert_eq!(sticky(&failures), [true, false, true, false]);
         failures.take(Stamp(20));
         assert_eq!(sticky(&failures), [true, false, false, false]);
+        failures.take_earlier(false);
+        assert_eq!(sticky(&failures), [false; 4]);
+        fail(&mut failures, 21, 22, "now");
+        failures.take_earlier(false);
+        assert!(failures.sticky(Stamp(21)).is_some());
+        failures.take_earlier(true);
+        assert!(failures.sticky(Stamp(21)).is_none());
         assert!([2, 13, 16].iter().all(|&at| failures.of(Stamp(at)).is_some()));
     }
 
