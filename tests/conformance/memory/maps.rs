@@ -257,8 +257,11 @@ fn leaked(s: &Subject) {
     s.leaks(); // the leaked guard keeps the context alive
 }
 
+/// Call of the host that names no queue.
+type HostCall = fn(&Context, &DeviceArray<u32>) -> Result<Vec<u32>, Error>;
+
 /// The calls of the host that name no queue, each with its name.
-const HOST_CALLS: [(&str, fn(&Context, &DeviceArray<u32>) -> Result<Vec<u32>, Error>); 5] = [
+const HOST_CALLS: [(&str, HostCall); 5] = [
     ("map_read", |_, x| x.map_read().wait().map(|map| map.to_vec())),
     ("map_write", |_, x| x.map_write().wait().map(|map| map.to_vec())),
     ("an awaited map", |_, x| pollster::block_on(x.map_read()).map(|map| map.to_vec())),

@@ -206,11 +206,11 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
                 other => number(sample, other),
             };
             // A call of constants alone, and one with an argument that the compiler does not know.
-            let is_constant =
-                self.arguments == Arguments::Constants && (sample % 2 == 0 || at % 2 == sample / 2 % 2);
+            let is_constant = self.arguments == Arguments::Constants
+                && (sample.is_multiple_of(2) || at % 2 == sample / 2 % 2);
             let keyword = if is_constant {
                 "const"
-            } else if sample % 2 == 0 {
+            } else if sample.is_multiple_of(2) {
                 "var"
             } else {
                 "let"
