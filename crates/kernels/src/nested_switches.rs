@@ -100,7 +100,7 @@ impl Rewriter<'_> {
         let load = self.function.expressions.append(Expression::Load { pointer: self.flag }, span);
         block.push(Statement::Emit(Range::new_from_bounds(load, load)), span);
         let way = if depth >= 2 { Statement::Break } else { Statement::Continue };
-        let (accept, reject) = (Block::from_vec(vec![way]), Block::new());
-        block.push(Statement::If { condition: load, accept, reject }, span);
+        let accept = Block::from_vec(vec![way]);
+        block.push(Statement::If { condition: load, accept, reject: Block::new() }, span);
     }
 }

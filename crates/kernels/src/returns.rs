@@ -1,6 +1,6 @@
 //! Ends of functions that return a value.
 //!
-//! naga 30 puts a `return` without a value at the end of each block that may not return, also after a loop that only a `return`
+//! naga 30 puts a `return` without a value at the end of each block that may not return, even after a loop that only a `return`
 //! leaves, and refuses it. It accepts a function that a `break` out of a `switch` leads to the end of.
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement, SwitchCase};

@@ -1,6 +1,7 @@
 //! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
 //!
-//! Results go to standard output, and errors and the list of engines to standard error.
+//! A program for the command line: results go to standard output, which other programs read, and errors and the list of
+//! engines to standard error.
 
 mod arguments;
 

@@ -285,9 +285,11 @@ fn failed_writers(s: &Subject) {
         for (name, call) in HOST_CALLS {
             for waits in [false, true] {
                 let ctx = s.ctx_with(policy);
-                let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+                let queue = ctx.queue("failed");
+                let other = ctx.queue("other");
                 let whole = ctx.full::<u32, 1>([99], 1).unwrap();
-                let (mut x, y) = (whole.slice(0..9).unwrap(), whole.slice(9..18).unwrap());
+                let mut x = whole.slice(0..9).unwrap();
+                let y = whole.slice(9..18).unwrap();
                 fail_to_fill(&ctx, &queue, &mut x);
                 if waits {
                     assert!(is_abandoned(queue.finish().wait()));
@@ -337,7 +339,8 @@ fn written_again(s: &Subject) {
         for (name, call) in HOST_CALLS {
             for waits in [false, true] {
                 let ctx = s.ctx();
-                let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+                let queue = ctx.queue("failed");
+                let other = ctx.queue("other");
                 let mut x = ctx.full::<u32, 1>([9], 3).unwrap();
                 fail_to_fill(&ctx, &queue, &mut x);
                 if waits {
@@ -363,8 +366,10 @@ fn written_again(s: &Subject) {
 fn no_writers(s: &Subject) {
     for (name, call) in HOST_CALLS {
         let ctx = s.ctx();
-        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
-        let (x, mut y) = (ctx.full::<u32, 1>([9], 1).unwrap(), ctx.zeros::<u32, 1>([9]).unwrap());
+        let queue = ctx.queue("failed");
+        let other = ctx.queue("other");
+        let x = ctx.full::<u32, 1>([9], 1).unwrap();
+        let mut y = ctx.zeros::<u32, 1>([9]).unwrap();
         let abandoned = ctx.user_event("abandoned");
         queue.wait_for(&abandoned.event()).unwrap();
         queue.copy(&x, &mut y).unwrap();
@@ -386,8 +391,10 @@ fn no_writers(s: &Subject) {
 fn dropped_queues(s: &Subject) {
     for (name, call) in HOST_CALLS {
         let ctx = s.ctx();
-        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
-        let (mut x, mut y) = (ctx.full::<u32, 1>([9], 1).unwrap(), ctx.full::<u32, 1>([9], 1).unwrap());
+        let queue = ctx.queue("failed");
+        let other = ctx.queue("other");
+        let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
+        let mut y = ctx.full::<u32, 1>([9], 1).unwrap();
         fail_to_fill(&ctx, &queue, &mut x);
         fail_to_fill(&ctx, &other, &mut y);
         assert!(is_abandoned(queue.finish().wait()) && is_abandoned(other.finish().wait()));
@@ -405,7 +412,8 @@ fn dropped_queues(s: &Subject) {
 fn reused(s: &Subject) {
     for waits in [false, true] {
         let ctx = s.ctx();
-        let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+        let queue = ctx.queue("failed");
+        let other = ctx.queue("other");
         let mut x = ctx.full::<u32, 1>([1000], 1).unwrap();
         fail_to_fill(&ctx, &queue, &mut x);
         if waits {
@@ -423,7 +431,8 @@ fn reused(s: &Subject) {
 /// A later write changes nothing about the bytes that `to_vec` has read.
 fn writer_before(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+    let queue = ctx.queue("failed");
+    let other = ctx.queue("other");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
@@ -443,7 +452,8 @@ fn after_creation(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         for writes in [false, true] {
             let ctx = s.ctx_with(policy);
-            let (queue, other) = (ctx.queue("failed"), ctx.queue("other"));
+            let queue = ctx.queue("failed");
+            let other = ctx.queue("other");
             let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
             fail_to_fill(&ctx, &queue, &mut x);
             while !is_abandoned(queue.is_complete()) {

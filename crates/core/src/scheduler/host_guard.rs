@@ -160,7 +160,8 @@ impl Engine {
     pub(crate) fn last_writers(&self, span: Span) -> LastWriters {
         let _state = self.lock();
         let order = span.block.order();
-        let (uses, born) = (order.uses.writes_of(&span.range()), order.born);
+        let uses = order.uses.writes_of(&span.range());
+        let born = order.born;
         drop(order);
         LastWriters { span, uses, born }
     }

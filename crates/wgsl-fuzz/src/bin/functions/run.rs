@@ -403,7 +403,8 @@ impl Runner {
     }
 
     pub(crate) fn outcome(&self, form: &Form) -> Outcome {
-        let (read, words) = (Form { arguments: Arguments::Read, ..*form }, form.words());
+        let read = Form { arguments: Arguments::Read, ..*form };
+        let words = form.words();
         let all: Vec<usize> = (0..SAMPLES).collect();
         let expected = match launch(&self.cpu, &read.text(&words, &all), &words) {
             Ok(Some(expected)) => expected,
