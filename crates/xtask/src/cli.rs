@@ -159,8 +159,8 @@ pub(crate) enum Command {
         cargo xtask mutants --json > mutants.jsonl\n\n\
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
         once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
-        the unit tests of core and sync, the random programs and the conformance suite, on the CPU recorder. Exits with 1\n\
-        if a fault does not build, or survives without an explanation in the list."
+        the conformance tests of the broken rule, the unit tests of core and sync, the random programs and the conformance\n\
+        suite, on the CPU recorder. Exits with 1 if a fault does not build, or survives without an explanation in the list."
     )]
     Mutants {
         /// Print a line of JSON for each fault instead of the table

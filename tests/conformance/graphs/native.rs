@@ -22,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         case("g04_a_native_replay_is_timed", timed),
         case("g10_a_natively_replayed_graph_may_be_dropped_in_flight", dropped_in_flight),
         case("g10_the_arrays_of_a_natively_replayed_graph_are_reused", arrays_reused),
+        case("g10_a_context_ends_as_soon_as_its_native_replays_are_complete", context_ends),
     ]
 }
 
@@ -374,5 +375,17 @@ fn arrays_reused(subject: &Subject) {
             assert_eq!(queue.read(zeros).wait().unwrap(), [0; N]);
             assert_eq!(queue.read(full).wait().unwrap(), [round; N]);
         }
+    }
+}
+
+/// The thread of a driver may hold the fence for which a replay has waited for a while after the end of the replay.
+fn context_ends(subject: &Subject) {
+    for _ in 0..40 {
+        let (ctx, queue) = open(subject, 1);
+        let chain = Chain::new(&ctx, &queue);
+        for _ in 0..6 {
+            queue.replay(&chain.graph).unwrap();
+        }
+        queue.finish().wait().unwrap();
     }
 }

@@ -67,6 +67,11 @@ impl<A: hal::Api> HalFence<A> {
         self.submitted.store(value.0, Ordering::Relaxed);
     }
 
+    /// Returns the value of the last recorded submission.
+    pub fn last_submitted(&self) -> TimelineValue {
+        TimelineValue(self.submitted.load(Ordering::Relaxed))
+    }
+
     /// Reads the value that the device has passed. An error of the driver counts as the loss of the device.
     fn look(&self) -> Result<TimelineValue, Lost> {
         // SAFETY: the handle is only used to read a fence of our own.
@@ -145,7 +150,7 @@ impl<A: hal::Api> Drop for HalFence<A> {
     /// Waits for the last signal and destroys the fence. If the device is lost or the wait exceeds `PATIENCE`, the
     /// fence and the device are leaked: the driver may still use the fence, and a lost device must not be called.
     fn drop(&mut self) {
-        let last = TimelineValue(self.submitted.load(Ordering::Relaxed));
+        let last = self.last_submitted();
         if !self.wait(last, PATIENCE).is_ok_and(|completed| completed >= last) {
             return std::mem::forget((self.native.take(), self.device.clone()));
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
+use crate::semantics::rules::rule_of;
 use crate::workspace::text_of;
 
 /// Path of the list.
@@ -33,6 +34,14 @@ pub(super) struct Fault {
     /// Reason why no quick test can detect the fault, if none can.
     #[serde(default)]
     pub(super) explained: Option<String>,
+}
+
+impl Fault {
+    /// Returns the broken rule, with which the promise begins: `Q08: ...`.
+    pub(super) fn rule(&self) -> Option<&str> {
+        let (rule, _) = self.breaks.split_once(':')?;
+        rule_of(&format!("{rule}_")).is_some().then_some(rule)
+    }
 }
 
 /// A fault and the place of the text that it replaces.

@@ -21,7 +21,6 @@ use self::outcome::{Ended, Outcome};
 use self::proofs::{Proofs, Run};
 use self::scratch::Scratch;
 use crate::progress;
-use crate::semantics::rules::rule_of;
 use crate::workspace::Workspace;
 
 /// Arguments of the command `mutants`.
@@ -58,9 +57,7 @@ pub(crate) fn mutants(workspace: &Workspace, options: &Options) -> Result<bool> 
 /// Returns the rules that the faults break.
 pub(crate) fn broken_rules(workspace: &Workspace) -> Result<BTreeSet<String>> {
     let all = faults::read(&workspace.path(faults::LIST))?;
-    // A promise begins with its rule: `Q08: ...`.
-    let rule = |fault: &Fault| fault.breaks.split_once(':').map(|(rule, _)| rule.to_owned());
-    Ok(all.iter().filter_map(rule).filter(|rule| rule_of(&format!("{rule}_")).is_some()).collect())
+    Ok(all.iter().filter_map(Fault::rule).map(str::to_owned).collect())
 }
 
 /// Builds the copy with every fault in it, checks that all tests pass without a fault, and runs them with each of
@@ -79,7 +76,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
         let begun = Instant::now();
         let ended = match broken.contains(&placed.fault.name) {
             true => Ended::DoesNotBuild,
-            false => proofs.run(&placed.fault.name)?.into(),
+            false => proofs.run(&placed.fault)?.into(),
         };
         let outcome = Outcome::new(placed, ended, begun.elapsed());
         if options.json {

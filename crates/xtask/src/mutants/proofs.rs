@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::faults::Placed;
+use super::faults::{Fault, Placed};
 use super::scratch::Scratch;
 use super::watch::{Seen, watch};
 use super::weave::{VARIABLE, meet};
@@ -15,9 +15,10 @@ use crate::shell::cargo;
 use crate::suite;
 
 /// Variables that would change the tests.
-const UNSET: [&str; 5] = [
+const UNSET: [&str; 6] = [
     "FENCEPOST_RECORDER",
     "FENCEPOST_TEST_MEMORY",
+    "FENCEPOST_TEST_PLACE",
     "FENCEPOST_TEST_RESULTS",
     "FENCEPOST_SEED",
     "FENCEPOST_SEEDS",
@@ -32,13 +33,11 @@ pub(super) struct Proofs {
     proofs: Vec<Proof>,
 }
 
-/// One test program with its arguments.
+/// One test program.
 struct Proof {
-    what: &'static str,
+    plan: &'static Plan,
     program: PathBuf,
     dir: PathBuf,
-    args: &'static [&'static str],
-    seeds: Option<&'static str>,
     /// Longest run time; a longer run counts as a hang.
     limit: Duration,
 }
@@ -58,24 +57,48 @@ pub(super) struct RefusedBuild {
     places: Vec<(String, std::ops::Range<usize>)>,
 }
 
-/// A proof before it is built: name, target and kind of its program, folder, arguments, seeds. [`PLANS`] has the
-/// fastest first.
-type Plan =
-    (&'static str, (&'static str, &'static str), &'static str, &'static [&'static str], Option<&'static str>);
+/// A proof before it is built.
+struct Plan {
+    what: &'static str,
+    /// Name and kind of the target.
+    target: (&'static str, &'static str),
+    /// Folder in which the program runs.
+    dir: &'static str,
+    args: &'static [&'static str],
+    /// Seeds of the random programs.
+    seeds: Option<&'static str>,
+    /// Place of the conformance suite.
+    place: Option<&'static str>,
+}
 
-const PLANS: [Plan; 6] = [
-    ("core", ("fencepost_core", "lib"), "crates/core", &[], None),
-    ("sync", ("fencepost_sync", "lib"), "crates/sync", &[], None),
-    (
+impl Plan {
+    /// Unit tests of a crate.
+    const fn units(what: &'static str, library: &'static str, dir: &'static str) -> Self {
+        Self { what, target: (library, "lib"), dir, args: &[], seeds: None, place: None }
+    }
+
+    /// A test program of the library.
+    const fn test(what: &'static str, args: &'static [&'static str]) -> Self {
+        Self { what, target: (what, "test"), dir: "crates/fencepost", args, seeds: None, place: None }
+    }
+
+    /// The conformance suite on a place.
+    const fn conformance(place: &'static str) -> Self {
+        Self { place: Some(place), ..Self::test("conformance", &["--test-threads", "4"]) }
+    }
+}
+
+/// The proofs, the fastest first.
+static PLANS: [Plan; 6] = [
+    Plan::units("core", "fencepost_core", "crates/core"),
+    Plan::units("sync", "fencepost_sync", "crates/sync"),
+    Plan::test(
         "programs",
-        ("programs", "test"),
-        "crates/fencepost",
         &["--skip", "match_the_oracle", "--skip", "r02_a_fault", "--skip", "r02_without_threads"],
-        None,
     ),
-    ("programs", ("programs", "test"), "crates/fencepost", &[], Some("0..150")),
-    ("conformance", ("conformance", "test"), "crates/fencepost", &["--test-threads", "4", "::cpu_1"], None),
-    ("conformance", ("conformance", "test"), "crates/fencepost", &["--test-threads", "4", "::cpu_4"], None),
+    Plan { seeds: Some("0..150"), ..Plan::test("programs", &[]) },
+    Plan::conformance("cpu_1"),
+    Plan::conformance("cpu_4"),
 ];
 
 impl Proofs {
@@ -90,10 +113,10 @@ impl Proofs {
         if !built {
             return Ok(Err(RefusedBuild::of(&messages, &said)));
         }
-        let proof = |&(what, target, dir, args, seeds): &Plan| {
-            let program = suite::executable(&messages, target)
-                .with_context(|| format!("cargo's messages do not name the test program of {what}"))?;
-            Ok(Proof { what, program, dir: scratch.root().join(dir), args, seeds, limit })
+        let proof = |plan: &'static Plan| {
+            let program = suite::executable(&messages, plan.target)
+                .with_context(|| format!("cargo's messages do not name the test program of {}", plan.what))?;
+            Ok(Proof { plan, program, dir: scratch.root().join(plan.dir), limit })
         };
         Ok(Ok(Self { proofs: PLANS.iter().map(proof).collect::<Result<_>>()? }))
     }
@@ -102,7 +125,7 @@ impl Proofs {
     pub(super) fn try_out(&mut self) -> Result<Run> {
         for proof in &mut self.proofs {
             let begun = Instant::now();
-            if let Some(by) = proof.run(None)? {
+            if let Some(by) = proof.run(None, &[])? {
                 return Ok(Run::Failed(by));
             }
             let (times, least) = PATIENCE;
@@ -111,10 +134,20 @@ impl Proofs {
         Ok(Run::Passed)
     }
 
-    /// Runs the proofs with a fault, up to the first failure.
-    pub(super) fn run(&self, fault: &str) -> Result<Run> {
+    /// Runs the proofs with a fault, up to the first failure: first the conformance tests of the broken rule, then all
+    /// tests.
+    pub(super) fn run(&self, fault: &Fault) -> Result<Run> {
+        let name = Some(&*fault.name);
+        if let Some(rule) = fault.rule() {
+            let tests = format!("{}_", rule.to_lowercase());
+            for proof in self.proofs.iter().filter(|proof| proof.plan.place.is_some()) {
+                if let Some(by) = proof.run(name, &[&tests])? {
+                    return Ok(Run::Failed(by));
+                }
+            }
+        }
         for proof in &self.proofs {
-            if let Some(by) = proof.run(Some(fault))? {
+            if let Some(by) = proof.run(name, &[])? {
                 return Ok(Run::Failed(by));
             }
         }
@@ -123,14 +156,14 @@ impl Proofs {
 }
 
 impl Proof {
-    /// Returns the test that failed, if one did. A failed test is run again: if it passes then, it is skipped, and the
-    /// other tests go on.
-    fn run(&self, fault: Option<&str>) -> Result<Option<String>> {
-        let what = self.what;
+    /// Runs the tests with this filter, and returns the one that failed, if one did. A failed test is run again: if it
+    /// passes then, it is skipped, and the other tests go on.
+    fn run(&self, fault: Option<&str>, filter: &[&str]) -> Result<Option<String>> {
+        let what = self.plan.what;
         let mut skipped: Vec<String> = Vec::new();
         loop {
             let skip = skipped.iter().flat_map(|name| ["--skip", name]);
-            match watch(self.command(fault).args(self.args).args(skip), self.limit)? {
+            match watch(self.command(fault).args(self.plan.args).args(filter).args(skip), self.limit)? {
                 Seen::Passed => return Ok(None),
                 Seen::Seed(seed) => return Ok(Some(format!("{what}: seed {seed}"))),
                 Seen::Late => return Ok(Some(format!("{what}: the time limit"))),
@@ -160,9 +193,8 @@ impl Proof {
         }
         command.env("FENCEPOST_TEST_ADAPTERS", "none").env("RUST_BACKTRACE", "0").env("RUST_LOG", "off");
         command.env(VARIABLE, fault.unwrap_or_default());
-        if let Some(seeds) = self.seeds {
-            command.env("FENCEPOST_SEEDS", seeds);
-        }
+        command.envs(self.plan.seeds.map(|seeds| ("FENCEPOST_SEEDS", seeds)));
+        command.envs(self.plan.place.map(|place| ("FENCEPOST_TEST_PLACE", place)));
         command
     }
 }

@@ -242,3 +242,16 @@ impl<A: Backend> Direct<A> {
         self.device.failure(|| refused(error, "a submission", 0))
     }
 }
+
+impl<A: Backend> Drop for Direct<A> {
+    /// Submits an empty batch that waits for nothing, so that the fence is destroyed once that batch is complete.
+    ///
+    /// Mesa's queue threads release the fence for which a batch has waited only after they have signalled the end of
+    /// the batch. A fence that is destroyed between the two is used after it is freed.
+    fn drop(&mut self) {
+        let last = self.fence.last_submitted();
+        if self.queue.is_some() && last > TimelineValue(0) && !self.device.lost().is_raised() {
+            let _ = self.follow(TimelineValue(last.0 + 1)); // an error raises the loss of the device
+        }
+    }
+}
