@@ -199,6 +199,7 @@ fn barriers(
     let options = AdoptOptions {
         recorder,
         exclusive: recorder == RecorderChoice::Direct,
+        threads: false, // the wait plans all queues at once; a thread could plan some of them before
         lateness: Duration::MAX,
         ..AdoptOptions::default()
     };
@@ -234,7 +235,7 @@ fn barriers(
                 None => launch(queue, array).unwrap(),
             }
         }
-        queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap()); // the wait for `all` plans every queue
+        queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap());
         let before = [&SEEN, &TO_HOST].map(|count| count.load(Ordering::SeqCst));
         gate.signal();
         all.finish().wait().unwrap();
