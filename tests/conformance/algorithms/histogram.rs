@@ -75,12 +75,13 @@ fn borders(s: &Subject) {
     assert_eq!(counts(Bins::edges(&[1.0, 3.0, 3.0]), 2), [3, 1], "an empty bin at the end");
     let infinite = [f32::NEG_INFINITY, 0.0, f32::INFINITY];
     assert_eq!(counts(Bins::edges(&infinite), 2), [3, 8], "all but NaNs");
-    // Numbers on the edges of many bins.
+    // Numbers on the edges of many bins, and just before them.
     let edges: Vec<f32> = (0..=10).map(|i| (f64::from(i) / 10.0) as f32).collect();
-    let x = queue.array(&edges).unwrap();
+    let before = edges[1..].iter().map(|edge| edge.next_down());
+    let x = queue.array(&edges.iter().copied().chain(before).collect::<Vec<_>>()).unwrap();
     let mut found = queue.zeros([10]).unwrap();
     queue.histogram(&x, Bins::even(0.0..1.0), &mut found).unwrap();
-    assert_eq!(queue.read(&found).wait().unwrap(), [1, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
+    assert_eq!(queue.read(&found).wait().unwrap(), [2, 2, 2, 2, 2, 2, 2, 2, 2, 3]);
 }
 
 fn refused(s: &Subject) {
