@@ -53,25 +53,23 @@ pub(crate) enum Command {
         #[arg(last = true)]
         filter: Vec<String>,
     },
-    /// Checks the rules that rustc and clippy do not know: floors, circles, names, words, sentences, `unsafe`, lengths
+    /// Checks the rules that rustc and clippy do not know: floors, names, words, sentences, `unsafe`, lengths
     #[command(
         after_help = "Examples:\n  cargo xtask lint\n  cargo xtask lint 2>&1 | grep crates/core/src/memory\n\n\
         floors: an import of the core crate goes down the list of docs/floors.txt; an export is an import too\n\
-        circles: no files of the core crate import each other\n\
-        names: one name stands for one file, type or constant of a crate\n\
+        names: one name stands for one type or constant of a crate\n\
         words: comments, strings, pages and names have no word that crates/xtask/src/lint/words.txt lists\n\
         sentences: no sentence of a comment or a page begins with `Whether` or another word of the list, or with `Those of`\n\n\
         It also checks the places of `unsafe`, the lengths of files and functions, and unfinished work. Each finding is\n\
         one line, for instance:\n  \
-        crates/core/src/memory/heap.rs:3: memory/heap.rs imports `Context` of api/context.rs: room `api` lies above\n  \
+        crates/core/src/memory/block.rs:3: memory/block.rs imports `Context` of api/context.rs: room `api` lies above\n  \
         room `memory`, and an import goes down"
     )]
     Lint,
     /// Prints the rooms of the core crate, floor by floor, and the imports between them
     #[command(
         after_help = "Examples:\n  cargo xtask floors\n  cargo xtask floors --files\n  cargo xtask floors --write\n\n\
-        The rooms are those of docs/floors.txt. `cargo xtask lint` fails on an import that goes up and on files that import\n\
-        each other."
+        The rooms are those of docs/floors.txt. `cargo xtask lint` fails on an import that goes up."
     )]
     Floors {
         /// Print each import instead, as `from:line to name`
@@ -160,7 +158,8 @@ pub(crate) enum Command {
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
         once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
         the conformance tests of the broken rule, the unit tests of core and sync, the random programs and the conformance\n\
-        suite, on the CPU recorder. Exits with 1 if a fault does not build, or survives without an explanation in the list."
+        suite, on the CPU recorder and the CPU device. Exits with 1 if a fault does not build, or survives without an\n\
+        explanation in the list."
     )]
     Mutants {
         /// Print a line of JSON for each fault instead of the table

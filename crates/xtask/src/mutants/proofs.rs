@@ -1,4 +1,4 @@
-//! The quick proofs: unit tests, random programs and the conformance suite, all on the CPU recorder.
+//! The quick proofs: unit tests, random programs and the conformance suite, on the CPU recorder and the CPU device.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -89,7 +89,7 @@ impl Plan {
 }
 
 /// The proofs, the fastest first.
-static PLANS: [Plan; 6] = [
+static PLANS: [Plan; 7] = [
     Plan::units("core", "fencepost_core", "crates/core"),
     Plan::units("sync", "fencepost_sync", "crates/sync"),
     Plan::test(
@@ -99,6 +99,7 @@ static PLANS: [Plan; 6] = [
     Plan { seeds: Some("0..150"), ..Plan::test("programs", &[]) },
     Plan::conformance("cpu_1"),
     Plan::conformance("cpu_4"),
+    Plan::conformance("threads"), // the CPU device, which compiles kernels
 ];
 
 impl Proofs {
