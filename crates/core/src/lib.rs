@@ -21,32 +21,26 @@ mod runtime;
 mod scheduler;
 mod work;
 
-pub use crate::api::context::Context;
 pub use crate::api::context::current::ScopeOptions;
-pub use crate::api::graph::bindings::{Bindings, Replayable};
-pub use crate::api::graph::bound::Bound;
+pub use crate::api::context::{Context, synchronize_all};
+pub use crate::api::graph::bindings::{Bindings, GraphValue, Input, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};
-pub use crate::api::graph::control_flow::{Condition, Loop};
+pub use crate::api::graph::control_flow::{Bound, Condition, Loop};
 pub use crate::api::graph::edit::GraphEdit;
-pub use crate::api::graph::graph_handle::Graph;
-pub use crate::api::graph::graph_statistics::GraphStatistics;
-pub use crate::api::graph::input::{GraphValue, Input};
 pub use crate::api::graph::loading::LoadOptions;
 pub use crate::api::graph::replay::Replay;
 pub use crate::api::graph::saving::Contents;
+pub use crate::api::graph::{Graph, GraphStatistics};
 pub use crate::api::grid::{Grid, GridNumber};
 pub use crate::api::queue::encode::AccessList;
 #[doc(hidden)]
 pub use crate::api::testing;
 #[doc(hidden)]
 pub use crate::api::trusted_kernel;
-pub use crate::device::adapter::adapters;
-pub use crate::device::adapter_choice::AdapterChoice;
-pub use crate::device::adapter_info::{AdapterInfo, AdapterKind};
-pub use crate::error::site::Site;
-pub use crate::error::{Error, Kind, MemoryLimit, PoolLimit, Result};
-pub use crate::record::replay_form::ReplayForm;
-pub use crate::runtime::event::{Event, EventOptions, Events};
+pub use crate::device::adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
+pub use crate::error::{Error, Kind, MemoryLimit, PoolLimit, Result, Site};
+pub use crate::record::lanes::{RecorderChoice, ReplayForm};
+pub use crate::runtime::event::{Event, EventOptions, Events, UserEvent};
 /// The cause of a [`Kind::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
@@ -60,7 +54,6 @@ pub mod interface {
         Binding, Dim, Excerpt, Layout, Leaf, Messages, Needs, Override, ParamField, Params,
     };
 }
-pub use crate::api::context::synchronize::synchronize_all;
 pub use crate::api::display::Snapshot;
 #[cfg(feature = "image")]
 pub use crate::api::image_arrays::Pixel;
@@ -71,30 +64,26 @@ pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;
 pub use crate::api::queue::launch::SameKernel;
 pub use crate::api::queue::{CommandQueue, QueueOptions};
-pub use crate::arrays::allocation_tracker::{AllocationScope, AllocationTracker};
-pub use crate::arrays::any_array::AnyArray;
-pub use crate::arrays::device_array::DeviceArray;
+pub use crate::arrays::device_array::{AnyArray, DeviceArray};
+#[doc(hidden)]
+pub use crate::arrays::device_array::{regrouped, words};
 pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
-#[doc(hidden)]
-pub use crate::arrays::regrouped::{regrouped, words};
+pub use crate::arrays::storage::{AllocationScope, AllocationTracker};
 pub use crate::arrays::upload_source::Source;
-pub use crate::device::backlog_limit::BacklogLimit;
-pub use crate::device::check_options::CheckOptions;
-pub use crate::memory::allocation_report::{Allocation, AllocationReport, AllocationSite};
+pub use crate::device::checks::CheckOptions;
+pub use crate::device::wgpu_device::BacklogLimit;
+pub use crate::memory::allocations::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;
 pub use crate::memory::region::{NewAxis, Region, RegionAxis};
 
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuOptions;
-pub use crate::record::recorder_choice::RecorderChoice;
 pub use crate::runtime::context_watch::ContextWatch;
 pub use crate::runtime::pending::Pending;
-pub use crate::runtime::user_event::UserEvent;
-pub use crate::scheduler::ordering::policy::Policy;
-pub use crate::scheduler::ordering::wait_report::{AddedWait, Already, RedundantWait, WaitReport};
-pub use crate::scheduler::print_options::{PrintOptions, PrintTo, Printed};
-pub use crate::scheduler::priority::Priority;
+pub use crate::scheduler::messages::{PrintOptions, PrintTo, Printed};
+pub use crate::scheduler::ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
+pub use crate::scheduler::queues::Priority;
 /// The cause of a [`Kind::File`].
 pub use fencepost_profile::FileError;
 pub use fencepost_profile::{

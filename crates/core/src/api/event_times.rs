@@ -1,13 +1,11 @@
 //! The device time between two events.
 
 use crate::error::{Kind, Result};
-use crate::runtime::event::{Event, Recording};
-use crate::runtime::event_late::PointLate;
+use crate::runtime::event::{Event, PointLate, Recording};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Pending;
-use crate::runtime::wait_mode::{LateSteps, WaitMode, late_or_error};
-use crate::scheduler::failure_history::PointHistory;
-use crate::scheduler::queue_timing::PointTime;
+use crate::runtime::pending::{LateSteps, Pending, WaitMode, late_or_error};
+use crate::scheduler::complete::PointHistory;
+use crate::scheduler::times::PointTime;
 use fencepost_sync::Point;
 use std::panic::Location;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Kernels that are compiled for a context.
 
 use crate::runtime::owner::Owner;
-use crate::work::compiled_kernel::KernelInner;
+use crate::work::kernel_launch::KernelInner;
 use fencepost_kernels::{Interface, KernelArgs, Plan, Warning};
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -13,8 +13,6 @@ pub mod kernel_check;
 #[cfg(feature = "ndarray")]
 pub(crate) mod ndarray_arrays;
 pub(crate) mod options;
-pub(crate) mod padded_arrays;
-pub(crate) mod profile_report;
 pub(crate) mod profiler;
 pub(crate) mod queue;
 pub mod testing;

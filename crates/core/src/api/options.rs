@@ -1,11 +1,11 @@
 //! The options with which a context is opened.
 
-use crate::device::adapter_choice::AdapterChoice;
-use crate::device::backlog_limit::BacklogLimit;
-use crate::device::check_options::CheckOptions;
+use crate::device::adapter::AdapterChoice;
+use crate::device::checks::CheckOptions;
+use crate::device::wgpu_device::BacklogLimit;
 use crate::device::{CostModel, LAUNCH_LIMIT};
-use crate::record::recorder_choice::RecorderChoice;
-use crate::scheduler::ordering::policy::Policy;
+use crate::record::lanes::RecorderChoice;
+use crate::scheduler::ordering::Policy;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -1,34 +1,23 @@
 //! Command queues, on which a program enqueues its commands.
 
-mod argument_check;
-pub(crate) mod array_memory;
-mod call;
+pub(crate) mod arrays;
+mod calls;
 pub(crate) mod encode;
-mod host_reads;
 pub(crate) mod launch;
-mod launch_all;
-mod message_launch;
-mod named_values;
-pub(crate) mod new_memory;
-pub(crate) mod one_element;
-pub(crate) mod plain_transfer;
-pub(crate) mod queue_arrays;
 pub(crate) mod region_transfer;
 pub(crate) mod transfer;
 pub(crate) mod tuning;
 
 use crate::api::graph::tape::{CapturedQueue, Tape};
-use crate::device::adapter_info::AdapterInfo;
+use crate::device::adapter::AdapterInfo;
 use crate::error::{Error, Kind, Result};
 use crate::multi::event_wait;
-use crate::runtime::event::{Event, EventOptions, Events, Recording, same_context};
-use crate::runtime::event_late::PointLate;
+use crate::runtime::event::{Event, EventOptions, Events, PointLate, Recording, same_context};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Pending;
-use crate::runtime::wait_mode::late_or_error;
-use crate::scheduler::command::Callback;
-use crate::scheduler::priority::Priority;
-use crate::scheduler::wait_target::Caller;
+use crate::runtime::pending::{Pending, late_or_error};
+use crate::scheduler::batch::Callback;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::Slot;
 use std::fmt;
 use std::panic::Location;

@@ -10,12 +10,12 @@ pub use crate::record::cpu::cpu_recorder::CpuFaults;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::pending::Pending;
 #[cfg(feature = "cpu")]
-use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::ordering::Policy;
 
 use std::sync::atomic::Ordering;
 
 #[cfg(feature = "validation")]
-pub use crate::device::instance::validation_messages;
+pub use crate::device::open::validation_messages;
 
 /// Opens an adapter as [`Context::with_options`] does, without the means that `switches` turns off.
 ///

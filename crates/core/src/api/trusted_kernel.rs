@@ -2,8 +2,7 @@
 //! runtime checks for what is proven of them. Any version of the crate may change or remove the functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
-use crate::api::context::compile_job::Job;
-use crate::api::context::kernels::{compiled, dynamic, job};
+use crate::api::context::kernels::{Job, compiled, dynamic, job};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::error::Result;

@@ -1,11 +1,12 @@
-//! Typed, shaped device memory.
+//! Typed, shaped device memory, and device memory whose type and shape are known only at run time.
+//!
+//! For `fencepost-algorithms`, an array can also be seen as elements of a larger or a smaller type. Any version of the
+//! crate may change or remove these functions.
 
 use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
-use crate::memory::array_shape::ArrayShape;
-use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::count;
-use crate::work::span::Span;
+use crate::memory::region::{ArrayShape, PaddedShape, count};
+use crate::work::step::Span;
 use fencepost_kernels::{BufferArg, DType, Element, SameBits, TypedBuffer};
 use std::any::Any;
 use std::fmt;
@@ -249,5 +250,145 @@ impl<T: Element, const D: usize> fmt::Debug for DeviceArray<T, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "DeviceArray `{}` of {} {:?}", self.label(), T::DTYPE, self.shape())?;
         if self.frame().is_full() { Ok(()) } else { write!(f, " in {:?}", self.padded_shape()) }
+    }
+}
+
+/// An array whose element type and shape are known at run time only. A cheap handle.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let any = queue.array(&[1_u32, 2, 3])?.any();
+/// assert_eq!((any.dtype().to_string().as_str(), any.shape()), ("u32", &[3][..]));
+/// let typed = any.typed::<u32, 1>()?;
+/// assert_eq!(queue.read(&typed).wait()?, [1, 2, 3]);
+/// # drop(ctx);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AnyArray {
+    array: ArrayRef,
+    shape: ArrayShape<Vec<usize>>,
+}
+
+impl AnyArray {
+    /// Returns the type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.array.dtype
+    }
+
+    /// Returns the number of elements in each dimension.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape.shape
+    }
+
+    /// Returns the shape of the memory, as [`DeviceArray::padded_shape`] does.
+    pub fn padded_shape(&self) -> &[usize] {
+        &self.shape.padded
+    }
+
+    /// Returns the number of elements, without padding.
+    pub fn len(&self) -> usize {
+        self.shape.frame().len()
+    }
+
+    /// Returns `true` if there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the array with its type and number of dimensions known at compile time.
+    ///
+    /// # Errors
+    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if the array has more or fewer dimensions.
+    pub fn typed<T: Element, const D: usize>(&self) -> Result<DeviceArray<T, D>> {
+        if self.dtype() != T::DTYPE {
+            return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
+        }
+        let ranked = |shape: &[usize]| {
+            <[usize; D]>::try_from(shape).map_err(|_| Kind::Rank {
+                array: self.array.storage.label().to_string(),
+                found: self.shape().len(),
+                asked: D,
+            })
+        };
+        Ok(DeviceArray::padded(self.array.clone(), ranked(self.shape())?, ranked(self.padded_shape())?))
+    }
+}
+
+impl BufferArg for AnyArray {
+    fn dtype(&self) -> DType {
+        self.array.dtype
+    }
+
+    fn len(&self) -> usize {
+        self.array.len
+    }
+
+    fn handle(&self) -> &dyn Any {
+        &self.array
+    }
+}
+
+impl fmt::Debug for AnyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnyArray `{}` of {} {:?}", self.array.storage.label(), self.dtype(), self.shape())
+    }
+}
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// Returns the array with its type and shape known at run time only.
+    pub fn any(&self) -> AnyArray {
+        let shape = ArrayShape::new(self.shape().into(), self.padded_shape().into());
+        AnyArray { array: self.array.clone(), shape }
+    }
+}
+
+/// Returns an array of the same bytes, as elements of another type. It shares the memory.
+///
+/// Returns `None` if the array is padded, if it ends inside an element of the type, or if it does not begin at a
+/// multiple of the element's size.
+pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<DeviceArray<U>> {
+    let (from, size) = (&array.array, U::DTYPE.size() as u64);
+    if !array.frame().is_full() || !from.offset.is_multiple_of(size) || !from.bytes().is_multiple_of(size) {
+        return None;
+    }
+    let len = (from.bytes() / size) as usize;
+    Some(DeviceArray::new(ArrayRef { len, dtype: U::DTYPE, ..from.clone() }, [len]))
+}
+
+/// Returns an array of the same bytes, as words of 4 bytes. It shares the memory. Bytes after the last whole word are
+/// left out.
+///
+/// The padding of a padded array is among the words.
+pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
+    let len = (array.array.bytes() / size_of::<u32>() as u64) as usize;
+    DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..array.array.clone() }, [len])
+}
+
+#[cfg(all(test, cpu))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_of_whole_groups_that_begins_at_a_multiple_of_their_size_is_one_of_groups() {
+        let (_ctx, queue) = crate::doctest();
+        let x = queue.array(&(0..20_u32).collect::<Vec<_>>()).unwrap();
+        let groups = |from: usize, to: usize| regrouped::<u32, [u32; 4]>(&x.slice(from..to).unwrap());
+        let read = |from, to| groups(from, to).map(|groups| queue.read(&groups).wait().unwrap());
+        assert_eq!(read(4, 12), Some(vec![[4, 5, 6, 7], [8, 9, 10, 11]]));
+        assert_eq!(read(8, 8), Some(vec![]));
+        assert_eq!(read(2, 10), None);
+        assert_eq!(read(4, 11), None);
+        let padded = queue.zeros_padded::<u32, 1>([4], [8]).unwrap();
+        assert!(regrouped::<u32, [u32; 4]>(&padded).is_none());
+    }
+
+    #[test]
+    fn an_array_of_vectors_is_one_of_words() {
+        let (_ctx, queue) = crate::doctest();
+        let x = queue.array(&[[1_i32, -1], [3, 4], [5, 6]]).unwrap().slice(1..3).unwrap();
+        assert_eq!(queue.read(&words(&x)).wait().unwrap(), [3, 4, 5, 6]);
+        assert_eq!(words(&queue.array(&[[1_u8; 3]; 3]).unwrap()).len(), 2);
     }
 }

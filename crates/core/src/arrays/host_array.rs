@@ -1,22 +1,18 @@
-//! Pinned host memory, which the device copies from or to directly.
+//! Pinned host memory, which the device copies from or to directly. A thread with a host access can use the elements.
 
 use crate::arrays::device_array::ArrayRef;
-use crate::arrays::host_elements as bytes;
-use crate::arrays::output_read::ReplayedDownload;
+use crate::arrays::read::ReplayedDownload;
 use crate::arrays::storage::Storage;
-use crate::error::site::CommandKind;
-use crate::error::{Error, Kind, Result};
-use crate::memory::array_shape::ArrayShape;
-use crate::memory::heap::Heap;
-use crate::memory::host_access::HostUseKind;
-use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::elements;
-use crate::runtime::captured_writes::check_host_access;
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::block::{Heap, Memory};
+use crate::memory::host_access::{HostAccess, HostUseKind};
+use crate::memory::region::{ArrayShape, PaddedShape, elements};
+use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::deadline::Deadline;
-use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep_for};
 use fencepost_sync::{Slot, Stamp};
@@ -205,7 +201,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let access = engine.host_access(&array.span(), HostUseKind::Read, deadline)?;
                 let access = access.ok_or_else(|| busy(&self.label))?;
                 access.report_done(array.span().range());
-                Ok(bytes::with(&access, array.offset, array.len, f))
+                Ok(with(&access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access(plain.into(), call, at)?;
@@ -229,7 +225,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
                 let access = engine.host_access(&array.span(), HostUseKind::Write, deadline)?;
                 let mut access = access.ok_or_else(|| busy(&self.label))?;
                 access.report_done(array.span().range());
-                Ok(bytes::with_mut(&mut access, array.offset, array.len, f))
+                Ok(with_mut(&mut access, array.offset, array.len, f))
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access((&*plain).into(), call, at)?;
@@ -294,7 +290,7 @@ impl<T: Element> Plain<T> {
     fn take_coming(&mut self) -> Option<Pending<Vec<T>>> {
         if let Some(place) = self.replayed.take() {
             let len = lock(&self.data).len();
-            self.expect(place.point.stamp, place.read(len, None));
+            self.expect(place.point.stamp, place.read(len, ()));
         }
         self.coming.take()
     }
@@ -392,7 +388,7 @@ fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
         array.storage.owner.device().host_writes(array.storage.block(), array.span().range());
     } else if let Some(mut access) = engine.try_overwrite(&array.span())? {
         access.writes(array.span().range());
-        bytes::with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
+        with_mut(&mut access, array.offset, array.len, |host: &mut [T]| host.fill(T::zeroed()));
     }
     Ok(())
 }
@@ -401,4 +397,57 @@ impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "HostArray of {} {:?}", T::DTYPE, self.shape())
     }
+}
+
+/// Returns `len` elements that start at byte `offset` of the block, or `None` if the host has no view of the block, or
+/// if the memory is not aligned for `T`: a type may ask for more than devices give.
+pub(crate) fn in_place<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Option<&[T]> {
+    let view = access.block().view()?;
+    bytemuck::try_cast_slice(view.slice(offset..offset + size::<T>(len), access.right())).ok()
+}
+
+/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if that is possible, and otherwise
+/// with a copy.
+pub(crate) fn with<T: Element, R>(
+    access: &HostAccess,
+    offset: u64,
+    len: usize,
+    f: impl FnOnce(&[T]) -> R,
+) -> R {
+    match in_place(access, offset, len) {
+        Some(elements) => f(elements),
+        None => f(&copied(access, offset, len)),
+    }
+}
+
+/// Calls `f` as [`with`] does, with elements that `f` may change. A changed copy is written back.
+pub(crate) fn with_mut<T: Element, R>(
+    access: &mut HostAccess,
+    offset: u64,
+    len: usize,
+    f: impl FnOnce(&mut [T]) -> R,
+) -> R {
+    let block = access.block().clone();
+    if let Some(view) = block.view()
+        && in_place::<T>(access, offset, len).is_some()
+    {
+        let range = offset..offset + size::<T>(len);
+        return f(bytemuck::cast_slice_mut(view.slice_mut(range, access.right_mut())));
+    }
+    let mut elements = copied(access, offset, len);
+    let result = f(&mut elements);
+    access.write(offset, bytemuck::cast_slice(&elements));
+    result
+}
+
+/// Copies the elements out of the block.
+pub(crate) fn copied<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Vec<T> {
+    debug_assert!(matches!(access.block().memory, Memory::Host(_)) || access.block().direct());
+    let mut elements = vec![T::zeroed(); len];
+    access.read(offset, bytemuck::cast_slice_mut(&mut elements));
+    elements
+}
+
+fn size<T: Element>(len: usize) -> u64 {
+    len as u64 * T::DTYPE.size() as u64
 }

@@ -1,17 +1,15 @@
 //! Guards through which the host accesses device memory.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_elements as bytes;
+use crate::arrays::host_array as bytes;
 use crate::arrays::read::Reading;
-use crate::error::Result;
-use crate::error::site::CommandKind;
+use crate::error::{CommandKind, Result};
 use crate::memory::host_access::HostUseKind;
-use crate::memory::staged_bytes::Payload;
-use crate::runtime::captured_writes::check_host_access;
-use crate::runtime::pending::{Pending, WakerRegistration};
-use crate::runtime::wait_mode::{LateSteps, WaitMode, late};
+use crate::memory::staging::Payload;
+use crate::runtime::captured::check_host_access;
+use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
 use crate::scheduler::host_guard::{HostClaim, HostGuard};
-use crate::scheduler::ordering::admission::Admission;
+use crate::scheduler::ordering::Admission;
 use crate::work::step::Work;
 use fencepost_kernels::Element;
 use fencepost_sync::{MaybeSend, Slot};

@@ -1,17 +1,19 @@
-//! The pending result of a read.
+//! Pending reads: of an array, and of an output of one replay. Also the memory into which a launch writes its messages.
 
+use crate::arrays::storage::Storage;
 use crate::error::{Error, Kind, Result};
-use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{WakerRegistration, may_block};
-use crate::runtime::wait_mode::{LateSteps, WaitMode};
-use crate::scheduler::deadline::Deadline;
+use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late, may_block};
+use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failure_history::PointHistory;
-use crate::scheduler::wait_target::WaitTarget;
-use crate::work::span::Span;
-use fencepost_kernels::Element;
-use fencepost_sync::{Point, Seq};
+use crate::scheduler::wait::WaitTarget;
+use crate::scheduler::wakers::Deadline;
+use crate::work::kernel_launch::BoundArray;
+use crate::work::step::{Pattern, Span, Work};
+use fencepost_kernels::{Access, Element};
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{MaybeSend, Point, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -156,5 +158,112 @@ impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
         self.engine.drop_read(&self.span.block, &self.slot);
         self.engine.notify_due_threads();
+    }
+}
+
+/// Place of the bytes of an output of one replay.
+pub(crate) struct OutputPlace {
+    pub(crate) owner: Owner,
+    /// End of the replay.
+    pub(crate) point: Point,
+    pub(crate) past: Arc<PointHistory>,
+    pub(crate) slot: Arc<ReadSlot>,
+}
+
+/// The output that the last replay downloads to a pinned array in ordinary memory, until the array takes it.
+#[derive(Default)]
+pub(crate) struct ReplayedDownload(Mutex<Option<OutputPlace>>);
+
+impl ReplayedDownload {
+    /// Records where a replay will have the bytes. An earlier replay that is reported later is ignored.
+    pub(crate) fn expect(&self, place: OutputPlace) {
+        let mut last = lock(&self.0);
+        if last.as_ref().is_some_and(|known| known.point.stamp > place.point.stamp) {
+            return;
+        }
+        let before = last.replace(place);
+        drop(last); // the place before may hold the last handle of a context
+        drop(before);
+    }
+
+    pub(crate) fn take(&self) -> Option<OutputPlace> {
+        lock(&self.0).take()
+    }
+}
+
+/// The read of an output, whose elements exist once the replay is complete.
+struct OutputRead<T, R> {
+    registration: WakerRegistration,
+    place: OutputPlace,
+    /// A handle of the replay: the output counts as wanted as long as the replay has one.
+    _replay: R,
+    len: usize,
+    element: std::marker::PhantomData<fn() -> T>,
+}
+
+impl OutputPlace {
+    /// Returns the elements when they are there. The result keeps `replay`, a handle of the replay.
+    pub(crate) fn read<T: Element>(self, len: usize, replay: impl MaybeSend + 'static) -> Pending<Vec<T>> {
+        let registration = WakerRegistration::default();
+        let element = std::marker::PhantomData;
+        late(OutputRead { registration, place: self, _replay: replay, len, element })
+    }
+}
+
+impl<T: Element, R> OutputRead<T, R> {
+    fn fetch(&self) -> Result<Vec<T>> {
+        let engine = self.place.owner.engine();
+        let ReadState::Staged(staging) = self.place.slot.place() else {
+            let (object, message) = ("an output".into(), "the replay has not copied the bytes".into());
+            return Err(Kind::Device { object, message }.into());
+        };
+        let mut out = vec![T::zeroed(); self.len];
+        let copied = staging.copy_out(bytemuck::cast_slice_mut(&mut out));
+        engine.checked(copied.map_err(|lost| Error::from(engine.device.caps().lost(lost))))?;
+        Ok(out)
+    }
+}
+
+impl<T: Element, R: MaybeSend> LateSteps<Vec<T>> for OutputRead<T, R> {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<Vec<T>>> {
+        let OutputPlace { owner, point, past, .. } = &self.place;
+        let answer = mode.for_point(owner.engine(), *point, &mut self.registration)?;
+        owner.engine().report_done(*point, &past.clock, &answer);
+        Some(answer.and_then(|()| self.fetch()))
+    }
+}
+
+impl<T, R> Drop for OutputRead<T, R> {
+    fn drop(&mut self) {
+        self.place.owner.engine().notify_due_threads();
+    }
+}
+
+/// The message buffer of a launch. No other launch of a graph uses the memory, because each replay reads it after all
+/// nodes.
+pub(crate) struct MessageBuffer {
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) size: u64,
+    pub(crate) source: Arc<MessageSource>,
+}
+
+impl MessageBuffer {
+    /// Returns the buffer as the binding `at` of its kernel.
+    pub(crate) fn bound(&self, at: usize) -> BoundArray {
+        let (block, used) = (self.storage.block().clone(), Some(Access::ReadWrite));
+        BoundArray { at: at as u32, block, offset: 0, size: self.size, used }
+    }
+
+    /// Returns the work that clears the buffer before a launch.
+    pub(crate) fn clear(&self) -> Work {
+        let size = self.source.messages.zeros().into();
+        let dst = Span { block: self.storage.block().clone(), offset: 0, size };
+        Work::Fill { dst, pattern: Pattern::ZERO }
+    }
+
+    /// Returns the work that reads the buffer after a launch.
+    pub(crate) fn read(&self) -> Work {
+        let src = Span { block: self.storage.block().clone(), offset: 0, size: self.size };
+        Work::Read { src, slot: ReadSlot::of_messages(self.source.clone()) }
     }
 }

@@ -3,8 +3,7 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostMemory, SharedElements, Upload};
 use crate::error::Result;
-use crate::memory::region_iter::PaddedShape;
-use crate::memory::shape::count;
+use crate::memory::region::{PaddedShape, count};
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;

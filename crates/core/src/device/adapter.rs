@@ -1,12 +1,11 @@
-//! The adapters of this machine, and the choice of one.
+//! The adapters of this machine: their descriptions, the choice of one, and the advice for a machine without any.
 
-use crate::device::adapter_choice::{AdapterChoice, no_adapter};
-use crate::device::adapter_info::{AdapterInfo, describe, kind};
-use crate::device::gl_version;
-use crate::device::instance::{backends, has_interface, instance};
-use crate::error::Result;
-use std::env;
-use wgpu::Backend;
+use crate::device::open;
+use crate::device::open::{backends, has_interface, instance};
+use crate::error::{Error, Kind, Result};
+use std::str::FromStr;
+use std::{env, fmt};
+use wgpu::{Backend, DeviceType, Features};
 
 /// Environment variable that chooses an adapter, by a part of its name and backend or by its index in [`adapters`].
 /// `lavapipe` stands for the driver of Mesa for Vulkan.
@@ -28,7 +27,7 @@ pub(crate) enum Chosen {
 /// is not in the list.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
-    crate::device::gl_instance::one_at_a_time(|| described(&pollster::block_on(sorted())))
+    crate::device::open::one_at_a_time(|| described(&pollster::block_on(sorted())))
 }
 
 /// Describes the adapters of wgpu, and the CPU after them.
@@ -56,10 +55,10 @@ pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result
         _ => choice.clone(),
     };
     #[cfg(not(target_arch = "wasm32"))]
-    return crate::device::gl_instance::one_at_a_time(|| {
+    return crate::device::open::one_at_a_time(|| {
         pollster::block_on(async {
             Ok(match find(&choice, needs_driver).await? {
-                Chosen::Wgpu(adapter) => Chosen::Wgpu(crate::device::gl_instance::own(adapter).await),
+                Chosen::Wgpu(adapter) => Chosen::Wgpu(crate::device::open::own(adapter).await),
                 #[cfg(cpu_code)]
                 Chosen::Cpu => Chosen::Cpu,
             })
@@ -108,11 +107,460 @@ async fn sorted() -> Vec<wgpu::Adapter> {
     adapters.retain(|adapter| {
         let info = adapter.get_info();
         adapter.get_downlevel_capabilities().flags.contains(computes)
-            && (info.backend != Backend::Gl || gl_version::can_compute(&info.driver_info))
+            && (info.backend != Backend::Gl || open::can_compute(&info.driver_info))
     });
     adapters.sort_by_key(|adapter| {
         let info = adapter.get_info();
         (kind(info.device_type), info.backend == Backend::Gl)
     });
     adapters
+}
+
+/// The adapter to open.
+///
+/// # Example
+/// ```
+/// use fencepost::AdapterChoice;
+/// assert_eq!("1".parse(), Ok(AdapterChoice::Index(1)));
+/// assert_eq!("llvmpipe".parse(), Ok(AdapterChoice::Name("llvmpipe".into())));
+///
+/// // A closure checks any other property of an adapter:
+/// let fits = |adapter: &fencepost::AdapterInfo| adapter.max_array >= 1 << 30;
+/// let choice = fencepost::adapters().iter().position(fits).map(AdapterChoice::Index);
+/// # drop(choice);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdapterChoice {
+    /// The adapter that `FENCEPOST_ADAPTER` names. Without that variable, the first of [`adapters`](crate::adapters)
+    /// that is not a software driver: the CPU needs no driver and comes before them. If a recorder is named, which the
+    /// CPU does not have, or without the feature `cpu`, a software driver is taken too.
+    #[default]
+    Auto,
+    /// The first adapter whose name and backend, joined by a space, contain this text in any case. `lavapipe` also fits
+    /// the driver of Mesa for Vulkan, which calls itself `llvmpipe`, as the one for GL does.
+    Name(String),
+    /// The adapter at this index of [`adapters`](crate::adapters).
+    Index(usize),
+    /// The first adapter of this kind. The text form is `discrete`, `integrated`, `virtual` or `software`.
+    Kind(AdapterKind),
+    /// The CPU, which needs no driver. The text form is `cpu`.
+    Cpu,
+}
+
+impl AdapterChoice {
+    /// Returns the index of the chosen adapter.
+    pub(crate) fn find(&self, known: &[AdapterInfo]) -> Option<usize> {
+        match self {
+            Self::Auto => {
+                let preferred = known.iter().position(|adapter| !is_software_driver(adapter));
+                preferred.or((!known.is_empty()).then_some(0))
+            }
+            Self::Cpu => known.iter().position(|adapter| adapter.backend == AdapterInfo::CPU_BACKEND),
+            Self::Index(at) => (*at < known.len()).then_some(*at),
+            Self::Kind(kind) => known.iter().position(|adapter| adapter.kind == *kind),
+            Self::Name(part) => {
+                let part = part.to_lowercase();
+                known.iter().position(|adapter| names(adapter).contains(&part))
+            }
+        }
+    }
+}
+
+/// Returns `true` if a driver computes on the processor.
+fn is_software_driver(adapter: &AdapterInfo) -> bool {
+    adapter.kind == AdapterKind::Software && adapter.backend != AdapterInfo::CPU_BACKEND
+}
+
+/// Returns the text in which a name is searched. Mesa calls its software driver for Vulkan lavapipe, but the driver
+/// reports the name `llvmpipe`.
+fn names(adapter: &AdapterInfo) -> String {
+    let names = format!("{} {}", adapter.name, adapter.backend).to_lowercase();
+    let is_lavapipe = adapter.backend == "Vulkan" && names.starts_with("llvmpipe");
+    if is_lavapipe { names + " lavapipe" } else { names }
+}
+
+impl FromStr for AdapterChoice {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text.trim() {
+            "" => Self::Auto,
+            "discrete" => Self::Kind(AdapterKind::Discrete),
+            "integrated" => Self::Kind(AdapterKind::Integrated),
+            "virtual" => Self::Kind(AdapterKind::Virtual),
+            "software" => Self::Kind(AdapterKind::Software),
+            "cpu" => Self::Cpu,
+            text => text.parse().map_or_else(|_| Self::Name(text.into()), Self::Index),
+        })
+    }
+}
+
+impl fmt::Display for AdapterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("any"),
+            Self::Cpu => f.write_str("the CPU, for which the feature `cpu` is needed"),
+            Self::Name(part) => write!(f, "`{part}`"),
+            Self::Index(at) => write!(f, "number {at}"),
+            Self::Kind(kind) => write!(f, "any that is {kind}"),
+        }
+    }
+}
+
+/// Returns the error for a choice that no adapter fits. The error lists the adapters, or the packages to install if
+/// there are none.
+pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
+    let list: Vec<String> =
+        known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
+    let found = if list.is_empty() { format!("none; {}", remedy()) } else { list.join("; ") };
+    Kind::NoAdapter { wanted: choice.to_string(), found }.into()
+}
+
+/// An adapter and its limits. Errors name the same limits.
+///
+/// # Example
+/// ```
+/// let largest = fencepost::adapters().into_iter().max_by_key(|adapter| adapter.max_array);
+/// if let Some(adapter) = largest {
+///     assert!(adapter.to_string().contains(&adapter.name));
+/// }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdapterInfo {
+    /// Name that the driver reports.
+    pub name: String,
+    /// Graphics interface: `Vulkan`, `Metal`, `DX12`, `GL` or `WebGPU`; `native code` for the CPU, which needs none.
+    pub backend: &'static str,
+    /// Kind of device.
+    pub kind: AdapterKind,
+    /// Name of the driver, with its version if the driver reports one.
+    pub driver: String,
+    /// Optional abilities of kernels that the adapter supports.
+    pub abilities: Vec<&'static str>,
+    /// Most bytes of an array.
+    pub max_array: u64,
+    /// Most bytes of an argument. A launch takes a larger array in slices.
+    pub max_binding: u64,
+    /// Alignment of an argument: its offset in bytes is a multiple of this number.
+    pub binding_alignment: u64,
+    /// Most arrays that one launch binds.
+    pub max_bindings: u32,
+    /// Most workgroups of a grid in each dimension.
+    pub max_groups: u32,
+    /// Most invocations of a workgroup.
+    pub max_invocations: u32,
+    /// Most invocations of a workgroup in each dimension.
+    pub max_workgroup: [u32; 3],
+    /// Most bytes of workgroup memory.
+    pub max_workgroup_memory: u64,
+    /// Invocations of the smallest and of the largest subgroup; `None` if the driver does not report them.
+    pub subgroup: Option<[u32; 2]>,
+    /// Most bytes of parameters that a launch passes without a buffer; 0 if the adapter has no immediates.
+    pub max_immediates: u32,
+    /// Bytes of the device's own memory, which Vulkan drivers report and others do not. For an adapter that shares the
+    /// host's memory, bytes of that memory.
+    pub memory: Option<u64>,
+    /// The vendor's number on the bus, or 0.
+    pub vendor_id: u32,
+    /// The device's number among those of its vendor, or 0.
+    pub device_id: u32,
+}
+
+impl AdapterInfo {
+    pub(crate) fn of(adapter: &wgpu::Adapter) -> Self {
+        describe(adapter)
+    }
+
+    /// Describes a device that the user made.
+    pub(crate) fn of_device(device: &wgpu::Device) -> Self {
+        from_parts(device.adapter_info(), device.features(), &device.limits())
+    }
+
+    /// Backend of the CPU as a device.
+    pub(crate) const CPU_BACKEND: &'static str = "native code";
+
+    /// Describes the CPU as a device.
+    #[cfg(cpu_code)]
+    pub(crate) fn cpu() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            name: "Fencepost CPU".into(),
+            backend: Self::CPU_BACKEND,
+            driver: format!("{}, {threads} threads", env!("CARGO_PKG_VERSION")),
+            ..Self::cpu_recorder()
+        }
+    }
+
+    /// Describes the CPU recorder.
+    #[cfg(cpu)]
+    pub(crate) fn cpu_recorder() -> Self {
+        Self {
+            name: "CPU recorder".into(),
+            backend: "host",
+            kind: AdapterKind::Software,
+            driver: String::new(),
+            abilities: vec!["f16", "f64", "int64", "subgroups", "f32 atomics", "timestamps"],
+            max_array: 1 << 31,
+            max_binding: 1 << 31,
+            binding_alignment: 32,
+            max_bindings: 32,
+            max_groups: 65535,
+            max_invocations: 1024,
+            max_workgroup: [1024; 3],
+            max_workgroup_memory: 32 << 10,
+            subgroup: None,
+            max_immediates: 0,
+            memory: None,
+            vendor_id: 0,
+            device_id: 0,
+        }
+    }
+}
+
+/// The kind of an adapter. The kinds are ordered by expected speed, the fastest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum AdapterKind {
+    /// The adapter is a card with its own memory.
+    Discrete,
+    /// The adapter is a part of the processor and shares its memory.
+    Integrated,
+    /// The adapter is passed through to this virtual machine.
+    Virtual,
+    /// The driver does not report the kind.
+    Unknown,
+    /// The adapter is software on the processor.
+    Software,
+}
+
+pub(crate) fn describe(adapter: &wgpu::Adapter) -> AdapterInfo {
+    let info = from_parts(adapter.get_info(), adapter.features(), &adapter.limits());
+    AdapterInfo { memory: crate::memory::native_memory::device_memory(adapter), ..info }
+}
+
+fn from_parts(info: wgpu::AdapterInfo, features: Features, limits: &wgpu::Limits) -> AdapterInfo {
+    let driver = format!("{} {}", info.driver, info.driver_info);
+    let subgroup = [info.subgroup_min_size, info.subgroup_max_size];
+    AdapterInfo {
+        name: info.name,
+        backend: backend(info.backend),
+        kind: kind(info.device_type),
+        driver: driver.trim().into(),
+        abilities: abilities(features),
+        max_array: limits.max_buffer_size / 16 * 16,
+        max_binding: limits.max_storage_buffer_binding_size,
+        binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
+        max_bindings: limits.max_storage_buffers_per_shader_stage,
+        max_groups: limits.max_compute_workgroups_per_dimension,
+        max_invocations: limits.max_compute_invocations_per_workgroup,
+        max_workgroup: [
+            limits.max_compute_workgroup_size_x,
+            limits.max_compute_workgroup_size_y,
+            limits.max_compute_workgroup_size_z,
+        ],
+        max_workgroup_memory: u64::from(limits.max_compute_workgroup_storage_size),
+        subgroup: Some(subgroup).filter(|_| features.contains(Features::SUBGROUP) && subgroup[1] > 0),
+        max_immediates: limits.max_immediate_size,
+        memory: None,
+        vendor_id: info.vendor,
+        device_id: info.device,
+    }
+}
+
+fn backend(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Vulkan => "Vulkan",
+        Backend::Metal => "Metal",
+        Backend::Dx12 => "DX12",
+        Backend::Gl => "GL",
+        Backend::BrowserWebGpu => "WebGPU",
+        Backend::Noop => "Noop",
+    }
+}
+
+pub(crate) fn kind(kind: DeviceType) -> AdapterKind {
+    match kind {
+        DeviceType::DiscreteGpu => AdapterKind::Discrete,
+        DeviceType::IntegratedGpu => AdapterKind::Integrated,
+        DeviceType::VirtualGpu => AdapterKind::Virtual,
+        DeviceType::Other => AdapterKind::Unknown,
+        DeviceType::Cpu => AdapterKind::Software,
+    }
+}
+
+fn abilities(has: Features) -> Vec<&'static str> {
+    let named = [
+        (Features::SHADER_F16, "f16"),
+        (Features::SHADER_F64, "f64"),
+        (Features::SHADER_INT64, "int64"),
+        (Features::SUBGROUP, "subgroups"),
+        (Features::SHADER_FLOAT32_ATOMIC, "f32 atomics"),
+        (Features::TIMESTAMP_QUERY, "timestamps"),
+    ];
+    named.iter().filter(|(feature, _)| has.contains(*feature)).map(|&(_, name)| name).collect()
+}
+
+impl fmt::Display for AdapterInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {}, {})", self.name, self.backend, self.kind, self.driver)
+    }
+}
+
+impl fmt::Display for AdapterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Discrete => "discrete",
+            Self::Integrated => "integrated",
+            Self::Virtual => "virtual",
+            Self::Unknown => "of unknown kind",
+            Self::Software => "software",
+        })
+    }
+}
+/// Linux packages of a software adapter: a word of `ID` or `ID_LIKE` in /etc/os-release, and the command.
+const PACKAGES: [(&str, &str); 5] = [
+    ("debian", "apt-get install mesa-vulkan-drivers"),
+    ("fedora", "dnf install mesa-vulkan-drivers"),
+    ("arch", "pacman -S vulkan-swrast"),
+    ("suse", "zypper install libvulkan_lvp"),
+    ("alpine", "apk add mesa-vulkan-swrast"),
+];
+
+/// Returns the advice for this machine.
+pub(crate) fn remedy() -> String {
+    if !crate::device::open::has_interface() {
+        return "the program is built without a graphics interface of this system: switch on the feature `vulkan`, `metal`, `dx12` \
+                or `gles` of fencepost"
+            .into();
+    }
+    let release =
+        if cfg!(target_os = "linux") { std::fs::read_to_string("/etc/os-release").ok() } else { None };
+    of(std::env::consts::OS, release.as_deref().unwrap_or_default())
+}
+
+/// Returns the advice for a system with the given /etc/os-release.
+fn of(system: &str, release: &str) -> String {
+    let driver = "the driver of its graphics card";
+    let software = match system {
+        "linux" => match package(release) {
+            Some(command) => format!(", or a software one: `{command}`"),
+            None => ", or a software one: Mesa's lavapipe".into(),
+        },
+        _ => String::new(),
+    };
+    format!("install {driver}{software}; `Context::on_cpu` needs none and runs built-in kernels")
+}
+
+/// Returns the command for a Linux distribution. A distribution that derives from one in the list names that one in
+/// `ID_LIKE`.
+fn package(release: &str) -> Option<&'static str> {
+    let value = |line: &str| {
+        let value = line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE="));
+        value.map(|value| value.trim_matches(['"', '\'']).to_owned())
+    };
+    let names: Vec<String> = release.lines().filter_map(value).collect();
+    let is = |name: &str| names.iter().flat_map(|names| names.split(' ')).any(|word| word == name);
+    PACKAGES.iter().find(|(name, _)| is(name)).map(|(_, command)| *command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn adapter(name: &str, backend: &'static str) -> AdapterInfo {
+        AdapterInfo { name: name.into(), backend, ..AdapterInfo::cpu_recorder() }
+    }
+
+    fn found(text: &str) -> Option<usize> {
+        let known =
+            [adapter("llvmpipe (LLVM 15)", "Vulkan"), adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan")];
+        let choice: AdapterChoice = text.parse().expect("every text is a choice");
+        choice.find(&known)
+    }
+
+    #[test]
+    fn a_name_is_found_in_any_case_and_with_its_backend() {
+        assert_eq!(found("LLVMpipe"), Some(0));
+        assert_eq!(found("llvmpipe gl"), Some(1));
+        assert_eq!(found("swift"), Some(2));
+        assert_eq!(found("radeon"), None);
+    }
+
+    #[test]
+    fn lavapipe_is_the_driver_of_vulkan_that_is_named_llvmpipe() {
+        let known =
+            [adapter("llvmpipe", "GL"), adapter("Swift", "Vulkan"), adapter("llvmpipe (LLVM 15)", "Vulkan")];
+        let found = |text: &str| AdapterChoice::Name(text.into()).find(&known);
+        assert_eq!((found("lavapipe"), found("Lavapipe")), (Some(2), Some(2)));
+        assert_eq!(
+            (found("llvmpipe"), AdapterChoice::Name("lavapipe".into()).find(&known[..2])),
+            (Some(0), None)
+        );
+    }
+
+    #[test]
+    fn a_number_is_an_index_and_is_checked() {
+        assert_eq!(found("2"), Some(2));
+        assert_eq!(found("3"), None);
+        assert_eq!(found(" "), Some(0));
+    }
+
+    #[test]
+    fn a_kind_chooses_the_first_adapter_of_that_kind() {
+        assert_eq!((found("software"), found("discrete")), (Some(0), None));
+    }
+
+    #[test]
+    fn the_cpu_is_found_by_its_choice_and_its_name_alone() {
+        let known = [adapter("llvmpipe (CPU)", "Vulkan"), adapter("CPU", AdapterInfo::CPU_BACKEND)];
+        let found = |choice: AdapterChoice| choice.find(&known);
+        assert_eq!("cpu".parse(), Ok(AdapterChoice::Cpu));
+        assert_eq!(found(AdapterChoice::Cpu), Some(1));
+        assert_eq!(found(AdapterChoice::Kind(AdapterKind::Software)), Some(0));
+    }
+
+    #[test]
+    fn the_cpu_comes_before_software_drivers_and_behind_all_others() {
+        let cpu = || adapter("CPU", AdapterInfo::CPU_BACKEND);
+        let driver = |kind| AdapterInfo { kind, ..adapter("driver", "Vulkan") };
+        let software = || driver(AdapterKind::Software);
+        let found = |known: &[AdapterInfo]| AdapterChoice::Auto.find(known);
+        assert_eq!(found(&[software(), software(), cpu()]), Some(2));
+        assert_eq!(found(&[cpu()]), Some(0));
+        assert_eq!(found(&[software(), software()]), Some(0), "without the feature `cpu`");
+        assert_eq!(found(&[]), None);
+        for kind in
+            [AdapterKind::Discrete, AdapterKind::Integrated, AdapterKind::Virtual, AdapterKind::Unknown]
+        {
+            assert_eq!(found(&[driver(kind), software(), cpu()]), Some(0), "{kind}");
+        }
+    }
+
+    #[test]
+    fn the_error_for_an_unknown_adapter_lists_the_known_ones() {
+        let error = no_adapter(&AdapterChoice::Name("x".into()), &[adapter("Swift", "Vulkan")]);
+        assert_eq!(error.to_string(), "no adapter fits `x`; this machine has: 0: Swift (Vulkan, software, )");
+    }
+
+    #[test]
+    fn each_distribution_has_its_own_command() {
+        for (release, command) in [
+            ("NAME=\"Debian GNU/Linux\"\nID=debian\n", "apt-get install mesa-vulkan-drivers"),
+            ("ID=ubuntu\nID_LIKE=debian\n", "apt-get install mesa-vulkan-drivers"),
+            ("ID=rocky\nID_LIKE=\"rhel centos fedora\"\n", "dnf install mesa-vulkan-drivers"),
+            ("ID=arch\n", "pacman -S vulkan-swrast"),
+            ("ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n", "zypper install libvulkan_lvp"),
+            ("ID=alpine\n", "apk add mesa-vulkan-swrast"),
+        ] {
+            assert_eq!(package(release), Some(command), "{release}");
+            assert!(of("linux", release).contains(command));
+        }
+    }
+
+    #[test]
+    fn the_advice_for_an_unknown_system_names_the_driver() {
+        assert!(of("linux", "VERSION_ID=debian\n").contains("lavapipe"));
+        assert!(!of("windows", "").contains("lavapipe"));
+    }
 }

@@ -1,17 +1,14 @@
 //! Pipelines and bind groups of wgpu-hal, on a device that wgpu opened.
 #![allow(unsafe_code, reason = "native objects that wgpu does not track")]
 
-use crate::device::bind_groups::LayoutId;
-use crate::device::kernel_folder::KernelFile;
-use crate::device::kernel_origin::{CompileTarget, KernelOrigin, check, make_writable, panicked};
-use crate::device::parameter_path::ParameterPath;
+use crate::device::kernel_folder::{CompileTarget, KernelFile, KernelOrigin, check, make_writable, panicked};
+use crate::device::wgpu_pipeline::{LayoutId, ParameterPath};
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Error, Kind, Result};
 use crate::memory::wgpu_memory::refused;
-use crate::work::compiled_kernel::Recipe;
-use crate::work::kernel_launch::BoundArray;
+use crate::work::kernel_launch::{BoundArray, Recipe};
 use fencepost_kernels::guarded;
 use std::num::NonZeroU64;
 use std::ops::Deref;

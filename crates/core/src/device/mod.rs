@@ -5,46 +5,32 @@
 //!
 //! - [`Device`], below: the limits, staging memory, the compiler, the detection of a loss;
 //! - [`Allocate::allocate`], a supertrait of `Device`: the memory of blocks (`memory/block.rs`);
-//! - [`Recorder::submit`], one recorder for each lane: records a batch and submits it (`recorder.rs`);
+//! - [`Recorder::submit`], below, one recorder for each lane: turns a batch into calls of a graphics interface, or into
+//!   operations on host bytes;
 //! - [`Fence::completed`] and [`Fence::wait`], one fence for each lane: the value that the lane has reached
 //!   (`crates/sync/src/backend/mod.rs`).
 //!
 //! Memory, staged bytes or kernels of a new kind are variants of `Memory`, `Staged` and `Pipeline`.
 
 pub(crate) mod adapter;
-pub(crate) mod adapter_choice;
-pub(crate) mod adapter_info;
-pub(crate) mod backlog_limit;
-pub(crate) mod bind_groups;
-pub(crate) mod check_options;
-pub(crate) mod checked_kernels;
-pub(crate) mod driver_remedy;
-pub(crate) mod function_mark;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod gl_instance;
-pub(crate) mod gl_version;
+pub(crate) mod checks;
 #[cfg(native)]
 pub(crate) mod hal_pipeline;
-pub(crate) mod instance;
 pub(crate) mod kernel_folder;
-pub(crate) mod kernel_origin;
 pub(crate) mod native_backend;
 pub(crate) mod open;
-pub(crate) mod parameter_path;
-pub(crate) mod pipeline_cache;
-pub(crate) mod recorder;
 pub(crate) mod wgpu_device;
 pub(crate) mod wgpu_pipeline;
 
-use crate::device::function_mark::DeviceNumber;
-use crate::device::recorder::{ExecutionFailure, Recorder};
+use crate::device::checks::DeviceNumber;
 use crate::driver::caps::Caps;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::block::{Allocate, Block};
-use crate::memory::staged_bytes::Staged;
-use crate::work::compiled_kernel::{Pipeline, Recipe};
-use fencepost_sync::Stamp;
+use crate::memory::staging::Staged;
+use crate::work::kernel_launch::{Pipeline, Recipe};
+use crate::work::step::Step;
 use fencepost_sync::backend::Fence;
+use fencepost_sync::{Slot, Stamp, TimelineValue};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -216,4 +202,83 @@ pub(crate) enum CostModel {
 impl CostModel {
     /// Most device time by which a result may be late, unless the options set another limit.
     pub(crate) const LATENESS: Duration = Duration::from_millis(1);
+}
+
+/// Records and submits the batches of one lane.
+///
+/// The caller holds the lane's token, so calls for one lane never overlap. Calls for other lanes may run at the same
+/// time.
+pub(crate) trait Recorder: Send {
+    /// Encodes `steps` and submits them as one submission that signals `signal` on the lane's fence.
+    ///
+    /// The caller guarantees:
+    /// - The calling thread does not hold the state lock S.
+    /// - `steps` is a whole batch, and the bytes of each upload in it are staged.
+    /// - `waits` names values that were submitted on other lanes before this call, at most one for each lane. So no
+    ///   cycle of waits exists.
+    /// - `signal` is larger than each value that this lane has signalled. The value of a refused call is used again.
+    /// - The caller keeps `steps`, and so the blocks and kernels in them, until the fence has passed `signal`. If the
+    ///   device is lost first, the caller leaks them.
+    /// - After `OutOfMemory` the caller frees memory and may call again with the same arguments.
+    ///
+    /// The implementer guarantees:
+    /// - A step executes after all steps of lower levels. Steps of one level are independent and may execute in any
+    ///   order, except that the steps of one stamp execute in the order of `steps`.
+    /// - A recorder may ignore the levels and use a weaker order. A step then executes after the earlier steps of its
+    ///   queue, the earlier steps of the context's own queue, and the steps in `Step::after`.
+    /// - The device starts the submission after the other lanes have passed their values in `waits`, and after the
+    ///   earlier submissions of this lane where the steps depend on them.
+    /// - The writes of the submission are visible to each later submission.
+    /// - For `Work::Read` the slot is set to `ReadState::Staged` before the submission completes. The bytes are valid
+    ///   once the fence has passed `signal`.
+    /// - For `Work::Start` and `Work::End` the time slot holds the ticks, or their place, once the fence has passed
+    ///   `signal`.
+    /// - The host sees all writes of the submission once the fence has passed `signal`.
+    /// - The device executes the submission at the latest once `Fence::start` or `Fence::wait` is called with `signal`.
+    /// - The fence passes `signal` even if no step needs the device.
+    ///
+    /// # Errors
+    /// Returns a [`Failure`] if nothing was submitted. The implementer then keeps no clone of `steps` and signals
+    /// nothing. If [`Failure::lost`] is `true`, the submission may have reached the device, so the implementer leaks
+    /// the objects that it uses.
+    fn submit(
+        &mut self,
+        steps: &Arc<Vec<Step>>,
+        waits: &[LaneValue],
+        signal: TimelineValue,
+    ) -> Result<Keep, Failure>;
+}
+
+/// Objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler drops them,
+/// without the state lock S, after the fence has passed the submission's value. On a lost device the scheduler leaks
+/// them.
+pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
+
+/// A type that a submission can keep alive.
+pub(crate) trait KeepAlive: Send {}
+impl<T: Send> KeepAlive for T {}
+
+/// A value of a lane's fence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LaneValue {
+    pub(crate) lane: usize,
+    pub(crate) value: TimelineValue,
+}
+
+/// A command that the device began to execute and could not finish.
+pub(crate) struct ExecutionFailure {
+    /// Queue of the command. The queue fails.
+    pub(crate) slot: Slot,
+    /// Stamp of the command. The device executes no work of the queue from this command on.
+    pub(crate) first: Stamp,
+    pub(crate) error: Error,
+}
+
+/// Reason for a refused batch.
+pub(crate) struct Failure {
+    /// Index of the step that could not be encoded; `None` if no single step caused the failure.
+    pub(crate) step: Option<usize>,
+    pub(crate) error: Error,
+    /// `true` if the device is lost. The caller then gives up the device and leaks the batch.
+    pub(crate) lost: bool,
 }

@@ -2,20 +2,20 @@
 
 #[cfg(native)]
 use crate::device::hal_pipeline::HalPipeline;
-use crate::device::kernel_origin::CompileTarget;
+use crate::device::kernel_folder::CompileTarget;
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
+use crate::driver::gl_gate::HostReach;
 #[cfg(native)]
-use crate::driver::hal_encoder;
-use crate::driver::reach::HostReach;
+use crate::driver::native_queue;
 use crate::error::Result;
-use crate::memory::heap::BufferRequest;
+use crate::memory::block::BufferRequest;
 #[cfg(native)]
 use crate::memory::native_memory;
 use crate::memory::native_memory::{MemoryRefused, NativeMemory};
 #[cfg(native)]
-use crate::work::compiled_kernel::DevicePipeline;
-use crate::work::compiled_kernel::{Pipeline, Recipe};
+use crate::work::kernel_launch::DevicePipeline;
+use crate::work::kernel_launch::{Pipeline, Recipe};
 #[cfg(native)]
 use std::marker::PhantomData;
 
@@ -98,7 +98,7 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
     }
 
     fn still_records(&self, device: &wgpu::Device) -> bool {
-        hal_encoder::still_records::<A>(device)
+        native_queue::still_records::<A>(device)
     }
 
     fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer> {
@@ -107,7 +107,7 @@ impl<A: Backend> NativeBackend for NativeBackendOf<A> {
             queue.end_batch(encoder);
             Ok::<_, ()>(())
         };
-        let (commands, ()) = hal_encoder::record::<A, _, ()>(device, record, || Ok(()))?.ok()?;
+        let (commands, ()) = native_queue::record::<A, _, ()>(device, record, || Ok(()))?.ok()?;
         Some(commands)
     }
 

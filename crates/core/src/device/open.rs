@@ -1,23 +1,29 @@
-//! Opens a device, or adopts a device of the user.
+//! Opens a device, or adopts a device of the user. Also the wgpu instance of the process.
+//!
+//! Two threads must not use GL adapters that one instance found at the same time. Old versions of desktop GL have no
+//! compute shaders, so the version that a driver names is checked.
 
 use crate::device::CostModel;
-use crate::device::checked_kernels::all_checked;
+use crate::device::checks::all_checked;
 use crate::device::kernel_folder::KernelFolder;
 use crate::device::native_backend::{NativeBackend, native_backend};
 use crate::device::wgpu_device::{DeviceParts, SubmitPath, WgpuDevice};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::reasons;
-use crate::driver::gl_gate::GlGate;
-use crate::driver::reach::HostReach;
+use crate::driver::gl_gate::{GlGate, HostReach};
 use crate::error::{Kind, Result};
-use crate::memory::heap::{BufferRequest, Heap};
-use fencepost_kernels::BackEnd;
-use fencepost_kernels::report;
+use crate::memory::block::{BufferRequest, Heap};
+use fencepost_kernels::{BackEnd, report};
 use fencepost_sync::backend::LostFlag;
+use std::env;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use wgpu::Features;
+#[cfg(not(target_arch = "wasm32"))]
+use wgpu::{Backend, Backends};
 
 /// Means of a device that change the cost of work and never the results. Tests switch them off.
 #[derive(Clone, Copy, Debug)]
@@ -274,5 +280,97 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         back_end: back_end(info.backend),
         trusts: switches.trusted_kernels && limits.max_storage_buffer_binding_size <= MOST_TRUSTED,
         timestamps: features.contains(Features::TIMESTAMP_QUERY),
+    }
+}
+
+/// Environment variable that switches the drivers' validation layers on if its value is 1.
+const VALIDATION: &str = "FENCEPOST_VALIDATION";
+
+/// Returns `true` if the program was built with a graphics interface of this system.
+pub(crate) fn has_interface() -> bool {
+    wgpu::Instance::enabled_backend_features().intersects(backends())
+}
+
+pub(crate) fn backends() -> wgpu::Backends {
+    use wgpu::Backends as B;
+    B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
+}
+
+/// Returns the one instance of the process.
+pub(crate) fn instance() -> &'static wgpu::Instance {
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    INSTANCE.get_or_init(|| make_instance(backends()))
+}
+
+/// Makes an instance. wgpu passes on messages of the validation layers only if debug names are on. The names are off
+/// without `FENCEPOST_VALIDATION=1`, because layers from before 2024 report errors about the names themselves.
+pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
+    let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
+    if env::var(VALIDATION).is_ok_and(|value| value == "1") {
+        flags |= wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
+    }
+    let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    wgpu::Instance::new(wgpu::InstanceDescriptor { backends, flags, ..descriptor })
+}
+
+/// Returns the messages of the validation layers since the last call. There are messages only with the feature
+/// `validation`, a debug build of wgpu-hal and `FENCEPOST_VALIDATION=1`.
+#[cfg(feature = "validation")]
+#[doc(hidden)]
+pub fn validation_messages() -> Vec<String> {
+    wgpu_hal::VALIDATION_CANARY.get_and_reset()
+}
+
+/// Runs `f` while no other thread enumerates adapters.
+///
+/// All GL adapters that the process's instance finds share one GL context, which can be current on one thread only.
+/// Even an enumeration or a drop makes the context current for a moment.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    f()
+}
+
+/// Returns the same adapter. A GL adapter is found again by its own instance, so its device shares its GL context with
+/// no other device.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
+    let info = adapter.get_info();
+    if info.backend != Backend::Gl {
+        return adapter;
+    }
+    let found = crate::device::open::make_instance(Backends::GL).enumerate_adapters(Backends::GL).await;
+    found.into_iter().find(|other| other.get_info().name == info.name).unwrap_or(adapter)
+}
+/// First version of desktop GL whose shading language has compute shaders.
+const FIRST_WITH_COMPUTE: (u32, u32) = (4, 3);
+
+/// Returns `true` unless a driver of desktop GL names a version whose shading language has no compute shaders.
+///
+/// Such a driver may still report the ability, as an extension. wgpu then lists the adapter and cannot open it.
+pub(crate) fn can_compute(version: &str) -> bool {
+    let mut numbers = version.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= FIRST_WITH_COMPUTE,
+        _ => true, // such as `OpenGL ES 3.2`
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::device::open::can_compute;
+
+    #[test]
+    fn desktop_gl_computes_from_version_4_3_on_and_other_texts_decide_nothing() {
+        for version in ["4.3.0 NVIDIA 580.159.04", "4.5 (Core Profile) Mesa 22.3.6", "4.10", "5.0"] {
+            assert!(can_compute(version), "{version}");
+        }
+        for version in ["3.3.0 NVIDIA 580.159.04", "4.2 (Core Profile) Mesa 22.3.6", "2.1"] {
+            assert!(!can_compute(version), "{version}");
+        }
+        for version in ["OpenGL ES 3.1 Mesa 22.3.6", "WebGL 2.0", ""] {
+            assert!(can_compute(version), "{version}");
+        }
     }
 }

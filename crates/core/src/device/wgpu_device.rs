@@ -1,27 +1,21 @@
-//! The device of a context on wgpu.
+//! The device of a context on wgpu. Also the limit of the work that a context has accepted and not yet given to the
+//! device.
 
-use crate::device::bind_groups::BindGroups;
-use crate::device::kernel_folder::KernelFolder;
-use crate::device::kernel_origin::CompileTarget;
+use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
-use crate::device::recorder::Failure;
-use crate::device::wgpu_pipeline::WgpuPipeline;
-use crate::device::{CostModel, Device};
+use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
+use crate::device::{CostModel, Device, Failure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
-use crate::driver::gl_gate::GlGate;
-use crate::driver::reach::HostReach;
+use crate::driver::gl_gate::{GlGate, HostReach};
 use crate::error::{Error, Kind, Result};
-use crate::memory::block::{Allocate, Block, Memory};
-use crate::memory::byte_meter::{ByteMeter, MeteredVec};
-use crate::memory::external_blocks_by_buffer::{DroppedBlocks, ExternalBlocks};
-use crate::memory::external_buffers::transition_external;
-use crate::memory::heap::{BlockId, BufferRequest, Heap};
-use crate::memory::spare_buffers::SpareBuffers;
-use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::{Arena, StagingPiece};
+use crate::memory::allocations::{ByteMeter, MeteredVec};
+use crate::memory::block::{Allocate, Block, BlockId, BufferRequest, Heap, Memory};
+use crate::memory::external_buffers::{DroppedBlocks, ExternalBlocks, transition_external};
+use crate::memory::pool::SpareBuffers;
+use crate::memory::staging::{Arena, Staged, StagingPiece};
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::work::compiled_kernel::{DevicePipeline, Pipeline, Recipe};
+use crate::work::kernel_launch::{DevicePipeline, Pipeline, Recipe};
 use fencepost_kernels::report;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::{LostFlag, poll};
@@ -550,5 +544,41 @@ impl Allocate for WgpuDevice {
             return WgpuMemory::plain(&self.parts.device, &self.parts.gate, plain).map(Memory::Wgpu);
         }
         self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.no_memory(label))
+    }
+}
+/// Limit of a context's backlog: the work that is enqueued and not yet given to the device.
+///
+/// While the backlog is full, a call that enqueues blocks until there is room, if its queue has a sixteenth of the
+/// limit or more. Queues with less go on. The arrays that the context makes are work of a queue of its own, which is
+/// full at the limit.
+///
+/// A call returns [`Kind::Backlog`](crate::Kind::Backlog) where it must not block: in a host callback, in a host
+/// function that replaces a kernel, in the browser, and if the queue waits for user code: for a user event, for the end
+/// of a map, or for more than 10 seconds for one host callback or for another context.
+///
+/// # Example
+/// ```
+/// use fencepost::{AdapterChoice, BacklogLimit, Context, ContextOptions};
+/// let backlog = BacklogLimit { commands: 1000, ..BacklogLimit::default() };
+/// let options = ContextOptions { adapter: AdapterChoice::Cpu, backlog, ..ContextOptions::default() };
+/// let ctx = Context::with_options(options).wait()?;
+/// let (queue, mut x) = (ctx.queue("main"), ctx.zeros::<u32, 1>([4])?);
+/// for i in 0..5000 {
+///     queue.fill(&mut x, i)?; // at most 1000 of them wait at a time
+/// }
+/// assert_eq!(queue.read(&x).wait()?, [4999; 4]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BacklogLimit {
+    /// Number of commands. The default is 131,072.
+    pub commands: usize,
+    /// Bytes of uploads. The default is 1 GiB. A single upload may be larger.
+    pub bytes: u64,
+}
+
+impl Default for BacklogLimit {
+    fn default() -> Self {
+        Self { commands: 1 << 17, bytes: 1 << 30 }
     }
 }

@@ -1,9 +1,9 @@
 //! The graphics interfaces below wgpu, and their differences.
 
+use crate::driver::gl_gate::HostReach;
 #[cfg(vulkan)]
 use crate::driver::native_queue;
 use crate::driver::native_queue::NativeQueue;
-use crate::driver::reach::HostReach;
 #[cfg(vulkan)]
 use crate::driver::reusable_encoders::VulkanEncoders;
 use crate::driver::reusable_encoders::{NoopEncoders, ReusableEncoders};

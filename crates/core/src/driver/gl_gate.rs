@@ -1,4 +1,5 @@
-//! A lock for calls of wgpu on backends that admit only one thread at a time.
+//! A lock for calls of wgpu on backends that admit only one thread at a time. Also the part of a device's memory that
+//! the host can keep mapped.
 
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
 use std::any::Any;
@@ -66,4 +67,13 @@ impl GlGate {
         let dead = std::mem::take(&mut *lock(&self.dead));
         drop(dead);
     }
+}
+/// The memory that the host can keep mapped. Each variant includes those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum HostReach {
+    Nothing,
+    /// The host maps staging memory and pinned arrays.
+    Staging,
+    /// The host also maps the arrays of the device, because device and host share their memory.
+    All,
 }

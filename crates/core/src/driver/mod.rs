@@ -7,9 +7,6 @@ pub(crate) mod erased;
 pub(crate) mod error_scopes;
 pub(crate) mod gl_gate;
 #[cfg(native)]
-pub(crate) mod hal_encoder;
-#[cfg(native)]
 pub(crate) mod native_queue;
-pub(crate) mod reach;
 #[cfg(native)]
 pub(crate) mod reusable_encoders;

@@ -1,10 +1,14 @@
-//! Barriers and submissions that wgpu-hal does not offer: its barriers name buffers, and it makes each submission wait
-//! for the previous one.
+//! Barriers and submissions that wgpu-hal does not offer, and native commands in a wgpu command encoder.
+//!
+//! The barriers of wgpu-hal name buffers, and it makes each submission wait for the previous one.
 #![allow(unsafe_code, reason = "barriers that name no buffer, and submissions past the chain of wgpu-hal")]
+#![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
 use fencepost_sync::TimelineValue;
-use wgpu::BufferUses;
-use wgpu::hal::{self, DeviceError};
+#[cfg(vulkan)]
+pub(crate) use vulkan::of_vulkan;
+use wgpu::hal::DeviceError;
+use wgpu::{BufferUses, hal};
 
 /// A queue below wgpu-hal. Encoders are open, with no open pass at [`end_batch`](Self::end_batch).
 pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
@@ -41,9 +45,6 @@ pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
     /// Makes the next submission of wgpu or wgpu-hal start once the fence has passed `value`.
     fn hold_next(&self, queue: &A::Queue, fence: (&A::Fence, TimelineValue));
 }
-
-#[cfg(vulkan)]
-pub(crate) use vulkan::of_vulkan;
 
 #[cfg(vulkan)]
 mod vulkan {
@@ -181,4 +182,23 @@ mod vulkan {
             }
         }
     }
+}
+
+/// Records native commands into a new wgpu encoder, and finishes the encoder if `check` returns no error afterwards.
+/// Returns `None` if the device is lost.
+pub(crate) fn record<A: hal::Api, T, E>(
+    device: &wgpu::Device,
+    commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, E>,
+    check: impl FnOnce() -> Result<(), E>,
+) -> Option<Result<(wgpu::CommandBuffer, T), E>> {
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("batch") });
+    // SAFETY: wgpu's own calls record nothing into this encoder, and `commands` ends every pass that it begins.
+    let outcome = unsafe { encoder.as_hal_mut::<A, _, _>(|raw| raw.map(commands)) }?;
+    let checked = outcome.and_then(|outcome| check().map(|()| outcome));
+    Some(checked.map(|outcome| (encoder.finish(), outcome)))
+}
+
+/// Returns `true` if wgpu still records commands for the device.
+pub(crate) fn still_records<A: hal::Api>(device: &wgpu::Device) -> bool {
+    crate::driver::native_queue::record::<A, _, ()>(device, |_| Ok(()), || Ok(())).is_some()
 }

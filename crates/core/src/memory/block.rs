@@ -1,24 +1,28 @@
 //! The block: the memory of an array, with the state that orders its uses.
+//!
+//! The first replay of a graph records its use in each block. While no other command is recorded in one of these
+//! blocks, the next replay only replaces the stamp, which all blocks share. It costs the same for one block and for a
+//! thousand.
 
 use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::external_buffers::ExternalBuffer;
-use crate::memory::heap::{BlockId, Heap, overlap};
 use crate::memory::native_memory::HostView;
 #[cfg(native)]
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::read_slot::ReadParts;
 #[cfg(cpu_code)]
 use crate::memory::shared_memory::SharedMemory;
-use crate::memory::uses::BlockUses;
+use crate::memory::uses::{BlockUses, RepeatedUse, UseDetails};
 use crate::memory::wgpu_memory::WgpuMemory;
-use fencepost_sync::Stamp;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
+use fencepost_sync::{Clock, Slot, Stamp};
 use std::fmt;
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
-#[cfg(native)]
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use wgpu::BufferUsages as Usages;
 
 /// One allocation of memory. The storage of an array and the commands in flight on the block refer to the block.
 pub(crate) struct Block {
@@ -217,4 +221,182 @@ pub(crate) trait Allocate {
     /// # Errors
     /// Returns `OutOfMemory` or `TooLarge`, which name `label`, or `DeviceLost`.
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory>;
+}
+
+/// Id of a block. No two blocks of a process share an id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct BlockId(pub(crate) u64);
+
+impl BlockId {
+    /// Returns a new id.
+    pub(crate) fn next() -> Self {
+        static IDS: AtomicU64 = AtomicU64::new(1);
+        Self(IDS.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// The kind of memory of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Heap {
+    /// Kernels and copies read and write the block.
+    Device,
+    /// The block is pinned: the host writes it and copies read it.
+    Upload,
+    /// The block is pinned: copies write it and the host reads it.
+    Download,
+}
+
+/// Returns `true` if two byte ranges share a byte.
+pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+/// A buffer to be made.
+#[derive(Clone, Copy)]
+pub(crate) struct BufferRequest<'a> {
+    pub(crate) heap: Heap,
+    /// `true` if the host keeps the buffer mapped.
+    #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
+    pub(crate) mapped: bool,
+    pub(crate) size: u64,
+    pub(crate) label: &'a str,
+}
+
+/// Returns the wgpu usages of a buffer on `heap`.
+pub(crate) fn usages(heap: Heap) -> Usages {
+    match heap {
+        Heap::Device => Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST | Usages::INDIRECT,
+        Heap::Upload => Usages::COPY_SRC,
+        Heap::Download => Usages::COPY_DST,
+    }
+}
+
+/// The use that the next command on the same blocks may repeat.
+#[derive(Default)]
+pub(crate) struct LastUse(Mutex<Option<Arc<UseDetails>>>);
+
+impl LastUse {
+    /// Returns `true` if the last use of each block is the kept one, and a command of `slot` made it. Then the next
+    /// command of `slot` already comes after all uses that it has to follow.
+    pub(crate) fn is_of(&self, slot: Slot) -> bool {
+        let kept = lock(&self.0);
+        matches!(kept.as_deref(), Some(UseDetails::Repeated(kept)) if kept.is_last_of(slot))
+    }
+
+    /// Records a repetition of the kept use in all blocks. Returns `false` if it must be recorded in each block,
+    /// because another command was recorded in one of them, because another queue or line enqueues this command, or
+    /// because the queue has waited since.
+    pub(crate) fn repeat(
+        &self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        clock: &Clock,
+    ) -> bool {
+        let kept = lock(&self.0);
+        matches!(kept.as_deref(), Some(UseDetails::Repeated(kept)) if kept.repeat(slot, at, stamp, clock))
+    }
+
+    /// Forgets the kept use, so that the next command is recorded in each block.
+    #[cfg(test)]
+    pub(crate) fn forget(&self) {
+        *lock(&self.0) = None;
+    }
+
+    /// Keeps the use of a command, which the caller records in each block.
+    pub(crate) fn begin(
+        &self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        clock: &Clock,
+    ) -> Arc<UseDetails> {
+        let begun = Arc::new(UseDetails::Repeated(RepeatedUse::new(slot, at, stamp, clock.clone())));
+        *lock(&self.0) = Some(begun.clone());
+        begun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::CommandKind;
+    use crate::memory::uses::{BlockUses, Use};
+
+    const SLOT: Slot = Slot(1);
+
+    fn used(slot: Slot, stamp: u64, write: bool, more: Option<Arc<UseDetails>>) -> Use {
+        let (what, at) = (CommandKind::Copy, Location::caller());
+        Use { slot, first: Stamp(stamp), range: 0..8, write, what, at, more }
+    }
+
+    /// Makes two blocks with the use of one command.
+    fn two_blocks(last: &LastUse, at: &'static Location<'static>) -> [BlockUses; 2] {
+        let begun = last.begin(SLOT, at, Stamp(1), &Clock::default());
+        [true, false].map(|write| {
+            let mut uses = BlockUses::default();
+            uses.record(used(SLOT, 1, write, Some(begun.clone())), &Clock::default());
+            uses
+        })
+    }
+
+    #[test]
+    fn a_repetition_changes_the_stamp_in_each_block() {
+        let (last, at) = (LastUse::default(), Location::caller());
+        assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(1), &Clock::default()), "nothing is kept");
+        let blocks = two_blocks(&last, at);
+        assert!(last.is_of(SLOT) && last.repeat(SLOT, at, Stamp(7), &Clock::default()));
+        for block in blocks {
+            assert_eq!(block.all().map(Use::stamp).collect::<Vec<_>>(), [Stamp(7)]);
+        }
+    }
+
+    #[test]
+    fn another_queue_or_line_and_a_queue_that_has_waited_repeat_nothing() {
+        let (last, at) = (LastUse::default(), Location::caller());
+        let blocks = two_blocks(&last, at);
+        assert!(!last.is_of(Slot(2)) && !last.repeat(Slot(2), at, Stamp(7), &Clock::default()));
+        assert!(!last.repeat(SLOT, Location::caller(), Stamp(7), &Clock::default()));
+        assert!(!last.repeat(SLOT, at, Stamp(7), &Clock::after_all(Stamp(1))));
+        assert!(blocks.iter().all(|block| block.all().all(|u| u.stamp() == Stamp(1))));
+    }
+
+    #[test]
+    fn a_use_of_one_block_or_its_removal_ends_the_repetitions() {
+        let ends: [fn(&mut BlockUses); 5] = [
+            |uses| {
+                uses.record(used(SLOT, 2, true, None), &Clock::default());
+            },
+            |uses| {
+                uses.record(used(SLOT, 2, false, None), &Clock::default());
+            },
+            |uses| {
+                uses.record(used(Slot(2), 2, false, None), &Clock::default());
+            },
+            |uses| uses.retain(|_| false),
+            BlockUses::clear,
+        ];
+        for (end, block) in ends.into_iter().zip([0, 1, 0, 1, 0]) {
+            let (last, at) = (LastUse::default(), Location::caller());
+            let mut blocks = two_blocks(&last, at);
+            end(&mut blocks[block]);
+            assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(7), &Clock::default()));
+            assert_eq!(
+                blocks[1 - block].all().map(Use::stamp).collect::<Vec<_>>(),
+                [Stamp(1)],
+                "the other block keeps the use"
+            );
+        }
+    }
+
+    #[test]
+    fn a_use_of_the_same_command_in_the_same_block_ends_nothing() {
+        let (last, at) = (LastUse::default(), Location::caller());
+        let begun = last.begin(SLOT, at, Stamp(1), &Clock::default());
+        let mut uses = BlockUses::default();
+        for write in [false, true] {
+            uses.record(used(SLOT, 1, write, Some(begun.clone())), &Clock::default());
+        }
+        assert!(last.repeat(SLOT, at, Stamp(2), &Clock::default()));
+    }
 }

@@ -1,15 +1,11 @@
-//! External buffers, which are wgpu buffers of the user with arrays on them.
+//! External buffers: wgpu buffers of the user with arrays on them. All arrays on one buffer share one block.
 
-use crate::memory::heap::BlockId;
-use std::sync::Arc;
+use crate::memory::block::{Block, BlockId};
+use fencepost_sync::prim::{Mutex, lock};
+use rustc_hash::FxHashMap;
 #[cfg(native)]
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The list of the blocks of external buffers.
-pub(crate) trait ExternalOwner: Send + Sync {
-    /// Removes the block `id` of `buffer`, which is being dropped. A newer block of the same buffer stays.
-    fn remove(&self, buffer: &wgpu::Buffer, id: BlockId);
-}
+use std::sync::{Arc, Weak};
 
 /// The state of a block's external buffer. The drop removes the block from its list.
 pub(crate) struct ExternalBuffer {
@@ -19,11 +15,11 @@ pub(crate) struct ExternalBuffer {
     /// zero bytes that the native recorder has written.
     #[cfg(native)]
     settled: AtomicBool,
-    all: Arc<dyn ExternalOwner>,
+    all: Arc<ExternalBlocks>,
 }
 
 impl ExternalBuffer {
-    pub(crate) fn new(id: BlockId, buffer: &wgpu::Buffer, all: Arc<dyn ExternalOwner>) -> Self {
+    pub(crate) fn new(id: BlockId, buffer: &wgpu::Buffer, all: Arc<ExternalBlocks>) -> Self {
         Self {
             id,
             buffer: buffer.clone(),
@@ -63,4 +59,45 @@ pub(crate) fn transition_external<'a>(
     let state = wgpu::BufferUses::STORAGE_READ_WRITE;
     let transitions = buffers.map(|buffer| wgpu::wgt::BufferTransition { buffer, state });
     encoder.transition_resources(transitions, std::iter::empty());
+}
+
+/// Dropped blocks that a recorder's bind groups may still bind.
+pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
+
+/// The blocks of external buffers, by buffer. All arrays on one buffer share one block, and its list of uses.
+pub(crate) struct ExternalBlocks {
+    blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
+    gone: DroppedBlocks,
+}
+
+impl ExternalBlocks {
+    pub(crate) fn new(gone: &DroppedBlocks) -> Arc<Self> {
+        Arc::new(Self { blocks: Mutex::default(), gone: gone.clone() })
+    }
+
+    /// Returns `true` if there is an external block.
+    pub(crate) fn any(&self) -> bool {
+        !lock(&self.blocks).is_empty()
+    }
+
+    /// Returns the block of `buffer`, and calls `make` if no array is on the buffer.
+    pub(crate) fn block(&self, buffer: &wgpu::Buffer, make: impl FnOnce() -> Arc<Block>) -> Arc<Block> {
+        let mut blocks = lock(&self.blocks);
+        let known = blocks.get(buffer).and_then(|(_, block)| block.upgrade());
+        known.unwrap_or_else(|| {
+            let block = make();
+            blocks.insert(buffer.clone(), (block.id, Arc::downgrade(&block)));
+            block
+        })
+    }
+
+    /// Removes the block `id` of `buffer`, which is being dropped. A newer block of the same buffer stays.
+    fn remove(&self, buffer: &wgpu::Buffer, id: BlockId) {
+        lock(&self.gone).push(id);
+        let mut blocks = lock(&self.blocks);
+        let current = blocks.get(buffer).is_some_and(|(known, _)| *known == id);
+        let removed = current.then(|| blocks.remove_entry(buffer));
+        drop(blocks);
+        drop(removed); // the wgpu buffer is dropped without the lock
+    }
 }

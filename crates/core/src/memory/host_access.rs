@@ -1,7 +1,6 @@
-//! Permission for the host to access the bytes of a block.
+//! Permission for the host to access the bytes of a block, and the proof that the scheduler admitted the access.
 
 use crate::memory::block::{Block, BlockState, HostUse, Memory};
-use crate::memory::host_right::HostRight;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -136,6 +135,16 @@ impl BlockState {
 
     pub(crate) fn host_idle(&self) -> bool {
         self.host == HostUse::Idle && self.readers == 0
+    }
+}
+/// Proof that the scheduler admitted an access of the host. [`HostAccess`](super::host_access::HostAccess) holds one
+/// and lends it by reference only, so the proof ends with the access.
+pub(crate) struct HostRight(());
+
+impl HostRight {
+    /// Makes a proof. Only `HostAccess` calls this, after it has updated the state of the block.
+    pub(crate) fn granted() -> Self {
+        Self(())
     }
 }
 

@@ -6,8 +6,8 @@
 #![allow(unsafe_code, reason = "memory that stays mapped, which wgpu's own buffers do not")]
 
 use crate::driver::backend::Backend;
-use crate::memory::heap::{BufferRequest, Heap};
-use crate::memory::host_right::HostRight;
+use crate::memory::block::{BufferRequest, Heap};
+use crate::memory::host_access::HostRight;
 use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};
@@ -122,7 +122,7 @@ pub(crate) fn share_with_wgpu(
     let desc = wgpu::BufferDescriptor {
         label: Some(wanted.label),
         size: wanted.size,
-        usage: crate::memory::heap::usages(wanted.heap),
+        usage: crate::memory::block::usages(wanted.heap),
         mapped_at_creation: false,
     };
     // SAFETY: this device made the buffer with `uses`, which includes `usages`; the buffer is not empty and is zeroed.

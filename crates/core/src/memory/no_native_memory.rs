@@ -1,7 +1,7 @@
 //! Replaces `native_memory` on targets without mapped memory. No value of these types exists.
 
-use crate::memory::heap::BufferRequest;
-use crate::memory::host_right::HostRight;
+use crate::memory::block::BufferRequest;
+use crate::memory::host_access::HostRight;
 use crate::memory::staging::StagingClaim;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::{Lost, TimelineValue};

@@ -1,8 +1,10 @@
-//! The state of a read: the place of its bytes.
-use crate::memory::message_source::MessageSource;
+//! The state of a read: the place of its bytes. If the bytes are messages, also the launch that wrote them.
+
+use fencepost_kernels::Messages;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::ops::Range;
+use std::panic::Location;
 use std::sync::Arc;
 
 /// The state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits for
@@ -114,4 +116,12 @@ impl ReadSlot {
     pub(crate) fn set(&self, place: ReadState) {
         *lock(&self.place) = place;
     }
+}
+
+/// The launch whose messages a read copies to the host.
+pub(crate) struct MessageSource {
+    pub(crate) kernel: Arc<str>,
+    /// Line of the launch.
+    pub(crate) launch: &'static Location<'static>,
+    pub(crate) messages: Messages,
 }

@@ -1,15 +1,16 @@
 //! The last uses of a block's bytes, which order later commands.
+//!
+//! A command that is enqueued again and again has one stamp, which the uses of all its blocks share.
 
-use crate::error::Error;
-use crate::error::site::CommandKind;
-use crate::memory::heap::overlap;
-use crate::memory::repeated_use::RepeatedUse;
+use crate::error::{CommandKind, Error};
+use crate::memory::block::overlap;
 use fencepost_sync::{Clock, Point, Slot, Stamp};
 use smallvec::{SmallVec, smallvec};
 use std::cmp::Reverse;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// One use of a range of a block.
 #[derive(Clone, Debug)]
@@ -329,6 +330,55 @@ fn replace(uses: &mut SmallVec<[Use; 1]>, new: Use, clock: &Clock) {
             uses.retain(|u| !replaced(u));
             uses.push(new);
         }
+    }
+}
+
+/// The stamp that the uses of several blocks share. The state lock orders the accesses.
+#[derive(Debug)]
+pub(crate) struct RepeatedUse {
+    slot: Slot,
+    at: &'static Location<'static>,
+    /// Clock of the queue at the first command. If the queue comes after more points since then, a new use would
+    /// replace the uses before these points, and a repetition does not.
+    clock: Clock,
+    stamp: AtomicU64,
+    /// `false` once another command was recorded in one of the blocks.
+    is_last: AtomicBool,
+}
+
+impl RepeatedUse {
+    pub(crate) fn new(slot: Slot, at: &'static Location<'static>, stamp: Stamp, clock: Clock) -> Self {
+        Self { slot, at, clock, stamp: AtomicU64::new(stamp.0), is_last: AtomicBool::new(true) }
+    }
+
+    /// Returns the stamp of the last command.
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp(self.stamp.load(Ordering::Relaxed))
+    }
+
+    /// Ends the repetitions.
+    pub(crate) fn end(&self) {
+        self.is_last.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns `true` if a command of `slot` made the last use of each block.
+    pub(crate) fn is_last_of(&self, slot: Slot) -> bool {
+        self.slot == slot && self.is_last.load(Ordering::Relaxed)
+    }
+
+    /// Replaces the stamp by that of the next command. Returns `false` if that command is not a repetition.
+    pub(crate) fn repeat(
+        &self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        clock: &Clock,
+    ) -> bool {
+        let repeats = self.is_last_of(slot) && self.at == at && self.clock == *clock;
+        if repeats {
+            self.stamp.store(stamp.0, Ordering::Relaxed);
+        }
+        repeats
     }
 }
 

@@ -4,8 +4,8 @@ use crate::driver::erased::Erased;
 use crate::driver::error_scopes::{Operation, reasons};
 use crate::driver::gl_gate::GlGate;
 use crate::error::{Kind, Result};
-use crate::memory::external_buffers::{ExternalBuffer, ExternalOwner};
-use crate::memory::heap::{BlockId, BufferRequest, usages};
+use crate::memory::block::{BlockId, BufferRequest, usages};
+use crate::memory::external_buffers::{ExternalBlocks, ExternalBuffer};
 use crate::memory::native_memory as native;
 use crate::memory::native_memory::{HostView, NativeMemory};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl WgpuMemory {
         buffer: &wgpu::Buffer,
         id: BlockId,
         gate: &Arc<GlGate>,
-        all: Arc<dyn ExternalOwner>,
+        all: Arc<ExternalBlocks>,
     ) -> Self {
         let mut memory = Self::new(Some(buffer.clone()), None, gate);
         memory.external = Some(Erased::new(ExternalBuffer::new(id, buffer, all)));

@@ -3,9 +3,7 @@
 use crate::error::Result;
 use crate::runtime::event::{Event, Recording};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::relay::{Relay, RelaySource};
-use crate::scheduler::signaller::Signaller;
-use crate::scheduler::user_signal::SignalledBy;
+use crate::scheduler::relay::{Relay, RelaySource, SignalledBy, Signaller};
 use fencepost_sync::Slot;
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};

@@ -6,5 +6,4 @@
 //! the wait ends on the host once the awaited work is submitted, and the hardware queue keeps the order.
 
 pub(crate) mod context_copy;
-pub(crate) mod copy_pieces;
 pub(crate) mod event_wait;

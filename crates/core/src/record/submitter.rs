@@ -1,13 +1,21 @@
 //! Submissions through wgpu, each with a value that the lane's fence passes when the submission is complete.
+//!
+//! Also batches of commands that user code recorded with wgpu, the external buffers that a batch uses, and the
+//! description of a dispatch that both GPU recorders share.
 
-use crate::device::bind_groups::BindGroups;
-use crate::device::recorder::Failure;
+use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
+use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{Operation, scoped};
 use crate::error::Kind;
-use crate::record::lane_fence::LaneFence;
-use crate::record::mapped_buffers::DownloadBuffer;
+use crate::memory::block::Block;
+use crate::record::lanes::LaneFence;
+use crate::record::submitter;
+use crate::record::transfers::DownloadBuffer;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::{Step, Work};
 use fencepost_sync::TimelineValue;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -129,4 +137,106 @@ pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bo
         Some(error) => Operation { object, bytes: 0 }.failed(error),
         None => Kind::Device { object: object.into(), message: "wgpu reported no reason".into() }.into(),
     })
+}
+
+/// Takes the user's commands out of a batch that consists of them. Returns `None` for any other batch.
+pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
+    match steps {
+        [Step { work: Work::WgpuCommands(encoded), .. }] => Some(encoded.take().into()),
+        _ => None,
+    }
+}
+
+/// Submits the user's commands through wgpu. Returns an empty list, which the caller still submits so that the fence
+/// follows.
+///
+/// # Errors
+/// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no
+/// longer records for the device, because some fences would not report this loss. wgpu reports other errors to the
+/// error scope.
+pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
+    let submit = AssertUnwindSafe(|| device.queue().submit(commands));
+    let panicked = |_| {
+        let (object, message) =
+            ("commands of the program".into(), "wgpu panicked when they were submitted".into());
+        Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
+    };
+    catch_unwind(submit).map_err(panicked)?;
+    if device.still_records() {
+        Ok(CommandBuffers::new())
+    } else {
+        Err(submitter::failure(device, None, true))
+    }
+}
+
+/// An external block, with the index of the first step of a batch that uses it.
+pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
+
+/// Returns the external blocks that `steps` use, each once and with the index of its first step.
+pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
+    let mut named = Vec::new();
+    if !device.external().any() {
+        return named;
+    }
+    let mut seen = FxHashSet::default();
+    for (at, step) in steps.iter().enumerate() {
+        step.work.each_block(|block| {
+            if block.is_external() && seen.insert(block.id) {
+                named.push((at, block));
+            }
+        });
+    }
+    named
+}
+
+/// Attributes the failure of a whole batch to the first step whose external buffer wgpu refuses, if there is one. wgpu
+/// refuses a buffer that is mapped or destroyed.
+pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
+    if failure.lost || failure.step.is_some() {
+        return failure;
+    }
+    let refused = |&(at, block): &NamedExternal<'_>| {
+        let label = block.order().label.clone();
+        device.refusal(block.wgpu_buffer(), &label).map(|error| (at, error))
+    };
+    match named(device, steps).iter().find_map(refused) {
+        Some((at, error)) => Failure { step: Some(at), error, lost: false },
+        None => failure,
+    }
+}
+
+/// A range of a block that a dispatch binds.
+#[derive(Clone, Copy)]
+pub(crate) struct BoundRange<'a> {
+    pub(crate) block: &'a Block,
+    pub(crate) offset: u64,
+    pub(crate) size: u64,
+}
+
+/// Number of workgroups of a dispatch. `B` is the recorder's buffer type.
+pub(crate) enum GroupCount<'a, B> {
+    Fixed([u32; 3]),
+    /// The device reads the three numbers from three words of this buffer, starting at this byte.
+    Indirect(&'a B, u64),
+}
+
+/// A dispatch whose arguments are ranges of blocks.
+pub(crate) struct Dispatch<'a, Pipeline, Buffer, P> {
+    pub(crate) pipeline: &'a Pipeline,
+    /// Parameters, in whole words.
+    pub(crate) params: &'a [u32],
+    /// Bound ranges, in the order of the interface.
+    pub(crate) parts: P,
+    pub(crate) size: GroupCount<'a, Buffer>,
+}
+
+/// Iterates over the ranges that a dispatch binds.
+pub(crate) trait BoundRanges<'p>: Iterator<Item = BoundRange<'p>> + Clone {}
+
+impl<'p, P: Iterator<Item = BoundRange<'p>> + Clone> BoundRanges<'p> for P {}
+
+/// Returns the ranges that a launch binds.
+pub(crate) fn bound_ranges(launch: &Launch) -> impl BoundRanges<'_> {
+    let bindings = launch.bindings.iter();
+    bindings.map(|bound| BoundRange { block: &bound.block, offset: bound.offset, size: bound.size })
 }

@@ -1,7 +1,7 @@
 //! The timestamp queries of a batch, in pages that later batches reuse.
 
 use crate::error::{Error, Result};
-use crate::memory::free_list::{FreeList, TakenItem};
+use crate::memory::pool::{FreeList, TakenItem};
 use crate::memory::read_slot::ReadSlot;
 use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
 use std::sync::Arc;

@@ -1,17 +1,22 @@
-//! The methods with which a recorder visits the steps of a batch and the nodes of graphs.
+//! The walk of a recorder over the steps of a batch and the nodes of graphs: the methods that it calls, and the order
+//! of the visits. The CPU recorder uses another order.
+//!
+//! If the levels of several steps overlap and one of the steps replays a part of a graph, the steps are visited
+//! together, level by level. One barrier of the recorder then orders the next level of all of them.
 
+use crate::device::Failure;
 use crate::error::Result;
 use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::memory::staged_bytes::{Payload, Staged};
-use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_data::graph_run::GraphStep;
+use crate::memory::staging::{Payload, Staged};
+use crate::work::graph::control::{ControlTable, Gate, GatedPlace};
+use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
+use crate::work::step::{Pattern, Span, Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_kernels::ParamsBlock;
+use fencepost_sync::Stamp;
+use std::iter;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -196,4 +201,189 @@ fn visit_command<'e>(
         }
         (work, _) => visit(visitor, level, work),
     }
+}
+
+/// The order in which a recorder visits the steps of a batch, and two facts about the batch's work.
+#[derive(Default)]
+pub(crate) struct StepOrder {
+    /// Indices of the steps in the order of the visits. Most batches are sorted already: their list 0, 1, 2 and so on
+    /// is kept, and the next batch only shortens or extends it.
+    order: Vec<usize>,
+    /// `true` if `order[at] == at` for each index.
+    identity: bool,
+    /// `true` if the batch has other work than launches.
+    pub(crate) more_than_launches: bool,
+    /// `true` if the batch measures the time of a command.
+    pub(crate) times: bool,
+}
+
+impl StepOrder {
+    /// Orders the steps by level, then by stamp, which is the order of the user's calls.
+    pub(crate) fn sort(&mut self, steps: &[Step]) {
+        self.more_than_launches = false;
+        self.times = false;
+        let mut last = (0, fencepost_sync::Stamp(0));
+        let mut sorted = true;
+        for step in steps {
+            let place = (step.level, step.stamp);
+            sorted &= last <= place;
+            last = place;
+            self.more_than_launches |= !matches!(step.work, Work::Launch(_));
+            self.times |= matches!(step.work, Work::Start(_));
+        }
+        if !self.identity {
+            self.order.clear();
+        }
+        self.order.truncate(steps.len());
+        self.order.extend(self.order.len()..steps.len());
+        self.identity = sorted;
+        if !sorted {
+            self.order.sort_unstable_by_key(|&at| (steps[at].level, steps[at].stamp, at));
+        }
+    }
+
+    /// Visits every step, in the order of [`sort`](Self::sort). Steps at the levels of a graph are visited level by
+    /// level with the nodes of the graph.
+    ///
+    /// # Errors
+    /// Returns the error of the first step that the visitor could not record, with the index of the step.
+    #[inline]
+    pub(crate) fn walk<'e>(
+        &self,
+        steps: &'e [Step],
+        visitor: &mut impl WorkVisitor<'e>,
+    ) -> Result<(), Failure> {
+        let mut level = None;
+        let mut order = self.order.iter();
+        while let Some(&at) = order.next() {
+            let step = &steps[at];
+            if level.replace(step.level) != Some(step.level) {
+                visitor.level(step.level);
+            }
+            if !visitor.begin_step(at) {
+                continue;
+            }
+            let visited = match &step.work {
+                Work::Graph(graph) => {
+                    let later = order.as_slice();
+                    let (together, others) = later.split_at(overlapping(steps, at, later));
+                    if !together.is_empty() {
+                        let together = iter::once(at).chain(together.iter().copied());
+                        walk_together(steps, together, visitor, &mut level)?;
+                        order = others.iter();
+                        continue;
+                    }
+                    visitor.graph(graph, step.level, &mut level, steps.len() == 1)
+                }
+                work => visit(visitor, step.level, work),
+            };
+            if let Err(error) = visited {
+                return Err(Failure { step: Some(at), error, lost: false });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A visit of a step, or of a node of a graph. Visits are sorted by these fields, in this order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Visit {
+    level: u32,
+    stamp: Stamp,
+    /// Index of the step.
+    step: usize,
+    /// Place of the node in the graph's order; `None` for a step that is visited as a whole.
+    place: Option<u32>,
+}
+
+/// Counts the steps at the start of `later` that must be visited together with the graph at `first`, because their
+/// levels overlap: visited one after the other, their levels would add up. `later` lists the steps after the graph, in
+/// the order of the visits. Returns 0 if each step can be visited as a whole.
+pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usize {
+    let (base, stamp) = (steps[first].level, steps[first].stamp);
+    let mut end = base + steps[first].work.depth();
+    let (mut count, mut is_deep) = (0, false);
+    for &at in later {
+        let step = &steps[at];
+        if step.level >= end {
+            break;
+        }
+        let behind = step.level + step.work.depth();
+        end = end.max(behind);
+        // The end time of the graph has the stamp of the graph.
+        is_deep |= step.stamp != stamp && behind > base + 1;
+        count += 1;
+    }
+    if is_deep { count } else { 0 }
+}
+
+/// Visits `together`, steps whose levels overlap, level by level. `level` is the level of the last visit.
+///
+/// # Errors
+/// Returns the error of the first step that the visitor could not record, with the index of the step.
+#[cold]
+#[inline(never)] // the loop over the steps of a batch without graphs stays small
+pub(crate) fn walk_together<'e>(
+    steps: &'e [Step],
+    together: impl Iterator<Item = usize>,
+    visitor: &mut impl WorkVisitor<'e>,
+    level: &mut Option<u32>,
+) -> Result<(), Failure> {
+    for Visit { level: of_visit, step, place, .. } in visits(steps, together, visitor)? {
+        if level.replace(of_visit) != Some(of_visit) {
+            visitor.level(of_visit);
+        }
+        if !visitor.begin_step(step) {
+            continue;
+        }
+        let visited = match (&steps[step].work, place) {
+            (Work::Graph(graph), None) => visitor.graph(graph, of_visit, level, false),
+            (Work::Graph(graph), Some(place)) => {
+                let graph = graph;
+                if place == 0 {
+                    visitor.begin_graph();
+                }
+                let node = graph.order().sorted[place as usize];
+                if visitor.begin_node(graph, node) {
+                    visit_node(visitor, of_visit, graph, node).map_err(|error| graph.failure(node, error))
+                } else {
+                    Ok(())
+                }
+            }
+            (work, _) => visit(visitor, of_visit, work),
+        };
+        visited.map_err(|error| failure(step, error))?;
+    }
+    Ok(())
+}
+
+/// Lists the visits in their order.
+fn visits<'e>(
+    steps: &'e [Step],
+    together: impl Iterator<Item = usize>,
+    visitor: &mut impl WorkVisitor<'e>,
+) -> Result<Vec<Visit>, Failure> {
+    let mut visits = Vec::new();
+    for at in together {
+        let Step { level, stamp, work, .. } = &steps[at];
+        let visit = |level, place| Visit { level, stamp: *stamp, step: at, place };
+        let Work::Graph(graph) = work else {
+            visits.push(visit(*level, None));
+            continue;
+        };
+        let graph = graph;
+        if visitor.keeps_whole(graph).map_err(|error| failure(at, error))? {
+            visits.push(visit(*level, None));
+            continue;
+        }
+        let order = graph.order();
+        let of_nodes = order.sorted.iter().map(|&node| order.levels[(node - order.first) as usize]);
+        visits.extend(of_nodes.zip(0..).map(|(of_node, place)| visit(level + of_node, Some(place))));
+    }
+    visits.sort(); // the nodes of each graph are sorted already, which this sort makes use of
+    Ok(visits)
+}
+
+fn failure(step: usize, error: crate::error::Error) -> Failure {
+    Failure { step: Some(step), error, lost: false }
 }

@@ -1,9 +1,10 @@
-//! A view of a context that does not keep the context alive.
+//! The contexts of this process, and views of a context that do not keep it alive.
 
-use crate::device::adapter_info::AdapterInfo;
+use crate::device::adapter::AdapterInfo;
+use crate::runtime::owner::{Owner, WeakOwner};
 use crate::scheduler::engine::Engine;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// A view of the state of a context while the context lives or ends, for test harnesses and watchdogs.
 ///
@@ -55,4 +56,21 @@ impl fmt::Debug for ContextWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ContextWatch({})", self.info)
     }
+}
+
+/// Live contexts, in the order in which they were made. Loom models use the lock of `std` here too, because a `static`
+/// needs a `const` constructor.
+static CONTEXTS: Mutex<Vec<WeakOwner>> = Mutex::new(Vec::new());
+
+/// Adds a new context. The list does not keep the context alive.
+pub(crate) fn note(owner: WeakOwner) {
+    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    contexts.retain(WeakOwner::lives);
+    contexts.push(owner);
+}
+
+/// Returns all live contexts.
+pub(crate) fn all() -> Vec<Owner> {
+    let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    contexts.iter().filter_map(WeakOwner::upgrade).collect()
 }

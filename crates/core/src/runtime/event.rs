@@ -1,14 +1,16 @@
-//! Events: points in the work of a queue, and signals of the program.
+//! Events: points in the work of a queue, and user events, which the host signals.
+//!
+//! The end of an event is a late result: a value that exists only after earlier work is complete. A `Pending` returns
+//! it.
 
 use crate::error::{Error, Kind, Result};
-use crate::runtime::captured_point::CapturedPoint;
-use crate::runtime::event_late::{PointLate, UserLate};
+use crate::runtime::captured::CapturedPoint;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::Pending;
-use crate::runtime::wait_mode::late;
-use crate::scheduler::failure_history::PointHistory;
-use crate::scheduler::queue_timing::PointTime;
-use crate::scheduler::user_signal::UserSignal;
+use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
+use crate::scheduler::complete::PointHistory;
+use crate::scheduler::relay::{SignalledBy, Signaller, UserSignal};
+use crate::scheduler::times::PointTime;
+use crate::scheduler::wait::WaitTarget;
 use fencepost_sync::Point;
 use fencepost_sync::prim::{Mutex, lock};
 use std::fmt;
@@ -222,13 +224,118 @@ fn foreign(object: impl FnOnce() -> String) -> Result<()> {
     Err(Kind::ForeignContext { subject: String::new(), arg: String::new(), object: object() }.into())
 }
 
+/// A late result that completes at a point of a queue.
+pub(crate) struct PointLate {
+    registration: WakerRegistration,
+    pub(crate) owner: Owner,
+    pub(crate) point: Point,
+    past: Arc<PointHistory>,
+}
+
+impl PointLate {
+    pub(crate) fn new(owner: Owner, point: Point, past: Arc<PointHistory>) -> Self {
+        Self { registration: WakerRegistration::default(), owner, point, past }
+    }
+
+    /// Waits as [`LateSteps::advance`] does, without a report to the host clock.
+    pub(crate) fn advance_unreported(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        mode.for_point(self.owner.engine(), self.point, &mut self.registration)
+    }
+
+    /// Reports to the host clock that the program receives `answer`. The host clock covers the work that the program
+    /// was told is complete.
+    pub(crate) fn report_done(&self, answer: &Result<()>) {
+        self.owner.engine().report_done(self.point, &self.past.clock, answer);
+    }
+}
+
+impl LateSteps<()> for PointLate {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        let answer = self.advance_unreported(mode)?;
+        self.report_done(&answer);
+        Some(answer)
+    }
+}
+
+impl Drop for PointLate {
+    /// Notifies the threads that have work. The completer leaves the fence of a lane to a waiting caller; this waiter
+    /// ends here, so the completer waits for the fence.
+    fn drop(&mut self) {
+        self.owner.engine().notify_due_threads();
+    }
+}
+
+/// A late result that completes when a user event is signalled or abandoned.
+pub(crate) struct UserLate {
+    registration: WakerRegistration,
+    owner: Owner,
+    event: Arc<UserSignal>,
+}
+
+impl UserLate {
+    pub(crate) fn new(owner: Owner, event: Arc<UserSignal>) -> Self {
+        Self { registration: WakerRegistration::default(), owner, event }
+    }
+}
+
+impl LateSteps<()> for UserLate {
+    fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
+        mode.for_target(self.owner.engine(), WaitTarget::User(&self.event), &mut self.registration)
+    }
+}
+
+/// An event that the program signals by hand. Device work that waits for the event stays on the host until the signal;
+/// other queues continue meanwhile.
+///
+/// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
+/// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
+/// handle, a user event keeps its context alive. If the last clone belongs to a callback that runs only after the
+/// event, the event is never signalled and the context never ends.
+///
+/// # Example
+/// ```
+/// # let (ctx, queue) = fencepost::doctest();
+/// let gate = ctx.user_event("gate");
+/// queue.wait_for(&gate.event())?;
+/// let x = queue.zeros::<u32, 1>([16])?;
+/// queue.flush()?;                        // nothing starts yet
+/// gate.signal();
+/// assert_eq!(queue.read(&x).wait()?, [0; 16]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct UserEvent {
+    /// Declared before `event`, so it is dropped first and abandons an unsignalled event. The drop of `event` may end
+    /// the context, and that end waits for the queues that wait for the event.
+    signaller: Arc<Signaller>,
+    event: Event,
+}
+
+impl UserEvent {
+    pub(crate) fn new(owner: Owner, label: &str) -> Self {
+        let signaller = Signaller::new(owner.engine(), label, SignalledBy::Program);
+        let event = Event::new(owner, Recording::User(signaller.state().clone()));
+        Self { signaller: Arc::new(signaller), event }
+    }
+
+    /// Returns the event to wait for.
+    pub fn event(&self) -> Event {
+        self.event.clone()
+    }
+
+    /// Completes the event. A second signal has no effect.
+    pub fn signal(&self) {
+        self.signaller.signal();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::record::cpu::cpu_recorder::CpuFaults;
-    use crate::scheduler::ordering::policy::Policy;
-
+    use crate::api::context::Context;
     use crate::error::Kind;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::{CpuFaults, CpuOptions};
+    use crate::scheduler::ordering::Policy;
+    use std::sync::mpsc;
 
     #[test]
     fn the_marker_of_a_queue_on_a_lost_device_reports_the_loss() {
@@ -243,5 +350,19 @@ mod tests {
         let marker = ctx.queue("late").marker();
         assert!(matches!(marker.is_complete().unwrap_err().kind(), Kind::DeviceLost { .. }));
         assert!(matches!(marker.wait().unwrap_err().kind(), Kind::DeviceLost { .. }));
+    }
+
+    #[test]
+    fn a_user_event_as_last_handle_is_abandoned_before_its_context_ends() {
+        let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+        let (queue, gate) = (ctx.queue("gated"), ctx.user_event("gate"));
+        let (ran, runs) = mpsc::channel();
+        // The wait after a callback is planned only after the callback has run, so no command waits for the gate yet.
+        queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");
+        queue.wait_for(&gate.event()).expect("nothing has failed");
+        drop((queue, ctx));
+        assert!(runs.try_recv().is_err());
+        drop(gate);
+        assert!(runs.try_recv().is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! The cache of the compiled kernels of a context, so that the context compiles no kernel twice.
 
 use crate::error::Result;
-use crate::work::compiled_kernel::KernelInner;
+use crate::work::kernel_launch::KernelInner;
 use fencepost_kernels::{ShaderSource, Trust, calling_thread};
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, try_lock};
 use rustc_hash::FxHashMap;

@@ -1,20 +1,13 @@
 //! The parts of a context that its handles keep alive: the scheduler, the threads and the compiled kernels. This room
 //! also has the events and the pending results that a program holds.
 
-pub(crate) mod captured_point;
-pub(crate) mod captured_writes;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod compiler_threads;
-pub(crate) mod context_registry;
+pub(crate) mod captured;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod context_threads;
 pub(crate) mod context_watch;
 pub(crate) mod event;
-pub(crate) mod event_late;
 pub(crate) mod kernel_cache;
 pub(crate) mod owner;
 pub(crate) mod pending;
-pub(crate) mod user_event;
-pub(crate) mod wait_mode;
 #[cfg(all(not(target_arch = "wasm32"), not(fencepost_loom)))]
 pub(crate) mod watchdog;

@@ -1,14 +1,14 @@
 //! The part of a context that its handles share and keep alive.
 
 use crate::device::Device;
-use crate::device::adapter_info::AdapterInfo;
+use crate::device::adapter::AdapterInfo;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::erased::Erased;
 use crate::error::Result;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_device::CpuDevice;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::runtime::compiler_threads::CompilerThreads;
+use crate::runtime::context_threads::CompilerThreads;
 use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::kernel_cache::KernelCache;
 use crate::scheduler::engine::Engine;

@@ -1,10 +1,19 @@
-//! A batch groups commands that the device receives in one submission.
+//! Commands as a queue holds them until they are planned, and the batches that group them for one submission to the
+//! device.
+//!
+//! The queue's list of commands takes constant time for each operation at every length.
 
-use crate::device::recorder::{Keep, LaneValue};
-use crate::scheduler::command_costs::ExpectedCost;
-use crate::scheduler::priority::Priority;
-use crate::work::step::Step;
-use fencepost_sync::{Seq, Slot, TimelineValue};
+use crate::device::{Keep, LaneValue};
+use crate::memory::read_slot::ReadSlot;
+use crate::scheduler::costs::ExpectedCost;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::relay::UserWait;
+use crate::scheduler::replays::LoopRun;
+use crate::work::kernel_launch::Launch;
+use crate::work::step::{Step, Work};
+use crate::work::time_slot::TimeSlot;
+use fencepost_sync::prim::assert_unlocked;
+use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp, TimelineValue};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -171,5 +180,244 @@ impl Batches {
     /// Returns `true` if the device needs no further call to complete the batch.
     pub(crate) fn is_submitted(&self, seq: Seq) -> bool {
         matches!(self.status(seq), Status::Submitted(_) | Status::Delivery | Status::Done)
+    }
+}
+
+/// An enqueued command that is not yet planned.
+pub(crate) struct Command {
+    /// Position among all commands of the context.
+    pub(crate) stamp: Stamp,
+    pub(crate) op: Op,
+}
+
+impl Command {
+    /// Returns the launch of the command, if it is a launch.
+    #[inline]
+    pub(crate) fn launch(self) -> Option<Box<Launch>> {
+        if let Op::Work(Work::Launch(launch)) = self.op { Some(launch) } else { None }
+    }
+}
+
+/// Effect of a command.
+pub(crate) enum Op {
+    /// The device executes this work as part of a batch.
+    Work(Work),
+    /// The device executes this work and measures its time. The box keeps the common command small.
+    Timed(Box<Timed>),
+    /// Later commands of the queue wait for this point of another queue.
+    Wait(Point),
+    /// Later commands of the queue wait for this user event.
+    WaitUser(UserWait),
+    /// A context command that was planned in this batch, ahead of the context commands before it.
+    Early(Seq),
+    /// The callback thread runs this function in queue order.
+    Callback(Callback),
+    /// The callback is due or running. This entry keeps its place in the queue until the callback has run.
+    DueCallback(HoldId),
+    /// The device executes this loop in chunks. This entry stays until the loop has ended.
+    Loop(Box<LoopRun>),
+}
+
+impl Op {
+    /// Returns the bytes that the command keeps staged for the device until it is complete.
+    #[inline]
+    pub(crate) fn staged_bytes(&self) -> u64 {
+        match self {
+            Op::Work(work) => work.staged_bytes(),
+            Op::Timed(timed) => timed.work.staged_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// Returns `true` for a callback and for a wait for a user event.
+    #[inline]
+    pub(crate) fn is_of_host(&self) -> bool {
+        matches!(self, Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_))
+    }
+
+    /// Returns `true` for a command that may stop the later commands of its queue: it waits for another queue or for
+    /// the host, or the program can cancel it.
+    #[inline]
+    pub(crate) fn may_stop(&self) -> bool {
+        match self {
+            Op::Work(work) => matches!(work, Work::Graph(_)),
+            Op::Timed(timed) => matches!(timed.work, Work::Graph(_)),
+            Op::Early(_) => false,
+            Op::Wait(_) | Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_) | Op::Loop(_) => true,
+        }
+    }
+
+    /// Returns the read of a command that reads the messages of a launch, and the size of the read in bytes.
+    #[inline]
+    pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {
+        let work = match self {
+            Op::Work(work) => work,
+            Op::Timed(timed) => &timed.work,
+            _ => return None,
+        };
+        let Work::Read { src, slot } = work else { return None };
+        slot.messages().map(|_| (slot, src.size))
+    }
+}
+
+/// A host callback. The function and the values that it captures are user code, so it is called and dropped without a
+/// lock.
+pub(crate) struct Callback(Option<Box<dyn FnOnce() + Send>>);
+
+impl Callback {
+    pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(run)))
+    }
+
+    pub(crate) fn call(mut self) {
+        assert_unlocked("a host callback");
+        if let Some(run) = self.0.take() {
+            run();
+        }
+    }
+}
+
+impl Drop for Callback {
+    fn drop(&mut self) {
+        if self.0.is_some() {
+            assert_unlocked("the drop of a host callback");
+        }
+    }
+}
+
+/// A command whose start and end are measured.
+pub(crate) struct Timed {
+    pub(crate) work: Work,
+    pub(crate) time: Arc<TimeSlot>,
+    /// `true` if the device measures the time with timestamps.
+    pub(crate) clocked: bool,
+}
+
+/// Most entries of a chunk.
+const CHUNK_ENTRIES: usize = 1024;
+
+/// A FIFO list in chunks. Adding an entry never moves existing entries. A `VecDeque` of a million entries stalls for
+/// milliseconds when it grows.
+///
+/// `len` is the total length of the chunks. Only the first chunk may be empty, and every chunk between the first and
+/// the last is full.
+pub(crate) struct ChunkedList<T> {
+    chunks: VecDeque<VecDeque<T>>,
+    len: usize,
+}
+
+impl<T> Default for ChunkedList<T> {
+    fn default() -> Self {
+        Self { chunks: VecDeque::new(), len: 0 }
+    }
+}
+
+impl<T> ChunkedList<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&T> {
+        self.chunks.iter().find_map(VecDeque::front)
+    }
+
+    #[inline]
+    pub(crate) fn front_mut(&mut self) -> Option<&mut T> {
+        self.chunks.iter_mut().find_map(VecDeque::front_mut)
+    }
+
+    /// Returns the first entry for which `before` returns `false`. `before` must return `true` for the entries up to
+    /// some place in the list, and `false` for all later ones.
+    pub(crate) fn first_from_mut(&mut self, before: impl Fn(&T) -> bool) -> Option<&mut T> {
+        let chunk = self.chunks.iter().position(|chunk| chunk.back().is_some_and(|last| !before(last)))?;
+        let chunk = &mut self.chunks[chunk];
+        let at = chunk.partition_point(before);
+        chunk.get_mut(at)
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten()
+    }
+
+    #[inline]
+    pub(crate) fn push_back(&mut self, entry: T) {
+        self.len += 1;
+        match self.chunks.back_mut() {
+            Some(last) if last.len() < CHUNK_ENTRIES => last.push_back(entry),
+            _ => self.chunks.push_back(VecDeque::from([entry])),
+        }
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<T> {
+        let first = self.first()?.pop_front()?;
+        self.len -= 1;
+        Some(first)
+    }
+
+    /// Returns the first chunk. It is empty only if the list is empty.
+    pub(crate) fn piece(&mut self) -> &VecDeque<T> {
+        if self.first().is_none() {
+            self.chunks.push_back(VecDeque::new());
+        }
+        &self.chunks[0]
+    }
+
+    /// Removes and returns the first `count` entries of the [first chunk](Self::piece).
+    pub(crate) fn drain(&mut self, count: usize) -> impl Iterator<Item = T> {
+        self.len -= count;
+        self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
+    }
+
+    /// Drops an empty first chunk and returns the next one. It is empty only if the list is empty.
+    fn first(&mut self) -> Option<&mut VecDeque<T>> {
+        if self.chunks.len() > 1 && self.chunks[0].is_empty() {
+            self.chunks.pop_front();
+        }
+        self.chunks.front_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Compares the list with a `VecDeque` after random additions and removals.
+    #[test]
+    fn a_chunked_list_behaves_as_a_deque() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let (mut chunks, mut plain) = (ChunkedList::default(), VecDeque::new());
+        for round in 0..2000 {
+            for entry in 0..rng.usize(..40) {
+                chunks.push_back((round, entry));
+                plain.push_back((round, entry));
+            }
+            match rng.u32(..64) {
+                0 => assert_eq!(chunks.pop_front(), plain.pop_front()),
+                1 => {
+                    let count = rng.usize(..=chunks.piece().len());
+                    assert!(chunks.drain(count).eq(plain.drain(..count)));
+                }
+                2 if !plain.is_empty() => {
+                    chunks.front_mut().expect("the list has entries").1 += 1;
+                    plain[0].1 += 1;
+                }
+                _ => {}
+            }
+            assert_eq!((chunks.len(), chunks.front()), (plain.len(), plain.front()));
+            assert!(round % 50 > 0 || chunks.iter().eq(plain.iter()));
+            assert!(chunks.is_empty() || !chunks.piece().is_empty());
+        }
+        assert!(
+            chunks.len() > 2 * CHUNK_ENTRIES
+                && chunks.chunks.iter().all(|chunk| chunk.capacity() <= CHUNK_ENTRIES)
+        );
+        while chunks.pop_front().is_some() {}
+        assert!(chunks.is_empty() && chunks.front().is_none());
     }
 }

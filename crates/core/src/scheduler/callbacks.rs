@@ -1,23 +1,36 @@
 //! Runs host callbacks in queue order: on the callback thread of the context or, without threads, on a thread that
-//! makes progress.
+//! makes progress. A panic in user code ends nothing else, and user code may wait.
+//!
+//! A thread runs deferred calls in this order: relays, then destructors of the program, then its tasks, then its
+//! callbacks.
+//!
+//! Waits in callbacks may form a cycle that can never end. So a wait of a thread that runs a callback is recorded with
+//! the point that the thread waits for. The point may come after another callback, and the thread that runs that
+//! callback may wait as well. If this chain leads back to the first thread, no wait in the chain can end, so one of the
+//! waits fails.
 
-use crate::error::Kind;
-use crate::error::panic_text::panic_text;
-use crate::scheduler::callback_cycles as cycles;
-use crate::scheduler::callback_state::BlockingCallback;
-use crate::scheduler::command::{Callback, Op};
-use crate::scheduler::deferred_calls::defer_calls;
+use crate::error::{Error, Kind, Result, panic_text};
+use crate::scheduler::batch::{Callback, Op};
 use crate::scheduler::engine::Engine;
-use crate::scheduler::queue_state::{Hold, PointProgress};
+use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::relay::Relay;
 use crate::scheduler::state::State;
-use crate::scheduler::thread_posts::is_thread_of_a_lane;
-use crate::scheduler::thread_state::{enter_callback, is_signalling, leave_callback, this_thread};
-use fencepost_sync::prim::MutexGuard;
-use fencepost_sync::{HoldId, Point, Slot};
+use crate::scheduler::threads::{
+    SignallingMark, ThreadId, enter_callback, is_signalling, is_thread_of_a_lane, leave_callback, this_thread,
+};
+use fencepost_kernels::report;
+use fencepost_kernels::report::drop_payload;
+use fencepost_sync::prim::{MutexGuard, assert_unlocked, thread_local};
+use fencepost_sync::{HoldId, InTask, Point, Slot, TasksLater};
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
-/// Guard that marks this thread as [running a callback](crate::scheduler::thread_state::is_inside_callback) until it is
+/// Guard that marks this thread as [running a callback](crate::scheduler::threads::is_inside_callback) until it is
 /// dropped.
 pub(crate) struct Inside(());
 
@@ -32,7 +45,7 @@ impl Drop for Inside {
     /// Removes the polls that the callback has recorded, since the callback does not poll again.
     fn drop(&mut self) {
         leave_callback();
-        cycles::forget_polls(this_thread());
+        forget_polls(this_thread());
     }
 }
 
@@ -139,10 +152,376 @@ impl State {
     }
 }
 
+/// Callbacks that run at this moment, each with its thread, and the callback thread of the context.
+#[derive(Default)]
+pub(crate) struct Callbacks {
+    /// Running callbacks, each once. A callback that runs inside a wait of another one runs on the same thread.
+    pub(crate) running: Vec<(HoldId, ThreadId)>,
+    /// `None` in a context without threads. There, any thread that makes progress runs the due callbacks.
+    pub(crate) thread: Option<ThreadId>,
+}
+
+/// A callback that must run before a point is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct BlockingCallback {
+    pub(crate) callback: HoldId,
+    pub(crate) queue: Arc<str>,
+    /// Thread that runs the callback, or the callback thread if the callback does not run yet.
+    pub(crate) thread: Option<ThreadId>,
+}
+
+/// A wait of a thread that runs callbacks.
+struct BlockedWait {
+    number: u64,
+    thread: ThreadId,
+    engine: Weak<Engine>,
+    point: Point,
+    /// `None` if the thread blocks.
+    poll: Option<Polled>,
+}
+
+/// A poll of a task. One poll does not prove that the thread has nothing else to do.
+struct Polled {
+    waker: Waker,
+    sure: PollEvidence,
+}
+
+/// Evidence that a thread does nothing but poll a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PollEvidence {
+    No,
+    /// The task was woken to find out whether the thread polls it again.
+    Requested,
+    /// The thread polled the task again after it was woken.
+    Yes,
+}
+
+/// Recorded waits of the whole process.
+struct BlockedWaits {
+    numbers: u64,
+    waits: Vec<BlockedWait>,
+}
+
+/// Lock of the recorded waits. It is a lock of `std` even in loom models, since a static needs a constant initializer.
+/// No other lock is taken while it is held.
+static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
+
+/// Number of recorded waits that are polls.
+static POLLS: AtomicU32 = AtomicU32::new(0);
+
+fn waits() -> std::sync::MutexGuard<'static, BlockedWaits> {
+    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl BlockedWaits {
+    fn push(&mut self, engine: &Engine, point: Point, poll: Option<Polled>) -> u64 {
+        self.numbers += 1;
+        let (number, thread, engine) = (self.numbers, this_thread(), engine.me.clone());
+        POLLS.fetch_add(u32::from(poll.is_some()), Ordering::Relaxed);
+        self.waits.push(BlockedWait { number, thread, engine, point, poll });
+        number
+    }
+
+    fn take(&mut self, of: impl FnMut(&mut BlockedWait) -> bool) -> Vec<BlockedWait> {
+        let taken: Vec<BlockedWait> = self.waits.extract_if(.., of).collect();
+        let polls = taken.iter().filter(|wait| wait.poll.is_some()).count();
+        POLLS.fetch_sub(polls as u32, Ordering::Relaxed);
+        taken
+    }
+}
+
+/// Record that this thread blocks for a point without a time limit. Dropping it removes the record.
+pub(crate) struct Blocked(u64);
+
+impl Blocked {
+    pub(crate) fn note(engine: &Engine, point: Point) -> Self {
+        Self(waits().push(engine, point, None))
+    }
+
+    /// Records the wait again if it was removed. A callback that ran on this thread meanwhile may have been
+    /// [refused](refuse) a wait, which removes all waits of the thread.
+    pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {
+        let mut waits = waits();
+        if !waits.waits.iter().any(|wait| wait.number == self.0) {
+            self.0 = waits.push(engine, point, None);
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        waits().waits.retain(|wait| wait.number != self.0);
+    }
+}
+
+/// Records that this thread polls a point.
+fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
+    let (mut waits, thread) = (waits(), this_thread());
+    let polls = waits
+        .waits
+        .iter_mut()
+        .filter(|wait| wait.thread == thread && wait.point == point && wait.engine.ptr_eq(&engine.me));
+    let known = polls.filter_map(|wait| wait.poll.as_mut()).find(|poll| poll.waker.will_wake(waker));
+    match known {
+        Some(poll) if poll.sure == PollEvidence::Requested => poll.sure = PollEvidence::Yes,
+        Some(_) => {}
+        None => {
+            waits.push(engine, point, Some(Polled { waker: waker.clone(), sure: PollEvidence::No }));
+        }
+    }
+}
+
+/// Removes the recorded polls of a thread.
+pub(crate) fn forget_polls(thread: ThreadId) {
+    let gone: Vec<BlockedWait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
+    drop(gone); // outside the lock: dropping a waker may run user code
+}
+
+/// Removes the recorded polls of `waker`. Its future was dropped.
+pub(crate) fn forget_polls_of(waker: &Waker) {
+    let of = |wait: &mut BlockedWait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
+    // Most futures are polled outside callbacks, so this counter saves the lock.
+    if POLLS.load(Ordering::Relaxed) > 0 {
+        let gone: Vec<BlockedWait> = waits().take(of);
+        drop(gone);
+    }
+}
+
+/// A callback, with a recorded wait of the thread that runs it. The last link of a cycle has no wait: its thread is the
+/// calling thread.
+#[derive(PartialEq, Eq)]
+struct WaitLink {
+    before: BlockingCallback,
+    wait: Option<u64>,
+}
+
+impl Engine {
+    /// Fails if a wait of this thread for `point` could never end. The thread runs a callback.
+    ///
+    /// # Errors
+    /// `WouldDeadlock`.
+    pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
+        let Some(cycle) = self.cycle(point) else { return Ok(()) };
+        // The links are not read under one lock. A second search that finds the same links proves that all of them
+        // existed at one moment.
+        if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
+            return Ok(());
+        }
+        let queue = self.lock().queue(point.slot).label.to_string();
+        let callbacks = cycle.iter().map(|link| link.before.queue.to_string()).collect();
+        Err(Kind::WouldDeadlock { queue, callbacks }.into())
+    }
+
+    /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
+    pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
+        if waker.will_wake(Waker::noop()) {
+            return None; // a waker that does nothing means a single check, not a wait
+        }
+        note_poll(self, point, waker);
+        self.check_cycles(point).err()
+    }
+
+    /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
+    fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
+        let (mut links, mut seen) = (Vec::new(), Vec::new());
+        follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
+    }
+
+    /// Returns the callback that must run before `point` is reached, in this context or in one that it waits for.
+    fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
+        let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
+        loop {
+            let relay = {
+                let state = other.as_deref().unwrap_or(self).lock();
+                if let Some(before) = state.callback_before(at) {
+                    return Some(before);
+                }
+                state.held_by(at)?
+            };
+            let (engine, point) = relay.origin_point()?;
+            (other, at) = (Some(engine), point);
+        }
+    }
+}
+
+/// Follows the waits of the thread that runs `before`. Returns `true` if they lead to the calling thread.
+fn follow(before: BlockingCallback, seen: &mut Vec<ThreadId>, links: &mut Vec<WaitLink>) -> bool {
+    let Some(thread) = before.thread.filter(|thread| !seen.contains(thread)) else { return false };
+    if thread == this_thread() {
+        links.push(WaitLink { before, wait: None });
+        return true;
+    }
+    seen.push(thread);
+    for (number, engine, point) in waits_of(thread) {
+        links.push(WaitLink { before: before.clone(), wait: Some(number) });
+        let next = engine.upgrade().and_then(|engine| engine.callback_before(point));
+        if next.is_some_and(|next| follow(next, seen, links)) {
+            return true;
+        }
+        links.pop();
+    }
+    false
+}
+
+fn waits_of(thread: ThreadId) -> Vec<(u64, Weak<Engine>, Point)> {
+    let waits = waits();
+    let of = waits.waits.iter().filter(|wait| wait.thread == thread);
+    of.map(|wait| (wait.number, wait.engine.clone(), wait.point)).collect()
+}
+
+/// Returns `true` if the wait of this thread is refused, which ends the cycle. A task of another thread in the cycle
+/// may have been polled once only. Such a task is woken first, and this call refuses nothing. If the thread polls the
+/// task again, that poll searches for the cycle too.
+fn refuse(cycle: &[WaitLink]) -> bool {
+    let thread = this_thread();
+    let mut noted = waits();
+    let others: Vec<u64> = cycle.iter().filter_map(|link| link.wait).collect();
+    let mut there = noted.waits.iter_mut().filter(|wait| others.contains(&wait.number));
+    let unsure: Vec<&mut Polled> = there
+        .by_ref()
+        .filter_map(|wait| wait.poll.as_mut())
+        .filter(|poll| poll.sure != PollEvidence::Yes)
+        .collect();
+    let (sure, mut requested) = (unsure.is_empty(), Vec::new());
+    for poll in unsure {
+        if std::mem::replace(&mut poll.sure, PollEvidence::Requested) == PollEvidence::No {
+            requested.push(poll.waker.clone());
+        }
+    }
+    // If the wait of another thread of the cycle has failed meanwhile, the cycle is broken and this thread waits.
+    let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
+    let refused = sure && all;
+    let gone: Vec<BlockedWait> = match refused {
+        true => noted.take(|wait| wait.thread == thread),
+        false => Vec::new(),
+    };
+    drop(noted);
+    drop(gone);
+    crate::scheduler::callbacks::wake_all(requested);
+    refused
+}
+
+thread_local! {
+    /// Relays that were woken while this thread polls relays. `None` while the thread polls none.
+    static RELAYS: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
+    /// Deferred calls that run the callbacks of contexts.
+    static CALLBACKS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
+    /// Deferred drops.
+    static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
+}
+
+/// Runs `first`, then the relays that were woken on this thread meanwhile. The relays run in a loop and not
+/// recursively, because a chain of relays may be long. User code runs last, because it may wait for any of the relays:
+/// destructors, then tasks, then callbacks.
+pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
+    let outermost = with_relays(|list| {
+        let outermost = list.is_none();
+        list.get_or_insert_default();
+        outermost
+    });
+    let later = TasksLater::enter();
+    let result = first();
+    while let Some(relay) = outermost.then(next_relay).flatten() {
+        relay.poll_or_start();
+    }
+    let tasks = later.end();
+    if outermost {
+        DROPS.try_with(RefCell::take).unwrap_or_default().into_iter().for_each(|run| run());
+    }
+    wake_each(tasks);
+    if outermost {
+        CALLBACKS.try_with(RefCell::take).unwrap_or_default().into_iter().for_each(|run| run());
+    }
+    result
+}
+
+/// Calls `wakers`: first those of relays, then those of tasks, whose code may wait.
+pub(crate) fn wake_all(wakers: Vec<Waker>) {
+    if !wakers.is_empty() {
+        run_with_deferred(|| wake_each(wakers));
+    }
+}
+
+/// Drops `things` one after the other. Each may hold values of the program whose destructors wait. A thread that polls
+/// relays defers the drops.
+pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
+    if things.is_empty() {
+        return;
+    }
+    if is_polling_relays() && DROPS.try_with(|_| ()).is_ok() {
+        DROPS.with(|drops| drops.borrow_mut().push(Box::new(|| drop_all(things))));
+        return;
+    }
+    for thing in things {
+        let _in = InTask::enter();
+        catch_panic("a destructor", || drop(thing));
+    }
+}
+
+/// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
+/// without deferring it if the thread polls none.
+pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
+    let deferred = is_polling_relays() && CALLBACKS.try_with(|_| ()).is_ok();
+    if deferred {
+        CALLBACKS.with(|left| left.borrow_mut().push(Box::new(run)));
+    }
+    deferred
+}
+
+/// Defers a relay until this thread has polled the relays before it. Returns `false` if the thread polls none.
+pub(crate) fn defer_relay(relay: &Arc<Relay>) -> bool {
+    with_relays(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
+}
+
+fn is_polling_relays() -> bool {
+    with_relays(|list| list.is_some())
+}
+
+/// Removes and returns the relay that was woken first. If there is none, the thread no longer counts as polling relays.
+fn next_relay() -> Option<Arc<Relay>> {
+    with_relays(|list| {
+        let first = list.as_mut().and_then(VecDeque::pop_front);
+        if first.is_none() {
+            *list = None;
+        }
+        first
+    })
+}
+
+/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone already; the
+/// thread then polls no relays.
+fn with_relays<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<Relay>>>) -> R) -> R {
+    let mut look = Some(look);
+    let looked = RELAYS.try_with(|woken| look.take().map(|look| look(&mut woken.borrow_mut())));
+    match (looked, look) {
+        (Ok(Some(looked)), _) => looked,
+        (_, Some(look)) => look(&mut None),
+        _ => unreachable!("bug: the list is read without a call"),
+    }
+}
+
+/// Calls `wakers` in order.
+pub(crate) fn wake_each(wakers: Vec<Waker>) {
+    for waker in wakers {
+        catch_panic("a waker", || waker.wake());
+    }
+}
+
+/// Runs user code and logs its panic. Meanwhile the thread does not count as signalling an event, so a wait in the user
+/// code may run callbacks.
+pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
+    assert_unlocked(what);
+    let _signals = SignallingMark::set(false);
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(run)) {
+        drop_payload(payload);
+        report!(Error, "{what} of the program panicked");
+    }
+}
+
 #[cfg(all(test, not(fencepost_loom)))]
-mod tests {
+mod callbacks_tests {
     use super::*;
-    use crate::scheduler::priority::Priority;
+    use crate::scheduler::queues::Priority;
     use crate::scheduler::test_engine::{engine, enqueue_callback, hold, queue};
 
     #[test]
@@ -169,5 +548,157 @@ mod tests {
             drop(state);
             gate.signal();
         }
+    }
+}
+
+#[cfg(test)]
+mod callback_cycles_tests {
+    use super::*;
+    use crate::scheduler::callbacks::Inside;
+    use crate::scheduler::test_engine::{TestTask, engine, queue};
+    use fencepost_sync::HoldId;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    fn link(wait: u64) -> WaitLink {
+        let (queue, thread) = ("q".into(), Some(this_thread()));
+        WaitLink { before: BlockingCallback { callback: HoldId(1), queue, thread }, wait: Some(wait) }
+    }
+
+    #[test]
+    fn q11_one_of_two_threads_that_find_the_same_cycle_is_refused() {
+        let (engine, (report_done, told), (go, gone)) = (engine(false), channel(), channel());
+        let own = Blocked::note(&engine, Point::START);
+        let (number, other) = (own.0, engine.clone());
+        let second = thread::spawn(move || {
+            let wait = Blocked::note(&other, Point::START);
+            report_done.send(wait.0).expect("the test receives");
+            gone.recv().expect("the test sends");
+            refuse(&[link(number)])
+        });
+        assert!(refuse(&[link(told.recv().expect("the other thread waits"))]));
+        go.send(()).expect("the other thread receives");
+        assert!(!second.join().expect("no panic"));
+    }
+
+    #[test]
+    fn q11_renew_records_a_wait_that_a_refusal_removed() {
+        let engine = engine(false);
+        let mut wait = Blocked::note(&engine, Point::START);
+        assert!(refuse(&[]) && waits_of(this_thread()).is_empty());
+        wait.renew(&engine, Point::START);
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        drop(wait);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    #[test]
+    fn q11_the_end_of_a_callback_removes_its_recorded_polls() {
+        let engine = engine(false);
+        let point = engine.marker(queue(&engine)).0;
+        let inside = Inside::enter();
+        let waker = TestTask::new().1;
+        assert!(engine.check_poll(point, &waker).is_none());
+        assert!(engine.check_poll(point, &waker).is_none());
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        drop(inside);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+
+    #[test]
+    fn q11_a_future_dropped_in_a_callback_removes_its_recorded_poll() {
+        let engine = engine(false);
+        let (point, _inside) = (engine.marker(queue(&engine)).0, Inside::enter());
+        let wakers = [(); 2].map(|()| TestTask::new().1);
+        wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
+        engine.forget(&wakers[0]);
+        assert_eq!(waits_of(this_thread()).len(), 1);
+        engine.forget(&wakers[1]);
+        assert!(waits_of(this_thread()).is_empty());
+    }
+}
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod deferred_calls_tests {
+    use super::*;
+    use crate::scheduler::relay::{Relay, RelaySource, SignalledBy, Signaller, UserSignal};
+    use crate::scheduler::test_engine::{engine, enqueue_callback, queue};
+    use fencepost_sync::TaskWaker;
+    use std::sync::Mutex;
+    use std::task::{Wake, Waker};
+    use std::time::Duration;
+
+    type Notes = Arc<Mutex<Vec<&'static str>>>;
+
+    /// A task that notes, when it is woken, whether the relay has signalled.
+    struct Task(Notes, Arc<UserSignal>);
+
+    impl Wake for Task {
+        fn wake(self: Arc<Self>) {
+            self.note("task");
+        }
+    }
+
+    impl Task {
+        fn note(&self, what: &'static str) {
+            let signalled = self.1.result().is_some();
+            self.0.lock().expect("no panic").push(if signalled { what } else { "before the relay" });
+        }
+    }
+
+    /// A value that notes, when it is dropped, whether the relay has signalled.
+    struct Dropped(Task);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.note("drop");
+        }
+    }
+
+    #[test]
+    fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
+        let (near, far, notes) = (engine(false), engine(false), Notes::default());
+        let (from, to) = (
+            Signaller::new(&near, "from", SignalledBy::Program),
+            Signaller::new(&far, "to", SignalledBy::Program),
+        );
+        let signalled = to.state().clone();
+        Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
+        let noting = notes.clone();
+        enqueue_callback(&far, queue(&far), move || noting.lock().expect("no panic").push("callback"));
+        let mut task_waker = TaskWaker::default();
+        let dropped = Dropped(Task(notes.clone(), signalled.clone()));
+        let task = task_waker.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
+        run_with_deferred(|| {
+            far.make_progress(Duration::ZERO); // the callback is due
+            task.wake();
+            drop_all(vec![dropped]);
+            run_with_deferred(|| from.signal());
+            assert!(notes.lock().expect("no panic").is_empty());
+        });
+        assert_eq!(*notes.lock().expect("no panic"), ["drop", "task", "callback"]);
+    }
+}
+
+#[cfg(test)]
+mod drop_tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    struct Bomb(Rc<Cell<u32>>);
+
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            assert!(self.0.get() != 1, "the test panics here");
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_destructor_does_not_stop_the_other_drops() {
+        let dropped = Rc::<Cell<u32>>::default();
+        drop_all(vec![Bomb(dropped.clone()), Bomb(dropped.clone()), Bomb(dropped.clone())]);
+        assert_eq!(dropped.get(), 3);
     }
 }

@@ -1,17 +1,25 @@
-//! Detects completed batches and a lost device. S is the state lock. A *watcher* of a lane is a caller that polls
-//! the lane's fence itself; the completer sleeps meanwhile.
+//! Detects completed batches, failed commands and a lost device. S is the state lock. A *watcher* of a lane is a caller
+//! that polls the lane's fence itself; the completer sleeps meanwhile.
+//!
+//! If the device refuses a batch, only the queue whose command was refused ends, and the rest of the batch is submitted
+//! again. A command that fails after the device began to execute it fails its own queue; other queues go on. A queue
+//! keeps the failures that a later call can still ask for.
 
-use crate::device::recorder::KeepAlive;
+use crate::device::{ExecutionFailure, Failure, KeepAlive};
 use crate::error::{Error, Kind};
-use crate::scheduler::batch::Submitted;
-use crate::scheduler::command_costs::ExpectedCost;
-use crate::scheduler::deferred_calls::wake_all;
+use crate::scheduler::batch::{Batch, Command, Op, Status, Submitted};
+use crate::scheduler::callbacks::wake_all;
+use crate::scheduler::costs::ExpectedCost;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
-use crate::work::step::Step;
+use crate::work::step::{Step, Work};
 use fencepost_kernels::report;
-use fencepost_sync::TimelineValue;
-use std::sync::Arc;
+use fencepost_sync::prim::MutexGuard;
+use fencepost_sync::{Clock, Point, Seq, Slot, Stamp, TimelineValue};
+use smallvec::SmallVec;
+use std::ops::RangeInclusive;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use web_time::Instant;
 
@@ -218,21 +226,377 @@ impl State {
     }
 }
 
+impl Engine {
+    /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
+    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
+    /// command, or if the batch was refused before.
+    ///
+    /// A removed command is replaced by [`Work::Nothing`], since other commands may depend on the waits at that
+    /// position.
+    pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
+        if failure.lost {
+            let reason = match failure.error.kind() {
+                Kind::DeviceLost { reason, .. } => reason.clone(),
+                _ => failure.error.to_string(),
+            };
+            self.lose(&reason);
+            std::mem::forget(steps);
+            return;
+        }
+        // The recorder has dropped its reference, so this is the only one.
+        let Ok(mut steps) = Arc::try_unwrap(steps) else {
+            panic!("bug: a recorder kept a batch that it refused")
+        };
+        steps.iter().for_each(unstage);
+        let blamed =
+            failure.step.filter(|_| !batch.refused).and_then(|at| steps.get(at)).map(|step| step.slot);
+        let mut state = self.lock();
+        state.lanes[lane].token = false;
+        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
+            state.fail_queue(slot, first, failure.error.clone());
+            state.after.dropped.extend(undo(&mut steps, slot, first));
+        }
+        if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
+            state.remove_unsubmitted(lane, batch.seq, &batch.deps);
+        } else {
+            state.batches.set(batch.seq, Status::Ready(Priority::High));
+            let steps = std::mem::take(&mut steps);
+            let again = Batch { steps, cut: false, refused: true, ..batch };
+            state.lanes[lane].list(Priority::High).push_front(again);
+        }
+        self.unlock(state);
+        drop(steps);
+    }
+}
+
+/// Returns the queues that fail, each with its first command in the batch.
+fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
+    // Timestamps are not work of the queue.
+    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
+    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
+        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
+            firsts.push((step.slot, step.stamp));
+        }
+    }
+    firsts
+}
+
+/// Replaces the work of `slot` from `first` on by [`Work::Nothing`], and returns that work.
+fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
+    let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
+    let take = |step: &mut Step| {
+        if let Work::Start(time) = &step.work {
+            time.forget(); // the recorder may have assigned a place to its ticks
+        }
+        if let Work::Graph(graph) = &step.work {
+            graph.forget_times();
+        }
+        let work = std::mem::replace(&mut step.work, Work::Nothing);
+        Command { stamp: step.stamp, op: Op::Work(work) }
+    };
+    steps.iter_mut().filter(hit).map(take).collect()
+}
+
+/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
+fn unstage(step: &Step) {
+    match &step.work {
+        Work::Read { slot, .. } => slot.unstage(),
+        Work::Graph(graph) => graph.unstage(),
+        _ => {}
+    }
+}
+
+impl Engine {
+    /// Takes the errors that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue. Returns one
+    /// of the first two kinds; only maps and the like return the last.
+    pub(crate) fn take_context_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        for slot in state.queues.slots() {
+            let is_gone = slot == Slot::CONTEXT || !state.queue(slot).open;
+            if !state.queue(slot).failures.is_empty() {
+                state.queue_mut(slot).failures.take_earlier(is_gone);
+            }
+        }
+        let dropped = state.drop_error.take();
+        dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
+    }
+
+    /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
+    /// the error does not affect.
+    pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
+        let mut state = self.lock();
+        let error = state.queue_mut(slot).error.take()?;
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).failures.take(stamp);
+        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
+        state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
+        state.queue_mut(slot).end_times();
+        Some(error)
+    }
+}
+
+impl State {
+    /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
+    /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
+    fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
+        let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
+            return firsts;
+        };
+        // The command may have overtaken others, which fail with it.
+        *own = (*own).min(self.first_context_command());
+        let own = *own;
+        let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
+        for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
+            let queue = self.queue(slot);
+            if queue.end(slot).stamp > own {
+                let pending = queue.pending.front().map(|command| command.stamp);
+                firsts.push((slot, pending.map_or(own, |first| first.min(own))));
+            }
+        }
+        firsts
+    }
+
+    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they only ask for
+    /// order.
+    pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
+        report!(Error, "queue `{}` failed: {error}", self.queue(slot).label);
+        let held = self.queue(slot).hold;
+        self.queue_mut(slot).fail(first, error);
+        for batch in self.lanes.iter_mut().flat_map(|lane| lane.planned()) {
+            self.after.dropped.extend(undo(&mut batch.steps, slot, first));
+        }
+        if let Some(held) = held {
+            // Other queues have the same hold if they only wait for this queue. Without that hold, planning
+            // examines those queues again.
+            self.release(held);
+        }
+    }
+
+    /// Removes a batch that was not submitted. The batches that depend on it inherit its dependencies. They also
+    /// depend on the last submitted batch of its lane, which would have run before it.
+    fn remove_unsubmitted(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
+        let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
+        let before: SmallVec<[Seq; 4]> =
+            deps.iter().copied().chain(last).filter(|&dep| !self.batches.is_done(dep)).collect();
+        for batch in
+            self.lanes.iter_mut().flat_map(|lane| lane.planned()).filter(|batch| batch.deps.contains(&seq))
+        {
+            batch.deps.extend(before.iter().copied());
+        }
+        for at in self.slots() {
+            if self.queue_mut(at).replace_batch(seq, &before) {
+                before.iter().for_each(|&dep| self.batches.watch(dep, at));
+            }
+        }
+        let wakers = self.complete_batch(seq);
+        self.after.wakers.extend(wakers);
+    }
+}
+
+impl Engine {
+    /// Fails the queues of the commands that failed on the device. The caller then marks batches as complete.
+    pub(crate) fn fail_executed<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let failures = self.device.take_failures(state.last_stamp());
+        if failures.is_empty() {
+            return state;
+        }
+        for ExecutionFailure { slot, first, error } in failures {
+            state.fail_queue(slot, first, error);
+        }
+        // The wakers and the drops of the failed commands run without S.
+        self.unlock(state);
+        self.lock()
+    }
+}
+
+/// Number of newest failures that are kept even without a [`FailureWatch`], because a running call may ask for one of
+/// them.
+const NEWEST: usize = 16;
+
+/// Watch that keeps the failures of one stretch of a queue available. A stretch is a run of commands that ends when the
+/// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all clones
+/// are dropped, the history may drop the failures.
+pub(crate) type FailureWatch = Arc<()>;
+
+/// Facts about a point that its handles carry.
+#[derive(Clone, Default)]
+pub(crate) struct PointHistory {
+    /// Points of other queues that this point comes after.
+    pub(crate) clock: Clock,
+    /// Watch that keeps the failures of the work before the point.
+    pub(crate) stretch: FailureWatch,
+}
+
+/// Failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
+///
+/// A queue whose error is taken begins a new stretch, so that the earlier failures do not affect its later
+/// commands.
+#[derive(Default)]
+pub(crate) struct FailureHistory {
+    /// Failures by stamp, without overlaps.
+    failed: Vec<FailedCommands>,
+    /// Earlier stretches that a watch refers to, in ascending order.
+    before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
+    /// Watch of the current stretch.
+    now: FailureWatch,
+    /// First stamp of the current stretch. Every stretch of `before` ends before it.
+    first: Stamp,
+    /// Number of entries left by the last [`tidy`](Self::tidy).
+    kept: usize,
+}
+
+/// A run of commands that failed with one error.
+struct FailedCommands {
+    stamps: RangeInclusive<Stamp>,
+    error: Error,
+    /// `true` until the program takes the error. A cancelled command's error is never sticky.
+    sticky: bool,
+}
+
+impl FailureHistory {
+    /// Returns `true` if the program has a handle or a pending result of the current stretch.
+    pub(crate) fn is_watched(&self) -> bool {
+        Arc::strong_count(&self.now) > 1
+    }
+
+    /// Returns a watch for the current stretch.
+    pub(crate) fn stretch(&self) -> FailureWatch {
+        self.now.clone()
+    }
+
+    /// Returns a watch for the stretch of an earlier command, or for the current stretch if the earlier one has no
+    /// watch left.
+    pub(crate) fn stretch_of(&self, stamp: Stamp) -> FailureWatch {
+        let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
+        let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
+        held.unwrap_or_else(|| self.now.clone())
+    }
+
+    /// Begins a stretch at `first`. The failures so far do not affect its commands.
+    pub(crate) fn begin(&mut self, first: Stamp) {
+        let ended = std::mem::take(&mut self.now);
+        let stamps = self.first..=Stamp(first.0.saturating_sub(1));
+        if Arc::strong_count(&ended) > 1 && !stamps.is_empty() {
+            self.before.push((stamps, Arc::downgrade(&ended)));
+        }
+        self.first = first;
+        let earlier = self.before.last().is_none_or(|(stamps, _)| *stamps.end() < first);
+        debug_assert!(earlier, "bug: a stretch begins inside an earlier one");
+        drop(ended);
+        self.tidy();
+    }
+
+    /// Begins a stretch at `first`, and notes that the program has taken the error of the current one.
+    pub(crate) fn take(&mut self, first: Stamp) {
+        let of_stretch = self.failed.partition_point(|failure| *failure.stamps.end() < self.first);
+        self.failed[of_stretch..].iter_mut().for_each(|failure| failure.sticky = false);
+        self.begin(first);
+    }
+
+    /// Notes that the program has taken the errors of the stretches before the current one, and with `all` those of that stretch
+    /// too. The stretch goes on.
+    pub(crate) fn take_earlier(&mut self, all: bool) {
+        let first = self.first;
+        let taken = self.failed.iter_mut().take_while(|failed| all || *failed.stamps.end() < first);
+        taken.for_each(|failed| failed.sticky = false);
+    }
+
+    /// Records that commands have failed. A command that has failed before keeps its first error.
+    pub(crate) fn fail(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
+        self.insert(stamps, error, true);
+    }
+
+    /// Records that the program has cancelled commands. A command that has failed before keeps its first error.
+    pub(crate) fn cancel(&mut self, stamps: RangeInclusive<Stamp>, error: &Error) {
+        self.insert(stamps, error, false);
+    }
+
+    fn insert(&mut self, stamps: RangeInclusive<Stamp>, error: &Error, sticky: bool) {
+        let (mut first, last) = stamps.into_inner();
+        let mut at = self.failed.partition_point(|known| *known.stamps.end() < first);
+        while first <= last {
+            let next = self.failed.get(at).map(|known| known.stamps.clone());
+            let known = next.filter(|known| *known.start() <= last);
+            let end = known.as_ref().map_or(last, |known| Stamp(known.start().0.saturating_sub(1)));
+            if first <= end {
+                self.failed.insert(at, FailedCommands { stamps: first..=end, error: error.clone(), sticky });
+                at += 1;
+            }
+            let Some(known) = known else { break };
+            (first, at) = (Stamp(known.end().0 + 1), at + 1);
+        }
+        self.tidy();
+    }
+
+    /// Extends the last failure up to `last`.
+    pub(crate) fn extend_last(&mut self, last: Stamp) {
+        if let Some(FailedCommands { stamps, .. }) = self.failed.last_mut() {
+            *stamps = *stamps.start()..=last.max(*stamps.end());
+        }
+    }
+
+    /// Returns the error of a command, if it has one.
+    pub(crate) fn of(&self, stamp: Stamp) -> Option<&Error> {
+        self.failure(stamp).map(|failure| &failure.error)
+    }
+
+    /// Returns the error of a command, if it has one that the program has not taken.
+    #[inline]
+    pub(crate) fn sticky(&self, stamp: Stamp) -> Option<&Error> {
+        if self.failed.is_empty() {
+            return None;
+        }
+        self.failure(stamp).filter(|failure| failure.sticky).map(|failure| &failure.error)
+    }
+
+    fn failure(&self, stamp: Stamp) -> Option<&FailedCommands> {
+        let at = self.failed.partition_point(|failure| *failure.stamps.end() < stamp);
+        self.failed.get(at).filter(|failure| failure.stamps.contains(&stamp))
+    }
+
+    /// Returns `true` if no failure is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.failed.is_empty()
+    }
+
+    /// Returns the number of failures and stretches that are kept.
+    pub(crate) fn len(&self) -> usize {
+        self.failed.len() + self.before.len()
+    }
+
+    /// Drops the failures that no watch refers to, but only once the entries have doubled, so that the cost per failure
+    /// stays small.
+    fn tidy(&mut self) {
+        if self.len() <= 2 * self.kept + 2 * NEWEST {
+            return;
+        }
+        self.before.retain(|(_, stretch)| stretch.strong_count() > 0);
+        let (before, first, newest) = (&self.before, self.first, self.failed.len().saturating_sub(NEWEST));
+        let mut at = 0;
+        self.failed.retain(|FailedCommands { stamps, .. }| {
+            at += 1;
+            let next = before.partition_point(|(held, _)| held.end() < stamps.start());
+            let held = before.get(next).is_some_and(|(held, _)| held.start() <= stamps.end());
+            held || at > newest || *stamps.end() >= first
+        });
+        self.kept = self.len();
+    }
+}
+
 #[cfg(all(test, not(fencepost_loom)))]
-mod tests {
+mod complete_tests {
     use super::*;
-    use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-    use crate::device::{Device, Lane};
+    use crate::device::{Device, Failure, Keep, Lane, LaneValue, Recorder};
     use crate::driver::caps::Caps;
-    use crate::memory::block::{Allocate, Block, Memory};
-    use crate::memory::heap::Heap;
-    use crate::memory::staged_bytes::Staged;
+    use crate::memory::block::{Allocate, Block, Heap, Memory};
+    use crate::memory::staging::Staged;
     use crate::record::cpu::cpu_recorder as cpu;
     use crate::record::cpu::cpu_recorder::CpuOptions;
     use crate::runtime::context_threads::ContextThreads;
-    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::ordering::Policy;
     use crate::scheduler::test_engine::{enqueue, finish, queue};
-    use crate::work::compiled_kernel::{Pipeline, Recipe};
+    use crate::work::kernel_launch::{Pipeline, Recipe};
     use crate::work::step::Step;
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
@@ -372,3 +736,71 @@ mod tests {
         threads.end(&engine, &Arc::default());
     }
 }
+
+#[cfg(test)]
+mod failed_batch_tests {
+    use super::*;
+    use crate::error::{CommandKind, Kind};
+    use crate::memory::read_slot::ReadSlot;
+    use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queues, span};
+    use crate::work::graph::nodes::{GraphNode, NodeCommand};
+    use crate::work::graph::order::MissingOrder;
+    use crate::work::graph::plan::{GraphPlan, PlanParts};
+    use crate::work::graph::run::{GraphRun, GraphStep};
+
+    /// Plans up to `point` and lets the device refuse a step of the batch. `before` is `true` if the batch was refused
+    /// before.
+    fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
+        let mut state = engine.lock();
+        state.plan([point], Priority::Normal);
+        let mut batch = state.lanes[0].take(Priority::Normal).expect("the batch is planned");
+        batch.refused = before;
+        state.lanes[0].token = true;
+        drop(state);
+        let steps = Arc::new(std::mem::take(&mut batch.steps));
+        let (object, message) = ("a step".into(), "refused by the test".into());
+        let failure =
+            Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
+        engine.fail_batch(0, batch, steps, failure);
+    }
+
+    #[test]
+    fn r01_a_queue_fails_alone_but_all_queues_fail_with_the_contexts_own_work() {
+        for (step, failed) in [(0, [true; 3]), (1, [false, true, false])] {
+            let engine = engine(false);
+            let [one, two] = queues(&engine);
+            let array = block();
+            let slots = [Slot::CONTEXT, one, two];
+            let points = slots.map(|slot| enqueue_work(&engine, slot, fill(&array)));
+            refuse(&engine, points[1], step, false);
+            let state = engine.lock();
+            assert_eq!(slots.map(|slot| state.queue(slot).error.is_some()), failed, "step {step}");
+        }
+    }
+
+    #[test]
+    fn r01_a_refused_part_of_a_graph_has_the_outputs_of_its_own_nodes() {
+        let read = |output: u32| {
+            let work = Work::Read { src: span(&block()), slot: ReadSlot::new() };
+            let (what, output) = (CommandKind::Read, Some(output));
+            let command =
+                NodeCommand { work, what, at: here(), label: None, output, values: SmallVec::new() };
+            GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
+        };
+        let nodes = [0, 1, 2].map(read).into();
+        let parts = PlanParts { calls: Vec::from([1]), ..PlanParts::of_one_queue(nodes) };
+        let plan = Arc::new(GraphPlan::new(parts, MissingOrder::Add).expect("reads do not conflict"));
+        let outputs: Vec<_> = (0..3).map(|_| ReadSlot::new()).collect();
+        let run =
+            Arc::new(GraphRun { plan, outputs, uploads: Vec::new(), times: <_>::default(), at: here() });
+        let place = |slot: &Arc<ReadSlot>| run.outputs.iter().position(|known| Arc::ptr_eq(known, slot));
+        let of = |segment: u32| -> Vec<_> {
+            let step = GraphStep { run: run.clone(), segment: Some(segment) };
+            step.outputs().map(place).collect()
+        };
+        assert_eq!([of(0), of(1)], [vec![Some(0)], vec![Some(1), Some(2)]]);
+    }
+}
+
+#[cfg(test)]
+mod failure_history_tests;

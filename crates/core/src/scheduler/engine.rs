@@ -1,20 +1,28 @@
-//! The scheduler of one context: its state lock S, its condition variables and its lanes.
+//! The scheduler of one context: its state lock S, its condition variables and its lanes. Also the operations on all
+//! queues, and the end of a queue and of the context.
 
-use crate::device::recorder::Recorder;
-use crate::device::{CostModel, Device, Lane};
-use crate::error::site::KernelId;
-use crate::error::{Error, Kind};
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::print_options::PrintOptions;
-use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, QueueState};
-use crate::scheduler::queue_timing::QueueTiming;
+use crate::device::{CostModel, Device, Lane, Recorder};
+use crate::error::{Error, KernelId, Kind, Result};
+use crate::scheduler::batch::{Command, Op};
+use crate::scheduler::complete::PointHistory;
+use crate::scheduler::messages::PrintOptions;
+use crate::scheduler::ordering::Policy;
+use crate::scheduler::queue::{Hold, QueueState};
+use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
+use crate::scheduler::times::QueueTiming;
+use crate::scheduler::wait::Caller;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::scheduler::wakers::Deadline;
 use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::LaunchPool;
+use crate::work::step::Work;
+use fencepost_kernels::report;
+use fencepost_profile::WaitCause;
 use fencepost_sync::backend::Fence;
 use fencepost_sync::prim::{Condvar, Mutex, MutexGuard, lock, try_lock, yield_now};
-use fencepost_sync::{Clock, HoldId, Process, Slot, Stamp};
+use fencepost_sync::{Clock, HoldId, Point, Process, Slot, Stamp};
+use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -236,5 +244,174 @@ impl Drop for Engine {
 impl EngineLane {
     fn new(lane: Lane) -> Self {
         Self { recorder: Mutex::new(lane.recorder), fence: lane.fence, async_submit: lane.async_submit }
+    }
+}
+
+/// When a context ends, it stops loops in chunks that still run after this time.
+#[cfg(not(target_arch = "wasm32"))]
+const LOOPS_END: Duration = Duration::from_secs(5);
+
+impl Engine {
+    /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn close(&self) {
+        // No queue is held by a user event of the program any more, because a handle of an event keeps its context
+        // alive.
+        let ends = self.lock().ends();
+        let deadline = Deadline::after(Some(LOOPS_END));
+        if ends.iter().any(|&end| matches!(self.wait(end, deadline), Ok(false))) {
+            self.end_loops();
+        }
+        for end in ends {
+            if let Err(error) = self.wait(end, Deadline::after(None)) {
+                report!(Debug, "a wait failed while a context closed: {error}");
+            }
+        }
+        self.lock().closing = true;
+        self.notify_due_threads();
+    }
+
+    /// Stops the loops in chunks: no further chunk is planned.
+    #[cfg(not(target_arch = "wasm32"))]
+    fn end_loops(&self) {
+        let mut state = self.lock();
+        state.ends_loops = true;
+        let holds = state.queues.iter().filter_map(|queue| queue.hold);
+        let loops: Vec<Hold> = holds.filter(|hold| matches!(hold, Hold::Loop(_))).collect();
+        loops.into_iter().for_each(|hold| _ = state.release(hold));
+        self.unlock(state);
+    }
+
+    /// Closes a helper queue. Its slot is free once its work is done.
+    pub(crate) fn release_helper(&self, slot: Slot) {
+        let mut state = self.lock();
+        state.queue_mut(slot).open = false;
+        state.free_slot(slot);
+        self.unlock(state);
+    }
+
+    /// Closes a queue whose handle is dropped. Its work is flushed, so that nothing is lost.
+    pub(crate) fn close_queue(&self, slot: Slot) {
+        let mut state = self.lock();
+        let queue = state.queue_mut(slot);
+        queue.open = false;
+        queue.forget_waits();
+        state.free_slot(slot);
+        if state.lost.is_some() || state.queue(slot).is_finished() {
+            return self.unlock(state);
+        }
+        if self.threads {
+            return self.flush_locked(state, slot, Caller::Continues);
+        }
+        let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
+        state.plan([end], priority);
+        self.unlock(state);
+    }
+
+    /// Returns `true` if a pending command waits for another context.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn waits_for_other_context(&self) -> bool {
+        let state = self.lock();
+        let mut pending = state.queues.iter().flat_map(|queue| queue.pending.iter());
+        pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.source().is_some()))
+    }
+
+    /// Logs an error that no caller can receive. The first one is kept.
+    pub(crate) fn note_drop_error(&self, error: Error) {
+        report!(Error, "{error}");
+        self.lock().drop_error.get_or_insert(error);
+    }
+}
+
+impl State {
+    /// Returns the ends of all queues.
+    pub(crate) fn ends(&self) -> Vec<Point> {
+        self.slots().map(|slot| self.queue(slot).end(slot)).collect()
+    }
+}
+
+impl Engine {
+    /// Plans all enqueued commands.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        let state = self.lock();
+        state.lost()?;
+        let ends: Vec<Point> =
+            state.queues.unplanned().into_iter().map(|slot| state.queue(slot).end(slot)).collect();
+        self.submit_all_up_to(state, &ends);
+        Ok(())
+    }
+
+    /// Plans all enqueued commands. Returns the end of each queue with the history of that point, the oldest queue
+    /// first. If `behind` is true, it also enqueues a fence that completes after everything that any context has
+    /// submitted to the hardware queue.
+    ///
+    /// # Errors
+    /// `DeviceLost`.
+    pub(crate) fn finish_all(&self, behind: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
+        let mut state = self.lock();
+        state.lost()?;
+        if behind {
+            let stamp = state.next_stamp();
+            state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });
+        }
+        let ends = state.all_ends();
+        let unplanned = ends.iter().map(|(end, _)| *end);
+        let unplanned = unplanned.filter(|end| !state.queue(end.slot).pending.is_empty()).collect::<Vec<_>>();
+        self.submit_all_up_to(state, &unplanned);
+        Ok(ends)
+    }
+
+    fn submit_all_up_to(&self, mut state: MutexGuard<'_, State>, ends: &[Point]) {
+        for priority in Priority::ORDER {
+            let roots = ends.iter().copied().filter(|end| state.queue(end.slot).priority == priority);
+            let roots: Vec<Point> = roots.collect();
+            state.plan(roots, priority);
+        }
+        self.unlock(state);
+        if !self.threads {
+            self.make_progress(Duration::ZERO);
+        }
+    }
+
+    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Only needed under `Unchecked`,
+    /// which orders nothing by itself; under other policies it does nothing.
+    pub(crate) fn wait_for_all(&self, slot: Slot, at: &'static Location<'static>) {
+        let mut state = self.lock();
+        if state.policy() != Policy::Unchecked || state.lost.is_some() {
+            return;
+        }
+        let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
+        for point in ends {
+            state.push_wait(slot, point, WaitCause::Policy, at);
+        }
+    }
+
+    /// Orders the next commands of `slot` after everything enqueued so far on `before`, even if `slot` has failed.
+    pub(crate) fn order_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
+        let mut state = self.lock();
+        if state.lost.is_none() && slot != before {
+            let (point, past) = state.marker(before);
+            state.queue_mut(slot).clock.join(&past.clock);
+            state.push_wait(slot, point, WaitCause::Queue, at);
+            // If `slot` has failed, the new wait has failed with it.
+            state.queue_mut(slot).extend_failure();
+        }
+    }
+}
+
+impl State {
+    /// Returns the ends of all existing queues, the oldest queue first. The work of queues that no longer exist is
+    /// done. The first end belongs to the context's own queue. Its clock covers everything enqueued so far, so a report
+    /// that this end is complete reports that everything is complete.
+    fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
+        let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
+        here.sort_unstable_by_key(|&slot| self.queue(slot).born);
+        let mut ends: Vec<(Point, Arc<PointHistory>)> =
+            here.into_iter().map(|slot| self.marker(slot)).collect();
+        Arc::make_mut(&mut ends[0].1).clock = Clock::after_all(self.last_stamp());
+        ends
     }
 }

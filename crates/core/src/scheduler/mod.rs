@@ -3,16 +3,16 @@
 //! # The life of a command
 //!
 //! A verb enqueues a command: it gets a *stamp* and goes to the end of its queue's list (`enqueue.rs`). Planning moves
-//! commands from queues into *batches* (`plan.rs`). The holder of a lane's token submits a batch (`submit.rs`). A batch
+//! commands from queues into *batches* (`plan.rs`). The holder of a lane's token submits a batch (`lanes.rs`). A batch
 //! completes as a whole, when the fence of its lane passes the batch's value (`complete.rs`). Blocking calls plan and
 //! submit up to the point that they wait for, and then wait for the fence on their own thread (`wait.rs`).
 //!
 //! The messages of a launch are a batch of their own, which the host completes when it has delivered them
-//! (`deliveries.rs`, `message_delivery.rs`). No work on the device waits for it.
+//! (`messages.rs`). No work on the device waits for it.
 //!
-//! A loop in chunks stays at the front of its queue, and each planning moves one chunk into a batch (`loop_run.rs`).
+//! A loop in chunks stays at the front of its queue, and each planning moves one chunk into a batch (`replays.rs`).
 //! While two chunks are planned, the loop holds the queue. When a chunk is complete, a waker of the context reads
-//! whether the loop goes on, and releases the hold (`loop_progress.rs`).
+//! whether the loop goes on, and releases the hold (`replays.rs`).
 //!
 //! # Invariants
 //!
@@ -29,7 +29,7 @@
 //! 4. **The token of a lane is the right to submit.** It is a flag in S. Only the lane thread waits for it. A failed submission gives
 //!    its value back, so the values of a lane have no gap.
 //! 5. **Enqueueing neither submits nor blocks.** Only waits block (`wait.rs`, `relay.rs`, `host_guard.rs`), and a call on a queue
-//!    that fills the backlog of the context (`backlog.rs`). `flush` starts work and returns.
+//!    that fills the backlog of the context (`enqueue.rs`). `flush` starts work and returns.
 //! 6. **Some submission is always possible.** The unsubmitted batch with the smallest number depends only on submitted batches. So as
 //!    long as batches are planned, a thread with a free token can submit one.
 //! 7. **A native wait is for a submitted value**, in slices of at most 100 ms, or 10 s in a context without threads. After each
@@ -50,74 +50,32 @@
 //!
 //! Indexes follow the queues that a call has changed, so that no call looks at all queues (`queues.rs`). Arrays that
 //! the context makes are commands of its own queue; while many are pending, a command that is planned takes along only
-//! those that it needs (`plan/context_commands.rs`).
+//! those that it needs (`plan/open_batch.rs`).
 //!
 //! The loom models in `loom_models/` check 1 to 6 in every interleaving of the threads; the random programs check the
 //! results.
 
-pub(crate) mod all_queues;
-pub(crate) mod backlog;
 pub(crate) mod batch;
-pub(crate) mod callback_cycles;
-pub(crate) mod callback_state;
 pub(crate) mod callbacks;
-pub(crate) mod chunked_list;
-pub(crate) mod command;
-pub(crate) mod command_costs;
 pub(crate) mod complete;
-pub(crate) mod deadline;
-pub(crate) mod deferred_calls;
-pub(crate) mod deliveries;
-mod delivery_order;
+pub(crate) mod costs;
 pub(crate) mod engine;
 pub(crate) mod enqueue;
-pub(crate) mod failed_batch;
-mod failed_execution;
-pub(crate) mod failure_history;
-pub(crate) mod free_blocks;
-pub(crate) mod hardware_queue;
-pub(crate) mod host_clock;
 pub(crate) mod host_guard;
-pub(crate) mod kernel_names;
-pub(crate) mod lane_state;
+pub(crate) mod lanes;
 #[cfg(all(test, fencepost_loom))]
 pub(crate) mod loom_models;
-pub(crate) mod loop_progress;
-pub(crate) mod loop_run;
-mod message_delivery;
-#[cfg(target_arch = "wasm32")]
-pub(crate) mod microtasks;
+pub(crate) mod messages;
 pub(crate) mod ordering;
-pub(crate) mod park;
-pub(crate) mod parked_caller;
 pub(crate) mod plan;
-pub(crate) mod print_options;
-pub(crate) mod priority;
-pub(crate) mod profile_log;
-pub(crate) mod profile_notes;
-pub(crate) mod queue_state;
-pub(crate) mod queue_times;
-pub(crate) mod queue_timing;
+pub(crate) mod queue;
 pub(crate) mod queues;
 pub(crate) mod relay;
-pub(crate) mod replay_parts;
-mod replay_times;
-pub(crate) mod replay_turn;
-pub(crate) mod repoll;
-pub(crate) mod shutdown;
-pub(crate) mod signaller;
+pub(crate) mod replays;
 pub(crate) mod state;
-pub(crate) mod state_dump;
-pub(crate) mod submit;
 #[cfg(test)]
 pub(crate) mod test_engine;
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) mod thread_loops;
-pub(crate) mod thread_posts;
-pub(crate) mod thread_state;
-pub(crate) mod thread_wakeups;
-pub(crate) mod user_code;
-pub(crate) mod user_signal;
+pub(crate) mod threads;
+pub(crate) mod times;
 pub(crate) mod wait;
-pub(crate) mod wait_target;
 pub(crate) mod wakers;

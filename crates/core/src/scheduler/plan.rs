@@ -1,25 +1,19 @@
 //! Moves commands from queues into batches. A planning starts at *roots*, the points that its caller wants planned,
 //! and follows the waits of their queues. S is the state lock.
 
-pub(crate) mod context_commands;
-pub(crate) mod due_commands;
-mod lift;
-mod loop_chunks;
-pub(crate) mod open_batch;
-
 use crate::memory::block::HostUse;
-use crate::scheduler::batch::{Batch, Status};
-use crate::scheduler::command::Op;
-use crate::scheduler::command_costs::CostKind;
+use crate::scheduler::batch::{Batch, Op, Status};
+use crate::scheduler::costs::CostKind;
 use crate::scheduler::plan::open_batch::{OpenBatch, read_in_place};
-use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Hold, PointProgress};
+use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::task::Waker;
 
 /// Most steps of one batch and most commands of one planning. Later commands are encoded while this batch runs.
 const LARGEST_BATCH: usize = 4096;
@@ -333,7 +327,7 @@ impl Planner<'_> {
                     // Another context signals this event. The relay is woken after S is released, so that it polls
                     // that context.
                     let (hold, relay) = (Hold::User(event.hold), event.source());
-                    self.state.after.wakers.extend(relay.map(|source| source.waker()));
+                    self.state.after.wakers.extend(relay.map(Waker::from));
                     FrontStep::Held(hold)
                 }
                 Some(Ok(())) if event.is_submitted() => {
@@ -703,5 +697,6 @@ fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
     })
 }
 
+pub(crate) mod open_batch;
 #[cfg(test)]
 mod plan_tests;

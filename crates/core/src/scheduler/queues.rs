@@ -1,8 +1,7 @@
-//! The queues of a context, with indexes that keep the work of one call independent of the number of queues. S is the
-//! state lock.
+//! The queues of a context with their priorities, and with indexes that keep the work of one call independent of the
+//! number of queues. S is the state lock.
 
-use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::{Backlog, Hold, QueueState};
+use crate::scheduler::queue::{Backlog, Hold, QueueState};
 use fencepost_sync::{Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::cell::{RefCell, RefMut};
@@ -402,16 +401,53 @@ impl SlotSet {
         }
     }
 }
+/// Urgency of a queue's work, compared with the other queues of its context.
+///
+/// The priority is a hint. It decides which batch is submitted next and never interrupts a running batch. A batch that
+/// a higher-priority batch depends on is raised to that priority.
+///
+/// # Example
+/// ```
+/// use fencepost::Priority;
+/// assert_eq!(Priority::clamped(-100), Priority::High);    // CUDA's numbers: lower is more urgent
+/// assert_eq!(Priority::clamped(0), Priority::Normal);
+/// assert_eq!(Priority::clamped(100), Priority::Low);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Priority {
+    /// Work that runs after all other work but is never starved.
+    Low,
+    /// The default.
+    #[default]
+    Normal,
+    /// Work that runs before all other work.
+    High,
+}
+
+impl Priority {
+    /// All priorities, the highest first.
+    pub(crate) const ORDER: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
+
+    /// Returns the priority for a number as CUDA and Warp define it: a negative number is more urgent. Numbers out of
+    /// range are clamped.
+    pub fn clamped(number: i32) -> Self {
+        match number {
+            ..0 => Priority::High,
+            0 => Priority::Normal,
+            1.. => Priority::Low,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use crate::device::CostModel;
     use crate::memory::block::Block;
-    use crate::scheduler::command_costs::CommandCosts;
+    use crate::scheduler::costs::CommandCosts;
     use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::policy::Policy;
-    use crate::scheduler::priority::Priority;
-    use crate::scheduler::queue_state::{Backlog, Hold, PointProgress};
+    use crate::scheduler::ordering::Policy;
+    use crate::scheduler::queue::{Backlog, Hold, PointProgress};
+    use crate::scheduler::queues::Priority;
     use crate::scheduler::test_engine::{
         block, engine, engine_with, enqueue, enqueue_wait, enqueue_work, fill, finish, hold, queue, queue_of,
     };

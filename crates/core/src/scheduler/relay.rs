@@ -1,20 +1,22 @@
-//! A wait of one context, the *waiter*, for a point or event of another context, the *source*.
+//! Relays and user events. A relay is a wait of one context, the *waiter*, for a point or event of another context, the
+//! *source*. The host or another context signals a user event. S is the state lock.
 
 use crate::error::{Error, Kind, Result};
-use crate::scheduler::deadline::Deadline;
-use crate::scheduler::deferred_calls::{Deferred, defer_relay, run_with_deferred};
+use crate::scheduler::batch::Op;
+use crate::scheduler::callbacks::{defer_relay, run_with_deferred};
+use crate::scheduler::complete::FailureWatch;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::failure_history::FailureWatch;
-use crate::scheduler::signaller::Signaller;
-use crate::scheduler::user_signal::{SignalSource, UserSignal};
-use crate::scheduler::wait_target::{Caller, WaitTarget};
-use fencepost_sync::Point;
+use crate::scheduler::threads::signal;
+use crate::scheduler::wait::{Caller, WaitTarget};
+use crate::scheduler::wakers::Deadline;
 use fencepost_sync::prim::{Mutex, lock};
-use std::any::Any;
+use fencepost_sync::{HoldId, Point};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
+use web_time::Instant;
 
 /// Time between two polls of a caller for a change that it is not notified of.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
@@ -110,8 +112,7 @@ impl RelaySource {
 impl Relay {
     /// Returns the relay that has yet to signal `event`.
     pub(crate) fn of(event: &UserSignal) -> Option<Arc<Relay>> {
-        let source: Arc<dyn Any + Send + Sync> = event.source()?;
-        source.downcast().ok()
+        event.source()
     }
 
     /// Creates a relay that completes `signaller`, of the context `waiter`, when `origin` is reached and `then` is
@@ -125,8 +126,7 @@ impl Relay {
         let progress = Mutex::new(RelayProgress { then, finished: false, polling: false, again: false });
         let abandoned = AtomicBool::new(false);
         let relay = Arc::new(Self { waiter: waiter.clone(), signaller, origin, progress, abandoned });
-        let source: Arc<dyn SignalSource> = relay.clone();
-        relay.signaller.state().set_source(Arc::downgrade(&source));
+        relay.signaller.state().set_source(Arc::downgrade(&relay));
         relay.poll_in_turn();
     }
 
@@ -317,25 +317,13 @@ impl Relay {
             self.start();
         }
     }
-}
 
-impl SignalSource for Relay {
-    /// Removes the relay's waker from the other context.
-    fn abandon(self: Arc<Self>) {
+    /// Stops the relay, because no queue waits for its signal. Removes its waker from the other context.
+    fn abandon(self: &Arc<Self>) {
         self.abandoned.store(true, Ordering::Relaxed);
         if let Some(engine) = self.origin.engine() {
             engine.forget(&Waker::from(self.clone()));
         }
-    }
-
-    fn waker(self: Arc<Self>) -> Waker {
-        Waker::from(self)
-    }
-}
-
-impl Deferred for Relay {
-    fn run(self: Arc<Self>) {
-        self.poll_or_start();
     }
 }
 
@@ -349,6 +337,167 @@ impl Wake for Relay {
     fn wake(self: Arc<Self>) {
         if !defer_relay(&self) {
             run_with_deferred(|| self.poll_or_start());
+        }
+    }
+}
+
+/// Handle that signals a user event. Dropping it abandons an event that has not ended.
+pub(crate) struct Signaller(Arc<UserSignal>);
+
+impl Signaller {
+    pub(crate) fn new(engine: &Arc<Engine>, label: &str, by: SignalledBy) -> Self {
+        Self(Arc::new(UserSignal::new(engine.new_hold(), label, Arc::downgrade(engine), by)))
+    }
+
+    pub(crate) fn state(&self) -> &Arc<UserSignal> {
+        &self.0
+    }
+
+    pub(crate) fn signal(&self) {
+        signal(|| self.complete(Ok(())));
+    }
+
+    /// Returns the wait for the event as a command.
+    pub(crate) fn wait(&self) -> Op {
+        Op::WaitUser(UserWait(self.0.clone()))
+    }
+
+    /// Ends the event with `result`.
+    pub(crate) fn complete(&self, result: Result<()>) {
+        self.0.complete(result);
+    }
+
+    /// Ends the event with `result`, in the same way as a signal of the program.
+    pub(crate) fn end(&self, result: Result<()>) {
+        signal(|| self.complete(result));
+    }
+
+    /// Completes the event as submitted, which is enough for a waiter on the same hardware queue.
+    pub(crate) fn send(&self) {
+        self.0.send();
+    }
+}
+
+impl Drop for Signaller {
+    fn drop(&mut self) {
+        let event = self.0.label().to_string();
+        signal(|| self.0.complete(Err(Kind::Abandoned { event }.into())));
+    }
+}
+
+/// The party that signals an event.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SignalledBy {
+    Program,
+    /// Another context, whose queue may itself wait for the program.
+    OtherContext,
+    /// A thread of the context itself, independently of the program.
+    OwnThread,
+}
+
+/// State of a user event.
+pub(crate) struct UserSignal {
+    pub(crate) hold: HoldId,
+    label: Arc<str>,
+    by: SignalledBy,
+    /// Context of the event. The reference is weak, so that a wait on the device does not keep the context alive.
+    owner: Weak<Engine>,
+    outcome: Mutex<SignalOutcome>,
+    /// Relay that signals the event, if another context does.
+    source: OnceLock<Weak<Relay>>,
+}
+
+#[derive(Default)]
+struct SignalOutcome {
+    result: Option<Result<(), Error>>,
+    at: Option<Instant>,
+    /// `true` if the event ended when its source's work was submitted to the waiter's hardware queue, before that work
+    /// was complete.
+    submitted: bool,
+}
+
+/// A queue's wait for a user event.
+pub(crate) struct UserWait(pub(crate) Arc<UserSignal>);
+
+impl Deref for UserWait {
+    type Target = UserSignal;
+
+    fn deref(&self) -> &UserSignal {
+        &self.0
+    }
+}
+
+impl Drop for UserWait {
+    /// Abandons the signal source if the wait is dropped before the signal, because its queue has failed. A finished
+    /// wait may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
+    /// S of its own context.
+    fn drop(&mut self) {
+        if self.result().is_none()
+            && let Some(source) = self.source()
+        {
+            source.abandon();
+        }
+    }
+}
+
+impl UserSignal {
+    pub(crate) fn new(hold: HoldId, label: &str, owner: Weak<Engine>, by: SignalledBy) -> Self {
+        Self { hold, label: label.into(), by, owner, outcome: Mutex::default(), source: OnceLock::new() }
+    }
+
+    pub(crate) fn label(&self) -> &str {
+        &self.label
+    }
+
+    pub(crate) fn signalled_by(&self) -> SignalledBy {
+        self.by
+    }
+
+    /// Records that another context signals this event.
+    pub(crate) fn set_source(&self, source: Weak<Relay>) {
+        self.source.get_or_init(|| source);
+    }
+
+    /// Returns the relay that still has to signal this event for another context.
+    pub(crate) fn source(&self) -> Option<Arc<Relay>> {
+        self.source.get()?.upgrade()
+    }
+
+    /// Returns the result of the event if it has ended.
+    pub(crate) fn result(&self) -> Option<Result<()>> {
+        lock(&self.outcome).result.clone()
+    }
+
+    /// Returns `true` if the event ended as submitted. A waiter must still be ordered after the work that is already on
+    /// the shared hardware queue.
+    pub(crate) fn is_submitted(&self) -> bool {
+        lock(&self.outcome).submitted
+    }
+
+    /// Returns the time at which the event ended, if it has.
+    pub(crate) fn ended(&self) -> Option<Instant> {
+        lock(&self.outcome).at
+    }
+
+    /// Completes the event before its source's work is complete. The waiter's queue submits to the hardware queue that
+    /// already has that work.
+    pub(crate) fn send(&self) {
+        lock(&self.outcome).submitted = true;
+        self.complete(Ok(()));
+    }
+
+    /// Ends the event. Later calls have no effect.
+    pub(crate) fn complete(&self, result: Result<()>) {
+        {
+            let mut outcome = lock(&self.outcome);
+            if outcome.result.is_some() {
+                return;
+            }
+            outcome.result = Some(result);
+            outcome.at = Some(Instant::now());
+        }
+        if let Some(owner) = self.owner.upgrade() {
+            owner.release(self.hold);
         }
     }
 }

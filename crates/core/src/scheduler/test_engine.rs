@@ -1,24 +1,20 @@
 //! Makes engines, queues, blocks and commands for tests and models. Without threads, all work happens inside the calls
 //! of a test.
 
-use crate::error::site::CommandKind;
-use crate::memory::block::{Block, Memory};
+use crate::error::CommandKind;
+use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::command::Callback;
-use crate::scheduler::deadline::Deadline;
+use crate::scheduler::batch::Callback;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::priority::Priority;
-use crate::scheduler::queue_state::PointProgress;
-use crate::scheduler::signaller::Signaller;
+use crate::scheduler::ordering::{Admission, Policy};
+use crate::scheduler::queue::PointProgress;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::state::State;
-use crate::scheduler::user_signal::SignalledBy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
+use crate::scheduler::wakers::Deadline;
+use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::{Clock, Point, Seq, Slot};
 use std::panic::Location;
 use std::sync::Arc;

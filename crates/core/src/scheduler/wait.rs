@@ -1,35 +1,37 @@
-//! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and
-//! advance that work. S is the state lock.
+//! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and advance
+//! that work. A blocked caller chooses and takes one step after another. S is the state lock.
+//!
+//! A wait fails if it cannot end because of a function that receives printed lines.
 
-use crate::device::function_mark::{FunctionWait, is_set};
+#[cfg(test)]
+mod task_tests;
+#[cfg(test)]
+mod wait_tests;
+
+use crate::device::checks::{FunctionWait, is_set};
 use crate::error::{Error, Kind, Result};
-use crate::scheduler::callback_cycles::Blocked;
-use crate::scheduler::command::Op;
-use crate::scheduler::deadline::Deadline;
-use crate::scheduler::engine::Engine;
+use crate::memory::read_slot::MessageSource;
+use crate::scheduler::batch::{Op, Status};
+use crate::scheduler::callbacks::Blocked;
+use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
-use crate::scheduler::plan::due_commands::DueCommands;
-use crate::scheduler::queue_state::{Hold, PointProgress};
-use crate::scheduler::relay::Relay;
+use crate::scheduler::plan::open_batch::DueCommands;
+use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queues::Priority;
+use crate::scheduler::relay::{Relay, UserSignal, UserWait};
 use crate::scheduler::state::State;
-use crate::scheduler::thread_posts::{replace_lane_thread, replace_lane_thread_in_task};
-use crate::scheduler::thread_state::{SignallingMark, is_inside_callback};
-use crate::scheduler::user_signal::UserSignal;
-use crate::scheduler::user_signal::UserWait;
-use crate::scheduler::wait_target::{Caller, WaitTarget};
-use crate::scheduler::wakers::WakeCondition;
-use fencepost_sync::prim::MutexGuard;
+use crate::scheduler::threads::{
+    SignallingMark, ThreadWakeups, is_inside_callback, replace_lane_thread, replace_lane_thread_in_task,
+};
+use crate::scheduler::wakers::{Deadline, WakeCondition};
+use fencepost_sync::prim::{MutexGuard, lock};
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, TimelineValue};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-pub(crate) mod message_wait;
-pub(crate) mod plan_ahead;
-mod wait_step;
-
 /// Progress of the target of a wait.
-enum TargetState {
+pub(crate) enum TargetState {
     /// The target has ended with this result.
     Done(Result<()>),
     /// The target is planned, and this batch must still complete.
@@ -42,7 +44,7 @@ enum TargetState {
 const SMALL_BATCH: usize = 64;
 
 impl State {
-    fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
+    pub(crate) fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
         if let Some(forked) = self.lost.as_ref().filter(|lost| matches!(lost.kind(), Kind::Forked { .. })) {
             return TargetState::Done(Err(forked.clone()));
         }
@@ -495,11 +497,6 @@ impl Engine {
     }
 }
 
-#[cfg(test)]
-mod task_tests;
-#[cfg(test)]
-mod wait_tests;
-
 /// Returns the error of a wait in a host function that the device executes.
 #[cold]
 fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
@@ -511,5 +508,214 @@ fn awaited(state: &State, target: WaitTarget<'_>) -> String {
         WaitTarget::Point(point) => format!("queue `{}`", state.name_of(point)),
         WaitTarget::Batch(_) => "a submission".into(),
         WaitTarget::User(_) => "a user event".into(),
+    }
+}
+
+/// Next step of a blocked caller.
+pub(crate) enum WaitStep {
+    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
+    Native(usize, TimelineValue),
+    /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
+    Submit(usize),
+    /// A user event of another context holds the queue of the target: the caller waits through this relay.
+    OtherContext(Arc<Relay>),
+    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
+    ContinueLoop,
+    /// Another thread must make progress with this batch first: the caller parks until the batch is done.
+    SleepFor(Seq),
+    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
+    /// work of the threads instead.
+    Sleep,
+}
+
+impl State {
+    /// Returns `true` if a lane has nothing in flight and a batch that can be submitted now.
+    pub(crate) fn can_submit(&self, lane: usize) -> bool {
+        let at = &self.lanes[lane];
+        at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
+    }
+}
+
+impl Engine {
+    /// Returns the next step for a target that cannot be planned yet.
+    pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
+        let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
+        match state.chunk_before(point) {
+            Some(seq) if state.batches.is_done(seq) => WaitStep::ContinueLoop,
+            Some(seq) => self.next_step(state, seq),
+            None => state.held_by(point).map_or(WaitStep::Sleep, WaitStep::OtherContext),
+        }
+    }
+
+    /// Returns the next step of a caller that waits for a planned batch. A batch that is not submitted moves, with its
+    /// dependencies, to the front of its list and to normal priority at least.
+    pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
+        let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
+        match state.batches.status(seq) {
+            Status::Submitted(value) => WaitStep::Native(lane, value),
+            Status::Ready(_) => {
+                state.raise_priority(seq, Priority::Normal);
+                state.move_to_front(seq);
+                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so the
+                // search tries every lane.
+                let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
+                let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
+                ready_lane.map_or(WaitStep::SleepFor(seq), WaitStep::Submit)
+            }
+            _ => WaitStep::SleepFor(seq),
+        }
+    }
+
+    /// Takes the next step of a blocked caller, which lasts at most one slice of time, and releases S.
+    pub(crate) fn take_step(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        step: WaitStep,
+        deadline: Deadline,
+        target: WaitTarget<'_>,
+    ) -> Result<()> {
+        let slice = deadline.slice();
+        match step {
+            // Deferred user code runs before this caller counts as a watcher of the lane. That code may take long or
+            // wait for this lane, and the completer sleeps while the lane has a watcher.
+            WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
+            WaitStep::Native(lane, value) => {
+                // The completer sleeps while the lane has a watcher. So a caller counts as a watcher only if it
+                // waits for the oldest submission: otherwise no thread would process the submissions before that
+                // value.
+                let next = TimelineValue(state.lanes[lane].timeline.completed().0 + 1);
+                let watch = u32::from(value == next);
+                state.lanes[lane].watchers += watch;
+                self.unlock_with(state, &ThreadWakeups::default());
+                if deadline.is_endless() {
+                    self.lanes[lane].fence.execute_up_to(value);
+                }
+                self.wait_watched(lane, value, slice, watch);
+                // A completion has notified the parked callers already.
+                let mut state = self.lock();
+                let wakeups = state.wakeups().without_callers();
+                self.unlock_with(state, &wakeups);
+            }
+            WaitStep::OtherContext(relay) => {
+                self.unlock(state);
+                relay.wait(slice)?;
+            }
+            WaitStep::ContinueLoop => {
+                self.unlock(state);
+                self.continue_loops();
+            }
+            WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
+            step if self.threads || !state.busy() => {
+                // The caller parks only if no action is deferred, because a deferred action may complete the
+                // target.
+                let after = std::mem::take(&mut state.after);
+                if after.is_empty() {
+                    let wakeups = state.wakeups().without_callers();
+                    self.notify(&wakeups);
+                    match step {
+                        WaitStep::SleepFor(seq) if self.threads => {
+                            self.park_for(state, target.point(), seq, slice)
+                        }
+                        _ => self.park(state, slice),
+                    }
+                } else {
+                    state.after = after;
+                    self.unlock(state);
+                }
+            }
+            _ => {
+                self.unlock(state);
+                // In a context without threads, only a caller makes progress.
+                self.make_progress(deadline.left().min(target.longest_slice()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Longest native wait for a point or a batch in a context without threads.
+const LONGEST_WAIT_SLICE: Duration = Duration::from_secs(10);
+
+/// Target of a wait.
+#[derive(Clone, Copy)]
+pub(crate) enum WaitTarget<'event> {
+    Point(Point),
+    Batch(Seq),
+    User(&'event UserSignal),
+}
+
+impl WaitTarget<'_> {
+    /// Returns the longest native wait for this target in a context without threads. For an event the wait is short,
+    /// because another thread may signal the event meanwhile. For other targets it is long, so that the result does not
+    /// depend on how long a busy machine lets this thread sleep.
+    pub(crate) fn longest_slice(self) -> Duration {
+        if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
+    }
+
+    /// Returns the point, if the target is one.
+    pub(crate) fn point(self) -> Option<Point> {
+        if let WaitTarget::Point(point) = self { Some(point) } else { None }
+    }
+
+    /// Returns the condition of a waker that waits for this target.
+    pub(crate) fn wake_condition(self) -> WakeCondition {
+        match self {
+            WaitTarget::Point(point) => WakeCondition::point(point),
+            WaitTarget::Batch(seq) => WakeCondition::Batch(seq),
+            WaitTarget::User(event) => WakeCondition::User(event.hold),
+        }
+    }
+}
+
+/// Next action of the caller of a flush. Only the thread of a caller that waits may submit the batch itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Continues,
+    Waits,
+}
+
+impl State {
+    /// Checks that this thread is not inside a function that receives printed lines: the target would complete only
+    /// after that function.
+    ///
+    /// # Errors
+    /// `WaitInPrint`.
+    pub(crate) fn check_print(&self, target: WaitTarget<'_>) -> Result<()> {
+        if !self.delivers_here() {
+            return Ok(());
+        }
+        Err(Kind::WaitInPrint { awaited: awaited(self, target) }.into())
+    }
+
+    /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
+    /// does.
+    fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
+        let batch = match (self.target_state(target), target) {
+            (TargetState::In(seq), _) => Some(seq),
+            (TargetState::Unplanned, WaitTarget::Point(point)) => match self.queue(point.slot).hold {
+                Some(Hold::Drain(slot)) => self.queue(slot).first_batch(),
+                _ => None,
+            },
+            _ => None,
+        };
+        batch.is_some_and(|seq| self.batches.status(seq) == Status::Delivery)
+    }
+}
+
+impl Engine {
+    /// Returns an error if a target waits for messages, and a function that receives lines has not returned for so long
+    /// that it may wait for this thread.
+    pub(crate) fn overdue_messages(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
+        let running = state.deliveries.running.as_ref()?;
+        let (limit, (receiver, remedy)) = {
+            let options = lock(&self.print_options);
+            (options.limit, options.to.receiver())
+        };
+        if !state.awaits_messages(target) || !running.is_older_than(limit) {
+            return None;
+        }
+        let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
+        let (awaited, kernel) = (awaited(state, target), kernel.to_string());
+        Some(Kind::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
     }
 }

@@ -1,15 +1,32 @@
-//! The wakers of a context, by the condition that they wait for. S is the state lock.
+//! The wakers of a context, by the condition that they wait for, and the blocked callers that park until other threads
+//! make progress. S is the state lock.
+//!
+//! Tasks poll again when the queue that they wait for has another hold. Waits limit how far they plan ahead of the
+//! device. In the browser, which has no threads, microtasks do the work of the scheduler's threads.
+
+use crate::error::Result;
+use crate::scheduler::batch::Status;
+use crate::scheduler::callbacks::forget_polls_of;
+use crate::scheduler::engine::{Engine, SLICE};
+use crate::scheduler::plan::PlanRest;
+use crate::scheduler::plan::open_batch::DueCommands;
+use crate::scheduler::queue::{Hold, PointProgress};
+use crate::scheduler::queues::Priority;
+use crate::scheduler::state::State;
+use crate::scheduler::wait::{TargetState, WaitTarget};
+#[cfg(target_arch = "wasm32")]
+use fencepost_kernels::report;
+use fencepost_sync::prim::{Condvar, MutexGuard, sleep_for};
 use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeBounds;
+#[cfg(target_arch = "wasm32")]
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
-
-/// A context that stores wakers.
-pub(crate) trait WakerOwner: Send + Sync {
-    /// Removes `waker` here and in the contexts that it was forwarded to.
-    fn forget(&self, waker: &Waker);
-}
+use std::time::Duration;
+use web_time::Instant;
 
 /// Condition under which a waker is called. The tables rely on the order of the variants: conditions of completion come
 /// before conditions of submission.
@@ -64,7 +81,7 @@ pub(crate) struct Wakers {
     /// Exactly the keys of `registered`, by waker.
     conditions: BTreeSet<(WakerName, WakeCondition)>,
     /// For each waker, the other contexts that it is registered with because this context waits for them.
-    forwarded: BTreeMap<WakerName, Vec<Weak<dyn WakerOwner>>>,
+    forwarded: BTreeMap<WakerName, Vec<Weak<Engine>>>,
 }
 
 impl Wakers {
@@ -79,7 +96,7 @@ impl Wakers {
     }
 
     /// Records that `waker` is also registered with another context.
-    pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<dyn WakerOwner>) {
+    pub(crate) fn forward_waker(&mut self, waker: &Waker, to: &Arc<Engine>) {
         let Some(name) = WakerName::of(waker) else { return };
         let known = self.forwarded.entry(name).or_default();
         if !known.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(to))) {
@@ -89,7 +106,7 @@ impl Wakers {
 
     /// Removes all registrations of a waker. Returns the wakers to drop and the other contexts that the waker is
     /// registered with.
-    pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<dyn WakerOwner>>) {
+    pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<Engine>>) {
         let Some(name) = WakerName::of(waker) else { return Default::default() };
         let conditions = self.conditions.range((name, WakeCondition::FIRST)..).take_while(|at| at.0 == name);
         let at: Vec<WakeCondition> = conditions.map(|at| at.1).collect();
@@ -180,9 +197,297 @@ impl Wakers {
     }
 }
 
+impl State {
+    /// Registers the queue of `point`. The tasks that wait for the queue poll again once planning has given it
+    /// another hold. The new hold may be another context that the tasks must drive because it has no threads, or a
+    /// callback that a task's own thread must run.
+    pub(crate) fn register_repoll(&mut self, point: Point) {
+        if self.reached(point) != PointProgress::Unplanned {
+            return;
+        }
+        let hold = self.queue(point.slot).hold;
+        match self.repolls.iter_mut().find(|(slot, _)| *slot == point.slot) {
+            Some((_, seen)) => *seen = hold,
+            None => self.repolls.push((point.slot, hold)),
+        }
+    }
+
+    /// Collects the wakers of the tasks that must poll again.
+    pub(crate) fn collect_repolls(&mut self) {
+        for (slot, seen) in std::mem::take(&mut self.repolls) {
+            let queue = self.queue(slot);
+            match queue.hold {
+                Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
+                    let wakers = self.wakers.take_upto(slot, Stamp(u64::MAX));
+                    self.after.wakers.extend(wakers);
+                }
+                None if queue.pending.is_empty() => {}
+                _ => self.repolls.push((slot, seen)),
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// Like [`poll`](Self::poll), on a thread inside callbacks. Plans at once, because only planning shows that the
+    /// point comes after one of the callbacks.
+    pub(crate) fn poll_inside(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        point: Point,
+        waker: &Waker,
+    ) -> Option<Result<()>> {
+        if let Err(error) = state.check_print(WaitTarget::Point(point)) {
+            self.unlock(state);
+            return Some(Err(error));
+        }
+        let priority = state.queue(point.slot).priority;
+        state.plan([point], priority);
+        // This registration comes before the check of callbacks, so that a hold that appears after the check makes the
+        // task poll again.
+        state.register_repoll(point);
+        self.unlock(state);
+        if !self.threads {
+            self.make_progress(Duration::ZERO);
+        }
+        let error = self.check_poll(point, waker).or_else(|| self.drive(point, waker));
+        error.map(Err)
+    }
+
+    /// Removes `waker` from this context and from the contexts that it was forwarded to.
+    pub(crate) fn forget(&self, waker: &Waker) {
+        forget_polls_of(waker);
+        let (removed, beyond) = self.lock().wakers.remove(waker);
+        drop(removed);
+        for engine in beyond.iter().filter_map(Weak::upgrade) {
+            engine.forget(waker);
+        }
+    }
+
+    /// Records that `waker`, which is registered here, is also registered with the other context `to`.
+    pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
+        self.lock().wakers.forward_waker(waker, to);
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+impl Engine {
+    /// Schedules one microtask that does all due work. Calls before that microtask runs have no further effect.
+    pub(crate) fn schedule(&self) {
+        if self.scheduled.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let engine = self.me.clone();
+        wasm_bindgen_futures::spawn_local(async move {
+            if let Some(engine) = engine.upgrade() {
+                engine.scheduled.store(false, Ordering::Relaxed);
+                engine.make_progress(Duration::ZERO);
+            }
+        });
+    }
+
+    /// Schedules another microtask if the last one has made more work possible. The chain ends, as each microtask makes
+    /// progress. A completion on the device schedules a microtask of its own.
+    pub(crate) fn schedule_more(&self) {
+        let state = self.lock();
+        let more = !state.calls.is_empty() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
+        drop(state);
+        if more {
+            self.schedule();
+        }
+    }
+
+    /// Makes each fence schedule a microtask when its value grows.
+    pub(crate) fn listen(self: &Arc<Self>) {
+        report::schedule_by(|| wasm_bindgen_futures::spawn_local(async { report::pass_on() }));
+        for lane in &self.lanes {
+            let engine = Arc::downgrade(self);
+            lane.fence.on_move(Box::new(move || {
+                if let Some(engine) = engine.upgrade() {
+                    engine.schedule();
+                }
+            }));
+        }
+    }
+}
+
+impl Engine {
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it does
+    /// not park, because even the shortest park lasts for a tick of the system timer.
+    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            state.callers_asleep += 1;
+            state = sleep_for(&self.done, state, limit);
+            state.callers_asleep -= 1;
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point: when
+    /// the batch is done), or when this thread can submit or wait on its own fence.
+    pub(crate) fn park_for(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        point: Option<Point>,
+        seq: Seq,
+        limit: Duration,
+    ) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            let wakeup = Arc::new(Condvar::new());
+            state.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
+            state = sleep_for(&wakeup, state, limit);
+            state.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    fn poll_loss_after(&self, start: Instant, limit: Duration) {
+        if start.elapsed() >= limit {
+            self.poll_loss();
+        }
+    }
+}
+
+impl State {
+    /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
+    ///
+    /// For each idle lane that can submit a batch, one caller can go on: the caller that waits for this batch, or else
+    /// any other one, since each caller can submit the batches of the others.
+    pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
+        let mut due = SmallVec::new();
+        if self.parked.is_empty() {
+            return due;
+        }
+        let mut parked = std::mem::take(&mut self.parked);
+        let mut notify = |caller: &mut ParkedCaller| {
+            caller.notified = true;
+            due.push(caller.wakeup.clone());
+        };
+        let waiting = |caller: &&mut ParkedCaller| !caller.notified;
+        parked.iter_mut().filter(waiting).filter(|caller| self.can_go_on(caller)).for_each(&mut notify);
+        for next in (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)) {
+            let own = parked.iter().position(|caller| caller.seq == next);
+            let submitter = match own {
+                Some(own) => parked.get_mut(own),
+                None => parked.iter_mut().find(waiting),
+            };
+            submitter.filter(waiting).into_iter().for_each(&mut notify);
+        }
+        self.parked = parked;
+        due
+    }
+
+    /// Returns `true` if a parked caller no longer waits for its batch, or can wait for the fence of the batch.
+    fn can_go_on(&self, caller: &ParkedCaller) -> bool {
+        let waits = match caller.point.map(|point| self.reached(point)) {
+            None => !self.batches.is_done(caller.seq),
+            Some(progress) => progress == PointProgress::Planned(caller.seq),
+        };
+        !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
+    }
+
+    /// Returns the batch that a lane submits next, if nothing is in flight on the lane.
+    fn next_on_idle(&self, lane: usize) -> Option<Seq> {
+        let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
+        self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
+    }
+}
+
+/// Target of a parked caller.
+///
+/// Each of these callers has a condition variable of its own. Otherwise each completion would wake all of them, and all
+/// but one would park again.
+pub(crate) struct ParkedCaller {
+    /// Point that the caller waits for. Without it, the caller waits for the batch itself.
+    pub(crate) point: Option<Point>,
+    /// Batch that the point waits for.
+    pub(crate) seq: Seq,
+    pub(crate) wakeup: Arc<Condvar>,
+    /// `true` once the condition variable was notified.
+    pub(crate) notified: bool,
+}
+
+/// After this many plannings of callers for their own queues, the requested commands of other queues are planned too.
+const MOST_OWN_PLANNINGS: u32 = 1;
+
+impl State {
+    /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
+    /// until a batch completes, and that batch is not complete yet; `planned` then names the batch.
+    pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
+        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
+            // Without this check, repeated short waits would plan more than one long wait does.
+            if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
+                *planned = PlanRest { roots: vec![point], after: Some(seq) };
+                return;
+            }
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
+            *planned = self.plan([point], priority);
+            self.queue_mut(point.slot).ahead = planned.after;
+            self.note_own_planning(point.slot);
+        }
+    }
+
+    /// Records that a caller planned the queue that it waits for. Meanwhile the requested commands of other queues
+    /// gather, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
+    pub(crate) fn note_own_planning(&mut self, slot: Slot) {
+        let lane = self.queue(slot).lane;
+        self.lanes[lane].own_plannings += 1;
+        if self.lanes[lane].own_plannings > MOST_OWN_PLANNINGS {
+            self.lanes[lane].own_plannings = 0;
+            self.plan_lane(lane, DueCommands::RequestedExcept(slot));
+        }
+        debug_assert!(self.lanes[lane].own_plannings <= MOST_OWN_PLANNINGS);
+    }
+}
+
+/// Time at which a wait ends. `None` means no limit.
+#[derive(Clone, Copy)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    pub(crate) fn after(limit: Option<Duration>) -> Self {
+        Self(limit.and_then(|limit| Instant::now().checked_add(limit)))
+    }
+
+    /// Returns a deadline that has already passed.
+    pub(crate) fn now() -> Self {
+        Self(Some(Instant::now()))
+    }
+
+    /// Returns the time that is left. Without a limit it is [`Duration::MAX`].
+    pub(crate) fn left(self) -> Duration {
+        self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns the time that is left, [`SLICE`] at most.
+    pub(crate) fn slice(self) -> Duration {
+        self.left().min(SLICE)
+    }
+
+    pub(crate) fn is_endless(self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::CostModel;
+    use crate::scheduler::batch::Op;
+    use crate::scheduler::costs::CommandCosts;
+    use crate::scheduler::queues::Priority;
+    use crate::scheduler::test_engine::{batch_of, engine, enqueue, queue, queues};
+    use crate::scheduler::wait::Caller;
+    use fencepost_sync::{Clock, Slot};
+    use std::cell::RefCell;
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::task::Wake;
 
@@ -262,5 +567,189 @@ mod tests {
         assert!(all.take_submitted(|_| false).is_empty());
         assert!(same(&all.take_submitted(|point| point.stamp == Stamp(5)), &[&d]));
         assert!(!all.has_submission_wakers() && all.take_all().is_empty());
+    }
+
+    /// Plans a batch of each of three queues on one lane, and parks a caller for each batch.
+    fn parked() -> Arc<Engine> {
+        let engine = engine(false);
+        let slots: [Slot; 3] = queues(&engine);
+        for slot in slots {
+            let point = enqueue(&engine, slot);
+            let mut state = engine.lock();
+            state.plan([point], Priority::Normal);
+            let (seq, wakeup) = (batch_of(&state, point), Arc::new(Condvar::new()));
+            let point = (slot != slots[1]).then_some(point);
+            state.parked.push(ParkedCaller { point, seq, wakeup, notified: false });
+        }
+        engine
+    }
+
+    fn notified(engine: &Engine) -> Vec<bool> {
+        engine.lock().parked.iter().map(|caller| caller.notified).collect()
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_can_be_submitted() {
+        let engine = parked();
+        assert_eq!(engine.lock().due_callers().len(), 1);
+        assert_eq!(notified(&engine), [true, false, false]);
+        engine.submit_one(0);
+        assert_eq!(notified(&engine), [true, false, false], "the lane is busy");
+        while engine.lock().lanes[0].timeline.in_flight() > 0 {
+            engine.poll_lane(0);
+        }
+        assert_eq!(notified(&engine), [true, true, false]);
+    }
+
+    /// Each caller can submit the batches of the others, so the callers make progress without the threads of the context.
+    #[test]
+    fn e02_one_parked_caller_is_notified_if_a_batch_of_another_caller_can_be_submitted() {
+        let engine = parked();
+        engine.lock().parked.remove(0);
+        assert_eq!(engine.lock().due_callers().len(), 1);
+        assert_eq!(notified(&engine), [true, false]);
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_is_submitted() {
+        let engine = parked();
+        (0..2).for_each(|_| assert!(engine.submit_one(0)));
+        engine.notify_due_threads();
+        assert_eq!(notified(&engine), [true, true, false]);
+    }
+
+    #[test]
+    fn e02_a_parked_caller_is_notified_once_its_batch_is_done() {
+        let engine = parked();
+        let seqs: Vec<_> = engine.lock().parked.iter().map(|caller| caller.seq).collect();
+        while seqs.iter().any(|&seq| !engine.lock().batches.is_done(seq)) {
+            engine.lock().parked.iter_mut().for_each(|caller| caller.notified = false);
+            engine.submit_one(0);
+            engine.poll_lane(0);
+        }
+        let state = engine.lock();
+        assert!(state.parked.last().is_some_and(|caller| caller.notified), "its batch is the last one");
+    }
+
+    #[test]
+    fn e02_the_loss_of_the_device_notifies_every_parked_caller() {
+        let engine = parked();
+        engine.lose("the test loses the device");
+        assert_eq!(notified(&engine), [true; 3]);
+    }
+
+    /// Enqueues many long commands. Returns the last point of each queue.
+    fn enqueue_long(engine: &Arc<Engine>, slots: &[Slot]) -> Vec<Point> {
+        let many = |&slot: &Slot| (1..400).fold(enqueue(engine, slot), |_, _| enqueue(engine, slot));
+        let ends = slots.iter().map(many).collect();
+        let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
+        let mut state = engine.lock();
+        if let Some(Op::Work(work)) = state.queue(slots[0]).pending.front().map(|front| &front.op) {
+            costs.expect(work, 0.5);
+        }
+        state.lanes[0].costs = costs;
+        ends
+    }
+
+    /// The scheduler often goes through the planned batches, so a batch for each pending command would cost too much.
+    #[test]
+    fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
+        let engine = engine(false);
+        let end = enqueue_long(&engine, &[queue(&engine)])[0];
+        let mut state = engine.lock();
+        let (target, mut planned) = (WaitTarget::Point(end), PlanRest::default());
+        (0..4).for_each(|_| state.plan_target(target, &mut planned));
+        let at_once = state.lanes[0].ready_len();
+        assert!((2..100).contains(&at_once), "{at_once} batches");
+        drop(state);
+        let middle = planned.after.expect("the planning leaves commands for later");
+        for _ in 0..at_once {
+            engine.submit_one(0);
+            while engine.lock().lanes[0].timeline.in_flight() > 0 {
+                engine.poll_lane(0);
+            }
+            let mut state = engine.lock();
+            let left = state.lanes[0].ready_len();
+            state.plan_target(target, &mut planned);
+            assert_eq!(
+                state.lanes[0].ready_len() > left,
+                state.batches.is_done(middle),
+                "{left} batches are left"
+            );
+            if state.batches.is_done(middle) {
+                assert!(left > 4, "the device has enough work until then");
+                return;
+            }
+        }
+        panic!("the middle batch never completes");
+    }
+
+    #[test]
+    fn q01_repeated_short_waits_plan_no_more_than_one_long_wait() {
+        let engine = engine(true);
+        let ends = enqueue_long(&engine, &[queue(&engine)]);
+        let mut state = engine.lock();
+        state.plan_target(WaitTarget::Point(ends[0]), &mut PlanRest::default());
+        let (once, mut planned) = (state.lanes[0].ready_len(), PlanRest::default());
+        state.plan_target(WaitTarget::Point(ends[0]), &mut planned);
+        assert_eq!(state.lanes[0].ready_len(), once);
+        assert!(
+            planned.after.is_some_and(|seq| !state.batches.is_done(seq)),
+            "the wait waits for that batch"
+        );
+    }
+
+    #[test]
+    fn e02_requested_commands_are_planned_despite_many_ready_batches() {
+        let engine = engine(true);
+        let (other, slots) = (queue(&engine), [(); 12].map(|()| queue(&engine)));
+        let requested = enqueue(&engine, other);
+        let ends = enqueue_long(&engine, &slots);
+        let target =
+            |end: &Point| engine.lock().plan_target(WaitTarget::Point(*end), &mut PlanRest::default());
+        ends[..10].iter().for_each(target);
+        engine.flush(other, Caller::Continues).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(requested), PointProgress::Unplanned, "the command gathers");
+        let ready = engine.lock().lanes[0].ready_len();
+        assert!(ready > 100, "{ready} batches are ready");
+        ends[10..].iter().for_each(target);
+        assert!(matches!(engine.lock().reached(requested), PointProgress::Planned(_)));
+    }
+
+    /// Checks that a flushed queue is planned before the last commands of a long queue, while a caller repeatedly
+    /// requests the end of the long queue.
+    fn passes_none_over(request: impl Fn(&Engine, Point)) {
+        let engine = engine(true);
+        let [long, other] = queues(&engine);
+        let end = enqueue_long(&engine, &[long])[0];
+        let _handle = engine.marker(long);
+        request(&engine, end);
+        let requested = enqueue(&engine, other);
+        engine.flush(other, Caller::Continues).expect("nothing has failed");
+        assert_eq!(engine.lock().reached(requested), PointProgress::Unplanned, "the command gathers");
+        while engine.lock().reached(requested) == PointProgress::Unplanned {
+            request(&engine, end);
+            let left = engine.lock().queue(long).pending.len();
+            assert!(left > 0, "the command is planned with the last ones of the long queue");
+            engine.submit_one(0);
+            engine.poll_lane(0);
+        }
+    }
+
+    /// The caller waits, so it keeps the rest of its planning from one request to the next.
+    #[test]
+    fn e02_requested_commands_are_planned_while_a_caller_plans_its_own_queue() {
+        let planned = RefCell::new(PlanRest::default());
+        passes_none_over(|engine, end| {
+            engine.lock().plan_target(WaitTarget::Point(end), &mut planned.borrow_mut());
+        });
+    }
+
+    #[test]
+    fn e02_requested_commands_are_planned_while_callers_poll_or_read_repeatedly() {
+        passes_none_over(|engine, end| {
+            let _ = engine.is_complete(end, &Clock::default());
+        });
+        passes_none_over(|engine, end| engine.flush(end.slot, Caller::Waits).expect("nothing has failed"));
     }
 }

@@ -1,9 +1,8 @@
 //! The copy of a region as a plain command: rows of bytes at fixed distances on either side.
 
-use crate::memory::block::Block;
-use crate::memory::heap::overlap;
-use crate::memory::region_iter::StridedRegion;
-use crate::work::span::Span;
+use crate::memory::block::{Block, overlap};
+use crate::memory::region::StridedRegion;
+use crate::work::step::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -145,8 +144,7 @@ fn collapse(src: &StridedRegion, dst: &StridedRegion, size: u64) -> (u64, SmallV
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::region::Region;
-    use crate::memory::region_iter::PaddedShape;
+    use crate::memory::region::{PaddedShape, Region};
     use crate::region;
 
     fn collapsed(shape: &[usize], from: Region, to: Region) -> (u64, Vec<(u64, u64, u64)>) {

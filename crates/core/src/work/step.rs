@@ -1,19 +1,26 @@
-//! The commands of batches and recorders as plain data.
+//! The commands of batches and recorders as plain data, with the ranges of blocks that they access.
+//!
+//! Also the code of a kernel on the CPU, and commands that the program records with wgpu.
 
-use crate::error::site::CommandKind;
-use crate::memory::block::Block;
-use crate::memory::heap::Heap;
+use crate::driver::erased::Erased;
+use crate::error::CommandKind;
+use crate::memory::block::{Block, Heap};
 use crate::memory::read_slot::ReadSlot;
-use crate::memory::staged_bytes::Payload;
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_part::GraphPart;
+use crate::memory::staging::Payload;
+use crate::work::graph::control::Gate;
+use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::{BoundArray, Launch, touches};
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span, Touch};
 use crate::work::time_slot::TimeSlot;
-use crate::work::wgpu_commands::WgpuCommands;
+#[cfg(cpu_code)]
+#[cfg(cpu)]
+use fencepost_cpu::CpuKernel;
+#[cfg(cpu)]
+use fencepost_kernels::HostKernel;
+use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Slot, Stamp};
 use smallvec::SmallVec;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An operation of a device: the only part of a command that a recorder sees.
@@ -43,7 +50,7 @@ pub(crate) enum Work {
     /// Submission of the program's command buffers.
     WgpuCommands(Box<WgpuCommands>),
     /// Replay of a part of a graph.
-    Graph(Box<dyn GraphPart>),
+    Graph(Box<GraphStep>),
     /// Gate that decides if the nodes of a body execute. Only a graph has gates, as nodes.
     Gate(Box<Gate>),
     /// Read of the clock before a command. `Start`, the command and `End` have one stamp and one level.
@@ -208,5 +215,96 @@ impl Step {
 impl From<RegionCopy> for Work {
     fn from(copy: RegionCopy) -> Self {
         Work::Region(Box::new(copy))
+    }
+}
+
+/// Code of a kernel on the CPU.
+#[derive(Clone)]
+#[cfg(cpu)]
+pub(crate) enum HostCode {
+    /// The program or the library gives a function for the whole grid.
+    Function(Arc<dyn HostKernel>),
+    /// The text of the kernel is compiled or interpreted.
+    #[cfg(cpu_code)]
+    Program(Arc<CpuKernel>),
+}
+
+/// A range of a block.
+#[derive(Clone)]
+pub(crate) struct Span {
+    pub(crate) block: Arc<Block>,
+    /// Number of bytes from the start of the block.
+    pub(crate) offset: u64,
+    /// Size of the range in bytes.
+    pub(crate) size: u64,
+}
+
+impl Span {
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.offset..self.offset + self.size
+    }
+
+    /// Moves the span to other bytes.
+    pub(crate) fn place(&mut self, block: &Arc<Block>, offset: u64) {
+        self.block = block.clone();
+        self.offset = offset;
+    }
+}
+
+/// Up to 16 bytes that a fill repeats over a range. `len` is 4, 8 or 16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub(crate) bytes: [u8; 16],
+    pub(crate) len: u8,
+}
+
+impl Pattern {
+    pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
+
+    /// Returns the bytes of `value`, repeated to 4, 8 or 16 bytes. Returns `None` if a pattern cannot hold them.
+    pub(crate) fn of(value: &[u8]) -> Option<Self> {
+        if value.iter().all(|&byte| byte == 0) {
+            return Some(Self::ZERO);
+        }
+        if ![1, 2, 4, 8, 16].contains(&value.len()) {
+            return None;
+        }
+        let bytes = std::array::from_fn(|at| value[at % value.len()]);
+        Some(Self { bytes, len: value.len().max(4) as u8 })
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        self.bytes == [0; 16]
+    }
+
+    /// Returns the bytes that the fill repeats.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+/// Access of a command to a range of a block. Accesses decide the order of commands.
+pub(crate) struct Touch<'a> {
+    pub(crate) block: &'a Arc<Block>,
+    pub(crate) range: Range<u64>,
+    pub(crate) write: bool,
+}
+
+/// The program's command buffers at their place in a queue's order. They form a batch of their own, which wgpu submits.
+pub(crate) struct WgpuCommands {
+    /// Command buffers, until they are submitted.
+    commands: Erased<Mutex<Vec<wgpu::CommandBuffer>>>,
+    /// Arrays that the commands read and write, as the program declares them.
+    pub(crate) uses: Vec<BoundArray>,
+}
+
+impl WgpuCommands {
+    pub(crate) fn new(commands: Vec<wgpu::CommandBuffer>, uses: Vec<BoundArray>) -> Self {
+        Self { commands: Erased::new(Mutex::new(commands)), uses }
+    }
+
+    /// Takes the command buffers, because wgpu submits a command buffer only once.
+    pub(crate) fn take(&self) -> Vec<wgpu::CommandBuffer> {
+        std::mem::take(&mut *lock(&self.commands))
     }
 }

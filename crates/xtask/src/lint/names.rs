@@ -1,7 +1,6 @@
-//! One name for each thing: file stems, types and constants.
+//! One name for each thing: types and constants.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use proc_macro2::{Ident, Span};
 use syn::{Attribute, Item};
@@ -9,8 +8,6 @@ use syn::{Attribute, Item};
 use super::imports::is_test as is_left_out;
 use super::rules::Finding;
 
-/// The crate whose file stems are unique.
-const STEMS: &str = "crates/core/src/";
 /// Crates in each of which constants with different values have different names.
 const CRATES: [&str; 4] =
     ["crates/core/src/", "crates/sync/src/", "crates/kernels/src/", "crates/profile/src/"];
@@ -23,7 +20,7 @@ const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
 /// Returns every name that stands for two things; `files` are paths from the root, with their sources.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
-    let mut findings = stems(files);
+    let mut findings = Vec::new();
     for of in CRATES {
         let own: Vec<_> =
             files.iter().filter(|(path, _)| path.starts_with(of) && !path.contains("loom_models")).collect();
@@ -34,23 +31,6 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
         let own: Vec<_> =
             files.iter().filter(|(path, _)| is_in(path) && !path.contains("loom_models")).collect();
         findings.extend(types(&own));
-    }
-    findings
-}
-
-/// `mod.rs` is left out: Rust gives that name.
-fn stems(files: &[(String, String)]) -> Vec<(String, Finding)> {
-    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut findings = Vec::new();
-    for (path, _) in files.iter().filter(|(path, _)| path.starts_with(STEMS)) {
-        let stem = Path::new(path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        if stem == "mod" {
-            continue;
-        }
-        if let Some(other) = seen.insert(stem, path) {
-            let what = format!("the stem `{stem}` is that of {other} too");
-            findings.push((path.clone(), Finding { line: 1, what }));
-        }
     }
     findings
 }
@@ -192,12 +172,6 @@ mod tests {
             .into_iter()
             .map(|(path, finding)| format!("{path}:{} {}", finding.line, finding.what))
             .collect()
-    }
-
-    #[test]
-    fn two_files_share_no_stem() {
-        assert!(found(&[("a/mod.rs", ""), ("b/mod.rs", ""), ("a/one.rs", "")]).is_empty());
-        assert!(found(&[("a/one.rs", ""), ("b/one.rs", "")])[0].contains("the stem `one`"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::storage::Storage;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::error::{Kind, Result};
-use crate::memory::shape::elements;
+use crate::memory::region::elements;
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use std::panic::Location;

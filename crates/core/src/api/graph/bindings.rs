@@ -1,17 +1,26 @@
-//! The arrays and values of one replay.
+//! The named parts of a graph: input arrays and values, which a replay can replace, and labelled nodes. Also the
+//! outputs, whose bytes each replay has for itself.
 
-use crate::api::graph::edited_table::check_dispatches;
-use crate::api::graph::graph_handle::Graph;
-use crate::api::graph::replacements::Replacements;
+use crate::api::graph::Graph;
+use crate::api::graph::capture::{Capture, Output, checked};
+use crate::api::graph::edit::{Replacements, check_dispatches};
 use crate::api::graph::spanning::Spanning;
+use crate::api::graph::tape::{TapeState, unique};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::error::{Kind, Result};
+use crate::arrays::read::ReplayedDownload;
+use crate::error::{Error, Kind, Result};
+use crate::memory::block::overlap;
 use crate::runtime::event::same_context;
-use crate::work::graph_data::graph_names::GraphInput;
-use crate::work::graph_data::graph_plan::GraphPlan;
-use fencepost_kernels::{DType, Element, Param, Value};
+use crate::runtime::owner::Owner;
+use crate::work::graph::names::{BoundInput, GraphInput, GraphParameter};
+use crate::work::graph::nodes::GraphNode;
+use crate::work::graph::plan::GraphPlan;
+use crate::work::step::Work;
+use fencepost_kernels::{ArgKind, DType, DynArg, Element, IntoArg, NamedValue, Param, Value, check_argument};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// A graph with replacement arrays and values for its [replays](crate::CommandQueue::replay). [`Graph::with`] makes it.
 /// The graph itself does not change.
@@ -208,5 +217,361 @@ impl Bindings<'_> {
 impl fmt::Debug for Bindings<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} with {:?}", self.graph, self.replacements.names(&self.graph.plan.names))
+    }
+}
+
+/// An array of a graph that a replay can replace. [`Capture::input`] makes one.
+///
+/// An input dereferences to the array that the capture was given, so every verb takes it as that array.
+pub struct Input<T: Element, const D: usize = 1> {
+    array: DeviceArray<T, D>,
+    name: Arc<str>,
+}
+
+/// A named value of a graph that a replay can replace. [`Capture::value`] makes one.
+#[derive(Clone)]
+pub struct GraphValue<T> {
+    token: u64,
+    name: Arc<str>,
+    default: T,
+}
+
+impl<T: Element, const D: usize> Input<T, D> {
+    /// Returns the name of the input.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<T: Element, const D: usize> Deref for Input<T, D> {
+    type Target = DeviceArray<T, D>;
+
+    fn deref(&self) -> &DeviceArray<T, D> {
+        &self.array
+    }
+}
+
+impl<T: Element, const D: usize> DerefMut for Input<T, D> {
+    fn deref_mut(&mut self) -> &mut DeviceArray<T, D> {
+        &mut self.array
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for Input<T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Input `{}`: {:?}", self.name, self.array)
+    }
+}
+
+impl<T: Copy> GraphValue<T> {
+    /// Returns the default of the value.
+    pub fn get(&self) -> T {
+        self.default
+    }
+}
+
+impl<T> GraphValue<T> {
+    /// Returns the name of the value.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+impl<T: Param + Copy> NamedValue for GraphValue<T> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn value(&self) -> Value {
+        Value::new(self.default)
+    }
+
+    fn token(&self) -> u64 {
+        self.token
+    }
+}
+
+impl<'a, T: Param + Copy> IntoArg<'a> for &'a GraphValue<T> {
+    fn into_arg(self) -> DynArg<'a> {
+        DynArg::Named(self)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for GraphValue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GraphValue `{}` = {:?}", self.name, self.default)
+    }
+}
+
+/// Remedy for an input or a value that is declared in a body.
+const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare them before the condition or the loop, and use them in the body";
+
+impl Capture {
+    /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
+    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default.
+    ///
+    /// Every use of the array's bytes in the capture is a use of the input, through any handle, and even before this
+    /// call. A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] for a second input of this name, and for an array that overlaps another input;
+    /// [`Kind::ForeignContext`]; [`Kind::CaptureEnded`]. The capture fails with [`Kind::Graph`] if a command accesses
+    /// bytes both inside and outside the input.
+    ///
+    /// # Example
+    /// ```
+    /// # let (_ctx, queue) = fencepost::doctest();
+    /// let (a, b) = (queue.array(&[1_u32, 2])?, queue.array(&[3_u32, 4])?);
+    /// let (graph, copied) = queue.capture(|c| {
+    ///     let x = c.input("x", &a)?;
+    ///     let mut y = c.zeros::<u32, 1>([2])?;
+    ///     c.copy(&*x, &mut y)?;
+    ///     c.read_as("y", &y)
+    /// })?;
+    /// let usual = queue.replay(&graph)?;
+    /// let other = queue.replay(&graph.with().input("x", &b)?)?;
+    /// assert_eq!(usual.read(&copied)?.wait()?, [1, 2]);
+    /// assert_eq!(other.read(&copied)?.wait()?, [3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn input<T: Element, const D: usize>(
+        &self,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<Input<T, D>> {
+        let at = Location::caller();
+        self.own(&array.array)?;
+        let captured = self.place();
+        captured.not_in_body("input", at, DECLARED_OUTSIDE)?;
+        captured.lease(array.array.storage.block(), at)?;
+        let input = new_input(name, array);
+        let name = input.name.clone();
+        let bound = bytes_of(&array.array);
+        captured.with("input", at, |state| {
+            state.add_input((**self).label(), input, bound)?;
+            let context = state.queues[captured.index as usize].context;
+            state.input_contexts.push(context);
+            Ok::<_, Error>(())
+        })??;
+        Ok(Input { array: array.handle(), name })
+    }
+
+    /// *Captures* a named value, which launches take as a parameter. [`Bindings::value`](crate::Bindings::value)
+    /// replaces it in one replay, and [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
+    ///
+    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. A launch with an
+    /// argument struct gets the default in its field, and [`parameter`](Self::parameter) then binds the field to the
+    /// value.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] for a second value of this name, and [`Kind::CaptureEnded`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, args};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// # ctx.host_kernel("saxpy", fencepost::reference("saxpy").unwrap())?;
+    /// let saxpy = ctx.kernel_from(fencepost::builtin_shader("saxpy.wgsl").unwrap(), "saxpy")?;
+    /// let (x, mut y) = (queue.array(&[1.0_f32, 2.0])?, ctx.zeros::<f32, 1>([2])?);
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     let gain = c.value("gain", 2.0_f32)?;
+    ///     c.launch_dyn(&saxpy, Grid::threads([2]), args![a = &gain, x = &x, y = &mut y])
+    /// })?;
+    /// queue.replay(&graph)?;                                        // y += 2 x
+    /// queue.replay(&graph.with().value("gain", 10.0_f32)?)?;        // y += 10 x
+    /// assert_eq!(queue.read(&y).wait()?, [12.0, 24.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn value<T: Param + Copy>(&self, name: &str, default: T) -> Result<GraphValue<T>> {
+        let at = Location::caller();
+        let (token, name): (u64, Arc<str>) = (unique(), name.into());
+        let value = GraphParameter { token, name: name.clone(), dtype: T::TYPE, places: Vec::new() };
+        let place = self.place();
+        place.not_in_body("value", at, DECLARED_OUTSIDE)?;
+        place.with("value", at, |state| state.add_value((**self).label(), value, Value::new(default)))??;
+        Ok(GraphValue { token, name, default })
+    }
+
+    /// Binds the parameter `field` of the last launch captured on this queue to the value, in place of the contents
+    /// that the launch was given. Argument structs have plain fields, so this call follows their launch; `launch_dyn`
+    /// takes `&value` itself.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last
+    /// call on this queue did not capture a launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
+    #[track_caller]
+    pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
+        let captured = self.place();
+        captured.with("parameter", Location::caller(), |state| {
+            let graph = (**self).label();
+            state.check_value(graph, value.token, &value.name)?;
+            let node = state.last_call(captured.index, &format!("the call of `parameter` for `{field}`"))?;
+            bind_parameter(self.owner(), graph, node, field, value)
+        })?
+    }
+
+    /// Names the last command that was captured on this queue. [`GraphEdit::node`](crate::GraphEdit::node) and messages
+    /// use the name. Several nodes may have one name.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] if nothing is captured on this queue, or if the last call was the replay of a graph, a
+    /// condition or a loop: nodes in a body get their names there. Returns [`Kind::CaptureEnded`].
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut x, mut y) = (ctx.zeros::<u32, 1>([4])?, ctx.zeros::<u32, 1>([4])?);
+    /// let one = queue.full([4], 1_u32)?;
+    /// let (mut graph, ()) = queue.capture(|c| {
+    ///     c.copy(&one, &mut x)?;
+    ///     c.label_node("first copy")?;
+    ///     c.copy(&x, &mut y)
+    /// })?;
+    /// assert!(graph.edit()?.node("first copy").is_ok());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn label_node(&self, name: &str) -> Result<()> {
+        let captured = self.place();
+        captured.with("label_node", Location::caller(), |state| {
+            let node = state.last_call(captured.index, &format!("the label `{name}`"))?;
+            let mut command = node.command.duplicate();
+            command.label = Some(name.into());
+            node.command = Arc::new(command);
+            Ok(())
+        })?
+    }
+}
+
+impl TapeState {
+    fn add_input(&mut self, graph: &str, input: GraphInput, bound: BoundInput) -> Result<()> {
+        for (known, earlier) in self.names.inputs.iter().zip(&self.inputs) {
+            if known.name == input.name {
+                return Err(problem(graph, format!("it has two inputs with the name `{}`", input.name)));
+            }
+            let ranges = (known.range(earlier), input.range(&bound));
+            if earlier.block.id == bound.block.id && overlap(&ranges.0, &ranges.1) {
+                let message =
+                    format!("inputs `{}` and `{}` overlap: inputs are arrays apart", known.name, input.name);
+                return Err(problem(graph, message));
+            }
+        }
+        self.names.inputs.push(input);
+        self.inputs.push(bound);
+        Ok(())
+    }
+
+    fn add_value(&mut self, graph: &str, value: GraphParameter, default: Value) -> Result<()> {
+        if self.names.values.iter().any(|known| known.name == value.name) {
+            return Err(problem(graph, format!("it has two values with the name `{}`", value.name)));
+        }
+        self.names.values.push(value);
+        self.values.push(default);
+        Ok(())
+    }
+}
+
+/// Returns the input of an array, without the places where it is used.
+fn new_input<T: Element, const D: usize>(name: &str, array: &DeviceArray<T, D>) -> GraphInput {
+    GraphInput {
+        name: name.into(),
+        dtype: T::DTYPE,
+        shape: array.shape().as_slice().into(),
+        padded: array.padded_shape().as_slice().into(),
+        bytes: array.array.bytes(),
+        offset: array.array.offset,
+        places: Vec::new(),
+        is_bound: false,
+        is_written: false,
+    }
+}
+
+/// Returns the bytes of an array, as the bytes of an input.
+pub(crate) fn bytes_of(array: &ArrayRef) -> BoundInput {
+    BoundInput { block: array.storage.block().clone(), offset: array.offset }
+}
+
+/// Binds a parameter of a captured launch to a value. A replay may give it any number, so the launch gets all runtime
+/// checks.
+fn bind_parameter<T: Param + Copy>(
+    owner: &Owner,
+    graph: &str,
+    node: &mut GraphNode,
+    field: &str,
+    value: &GraphValue<T>,
+) -> Result<()> {
+    let mut command = node.command.duplicate();
+    let Work::Launch(launch) = &mut command.work else {
+        let message =
+            format!("the last captured command is a {}, which has no parameter `{field}`", command.name());
+        return Err(problem(graph, message));
+    };
+    let slot = check_argument(&launch.kernel().interface, field, ArgKind::Value(T::TYPE))?;
+    **launch = checked(owner, launch)?;
+    value.default.with_bytes(|bytes| launch.params.set(slot, bytes));
+    command.values.retain(|(_, known)| *known != slot);
+    command.values.push((value.token, slot));
+    node.command = Arc::new(command);
+    Ok(())
+}
+
+#[cold]
+fn problem(graph: &str, problem: String) -> Error {
+    Kind::Graph { graph: graph.into(), problem }.into()
+}
+
+/// An output of a graph.
+#[derive(Clone)]
+pub(crate) struct GraphOutput {
+    /// Number of the output among the outputs of all graphs.
+    pub(crate) token: u64,
+    pub(crate) name: Arc<str>,
+    pub(crate) bytes: u64,
+    /// Type of the elements.
+    pub(crate) element: Arc<str>,
+    /// Size of an element in bytes.
+    pub(crate) element_size: u32,
+    /// Number of elements.
+    pub(crate) len: u64,
+    /// The download of each replay's bytes, if the output goes to a pinned array in ordinary memory. A graph does not
+    /// keep the memory of such an array, because no program can read it once the array is dropped. A program cannot
+    /// read such an output by its name.
+    pub(crate) download: Option<Weak<ReplayedDownload>>,
+}
+
+impl Graph {
+    /// Returns an output of the graph by the name that [`Capture::read_as`](crate::Capture::read_as) gave it. If
+    /// several outputs have the name, the call returns the last one.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] if the graph has no such output, or if its elements have another type.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
+    /// let sevens = graph.output::<u32>("sevens")?;
+    /// assert_eq!(queue.replay(&graph)?.read(&sevens)?.wait()?, [7; 4]);
+    /// assert!(graph.output::<f32>("sevens").is_err());
+    /// assert!(graph.output::<u32>("eights").is_err());
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn output<T: Element>(&self, name: &str) -> Result<Output<T>> {
+        let problem = |problem: String| Kind::Graph { graph: self.label().into(), problem };
+        let named = || self.outputs().iter().filter(|output| output.download.is_none());
+        let Some(found) = named().rev().find(|output| &*output.name == name) else {
+            let known: Vec<String> = named().map(|output| format!("`{}`", output.name)).collect();
+            let known = if known.is_empty() { "no outputs".into() } else { known.join(", ") };
+            return Err(problem(format!("it has no output `{name}`; it has {known}")).into());
+        };
+        if *found.element != *T::DTYPE.to_string() || found.element_size as usize != T::DTYPE.size() {
+            let (element, asked) = (&found.element, T::DTYPE);
+            let wrong = format!("output `{name}` has elements of {element}, and the call requests {asked}");
+            return Err(problem(wrong).into());
+        }
+        Ok(Output::new(found.token, found.len as usize, found.name.clone()))
     }
 }

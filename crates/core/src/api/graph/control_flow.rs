@@ -1,19 +1,38 @@
-//! Conditions and loops that the device decides, in a capture and on an ordinary queue.
+//! Conditions and loops that the device decides, in a capture and on an ordinary queue. Each loop has a bound, which is
+//! its maximum number of iterations.
+//!
+//! A graph with control flow has a table in device memory for its gates and for the counters of its loops.
 
-use crate::api::graph::bound::Bound;
+use crate::api::graph::Graph;
+use crate::api::graph::bindings::GraphOutput;
 use crate::api::graph::capture::{Capture, Ending};
 use crate::api::graph::replay::Replay;
-use crate::api::graph::tape::body::Construct;
-use crate::api::graph::tape::{CapturedQueue, Tape, TapeState};
+use crate::api::graph::tape::bodies::Construct;
+use crate::api::graph::tape::{CapturedQueue, Tape, TapeState, unique};
 use crate::api::queue::CommandQueue;
+use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{Kind, Result};
+use crate::arrays::storage::Storage;
+use crate::error::{CommandKind, Kind, Result};
+use crate::memory::block::{Block, Heap};
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staging::Payload;
+use crate::record::own_kernels::dispatches_of;
+use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, then};
-use crate::work::graph_data::gate::GateTest;
-use crate::work::span::Span;
+use crate::scheduler::host_guard::BlockLease;
+use crate::scheduler::ordering::Admission;
+use crate::work::graph::control::{
+    COUNTS, ControlContents, ControlTable, Gate, GateCounter, GateTest, lay_out,
+};
+use crate::work::graph::nodes::{GraphNode, NodeCommand};
+use crate::work::step::{Span, Work};
 use fencepost_kernels::Element;
+use fencepost_sync::Slot;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::panic::Location;
+use std::sync::Arc;
 
 /// An element type that a condition or a count can have: `u32` or `i32`.
 pub trait Condition: Element + sealed::Signed {}
@@ -340,5 +359,233 @@ impl Replay {
             let problem = "the loop belongs to another graph".into();
             Kind::Graph { graph: self.plan().label.to_string(), problem }.into()
         })
+    }
+}
+/// Maximum number of iterations of a loop on the device. The loop ends after this many iterations even if its condition
+/// still holds; [`Replay::reached_bound`](crate::Replay::reached_bound) tells whether this has happened.
+///
+/// # Example
+/// ```
+/// use fencepost::Bound;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let count = queue.array(&[3_u32])?;
+/// let mut x = ctx.zeros::<u32, 1>([4])?;
+/// for bound in [Bound::AtMost(100), Bound::Chunked(1_000_000)] {
+///     let steps = queue.repeat(&count, bound, |body| body.fill(&mut x, 7))?;
+///     assert_eq!(steps.replay().unwrap().iterations(&steps)?.wait()?, 3);
+/// }
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Bound {
+    /// A replay submits all iterations up to the bound at once, and the device skips the iterations after the end of
+    /// the loop. A skipped iteration still costs a little: an empty dispatch for each dispatch of the body. A graph has
+    /// at most 65,536 gates and dispatches of bodies.
+    AtMost(u32),
+    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the dispatches of
+    /// the body. When a chunk is complete and the loop goes on, the context submits another one. One chunk is always
+    /// submitted ahead, so that the device does not wait. The bound can be any number, and at most one chunk is skipped
+    /// after the end of the loop.
+    ///
+    /// A loop whose condition never becomes 0 runs up to its bound, and until then a wait for later work of the queue
+    /// waits for the loop. [`Replay::cancel`](crate::Replay::cancel) ends the loop, and so does
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). Dropping the last handle of the context
+    /// waits 5 seconds for running loops, then cancels them.
+    ///
+    /// The context continues the loop by itself; in a context without threads, a wait or a poll continues it. Commands
+    /// after the loop wait in their queue until the loop has ended. The body of another condition or loop cannot
+    /// contain such a loop.
+    Chunked(u32),
+}
+
+/// Makes the table of an ended capture, if the capture has gates. Adds the read of the counters after the last node.
+///
+/// # Errors
+/// Returns `OutOfMemory` or `TooLarge`.
+pub(crate) fn add(
+    owner: &Owner,
+    ended: &mut TapeState,
+    at: &'static Location<'static>,
+) -> Result<Option<ControlTable>> {
+    if ended.gates == 0 {
+        return Ok(None);
+    }
+    mark_first_gates(&mut ended.nodes, ended.loops.len());
+    let (mut table, leases) = make_table(owner, &ended.nodes, (ended.gates, &ended.loops), at)?;
+    for lease in leases {
+        ended.leases.insert(lease.block.id, Arc::new(lease));
+    }
+    ended.takes_turns = true;
+    if !ended.loops.is_empty() {
+        let read = add_counters(&mut table, &mut ended.outputs, at);
+        ended.push_last(read);
+    }
+    Ok(Some(table))
+}
+
+/// Adds the output of the counters of all loops. Returns the command that reads them, for the last node.
+pub(crate) fn add_counters(
+    table: &mut ControlTable,
+    outputs: &mut Vec<GraphOutput>,
+    at: &'static Location<'static>,
+) -> Arc<NodeCommand> {
+    let output = outputs.len() as u32;
+    table.layout.output = Some(output);
+    let (bytes, read) = read_of_counters(table, output, at);
+    let (token, name) = (unique(), "counters of loops".into());
+    let element = "u32".into();
+    outputs.push(GraphOutput {
+        token,
+        name,
+        bytes,
+        element,
+        element_size: 4,
+        len: bytes / 4,
+        download: None,
+    });
+    read
+}
+
+/// Lets the first gate of each loop reset the loop's counter.
+pub(crate) fn mark_first_gates(nodes: &mut [GraphNode], loops: usize) {
+    let mut seen = vec![false; loops];
+    for node in nodes {
+        let Work::Gate(gate) = &node.command.work else { continue };
+        let Some(counter) = gate.counter else { continue };
+        let resets = !std::mem::replace(&mut seen[counter.index as usize], true);
+        if counter.resets != resets {
+            let gate = Gate { counter: Some(GateCounter { resets, ..counter }), ..(**gate).clone() };
+            node.command = Arc::new(node.command.with_work(Work::Gate(Box::new(gate))));
+        }
+    }
+}
+
+/// Makes the gate table of `nodes`, which do not include the read of the counters. The leases keep the table's memory
+/// alive. An edit of a graph makes a new table, because replays in flight use the old one.
+///
+/// # Errors
+/// Returns `OutOfMemory` or `TooLarge`.
+pub(crate) fn make_table(
+    owner: &Owner,
+    nodes: &[GraphNode],
+    (gates, loops): (u32, &[u64]),
+    at: &'static Location<'static>,
+) -> Result<(ControlTable, [BlockLease; 2])> {
+    let caps = owner.device().caps();
+    let mut known: FxHashMap<*const NodeCommand, Arc<[[u32; 3]]>> = FxHashMap::default();
+    let dispatches = |node: &GraphNode| {
+        let found = || dispatches_of(&node.command.work, caps).unwrap_or_default();
+        known.entry(Arc::as_ptr(&node.command)).or_insert_with(found).clone()
+    };
+    let contents = |node: &GraphNode| match &node.command.work {
+        Work::Upload { src: Payload::Kept(kept), dst } => Some((kept.bytes.clone(), dst.size)),
+        _ => None,
+    };
+    let ControlContents { layout, bytes } = lay_out(nodes, (gates, loops.to_vec()), dispatches, contents);
+    let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
+    let allocate = |bytes: u64| Storage::allocate(owner, Heap::Device, bytes, &"table of a graph".into(), by);
+    let words = allocate(bytes.len() as u64)?;
+    let counts = allocate(4 * u64::from(COUNTS * layout.dispatches().max(1)))?;
+    let span = Span { block: words.block().clone(), offset: 0, size: bytes.len() as u64 };
+    ArrayOps { owner, by, captured: None }.upload_words(span, &bytes)?;
+    // The leases keep the blocks when the storages are dropped.
+    let lease = |block: &Arc<Block>| owner.engine().lease(block);
+    let leases = [lease(words.block()), lease(counts.block())];
+    let table = ControlTable { words: words.block().clone(), counts: counts.block().clone(), layout };
+    Ok((table, leases))
+}
+
+/// Returns the command that reads the counters of all loops at the end of a replay, and the bytes that it reads.
+pub(crate) fn read_of_counters(
+    table: &ControlTable,
+    output: u32,
+    at: &'static Location<'static>,
+) -> (u64, Arc<NodeCommand>) {
+    let range = table.layout.counters();
+    let size = range.end - range.start;
+    let src = Span { block: table.words.clone(), offset: range.start, size };
+    let work = Work::Read { src, slot: ReadSlot::new() };
+    let (what, label) = (CommandKind::Read, Some("counters of loops".into()));
+    (size, Arc::new(NodeCommand { work, what, at, label, output: Some(output), values: <_>::default() }))
+}
+
+impl Capture {
+    /// Names a loop that was captured on this queue or in a body on it. [`Graph::loop_`] finds the loop by the label,
+    /// even after a load from a file. Several loops may have one label.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Graph`] if the loop belongs to another capture, and [`Kind::CaptureEnded`].
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::Bound;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let count = queue.array(&[3_u32])?;
+    /// let mut x = queue.array(&[1_u32, 0, 0, 0])?;
+    /// let (from, mut to) = (x.slice(0..3)?, x.slice(1..4)?);
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     let shifts = c.repeat(&count, Bound::AtMost(8), |body| body.copy(&from, &mut to))?;
+    ///     c.label_loop("shifts", &shifts)
+    /// })?;
+    /// let run = queue.replay(&graph)?;
+    /// assert_eq!(run.iterations(&graph.loop_("shifts")?)?.wait()?, 3);
+    /// # drop(ctx);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn label_loop(&self, label: &str, of: &Loop) -> Result<()> {
+        self.place().with("label_loop", Location::caller(), |state| {
+            if !state.loops.contains(&of.token) {
+                let problem = format!("the loop for label `{label}` belongs to another capture");
+                return Err(Kind::Graph { graph: (**self).label().into(), problem }.into());
+            }
+            state.names.loops.insert(of.token, label.into());
+            Ok(())
+        })?
+    }
+}
+
+impl Graph {
+    /// Returns a loop of the graph by the label that [`Capture::label_loop`] gave it. If several loops have the label,
+    /// the call returns the last one.
+    ///
+    /// # Errors
+    /// Returns [`Kind::GraphName`] if the graph has no such loop.
+    ///
+    /// # Example
+    /// See [`Capture::label_loop`].
+    pub fn loop_(&self, label: &str) -> Result<Loop> {
+        let names = &self.plan.names.loops;
+        let labelled = |of: &Loop| names.get(&of.token).is_some_and(|known| **known == *label);
+        let loops = self.loops();
+        let known = || loops.iter().filter_map(|of| names.get(&of.token)).map(|label| label.to_string());
+        let found = loops.iter().rev().find(|of| labelled(of)).cloned();
+        found.ok_or_else(|| self.unknown("loop", label, known().collect()).into())
+    }
+
+    /// Returns the loops of the graph in the order in which they begin: a loop comes before the loops of its body. The
+    /// order is the same after a load from a file, so a loop without a label has a number.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::Bound;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let count = queue.array(&[3_u32])?;
+    /// let one = queue.array(&[7_u32])?;
+    /// let (graph, _) = queue.capture(|c| {
+    ///     let mut x = c.zeros::<u32, 1>([1])?;
+    ///     let times = c.input("times", &count)?;
+    ///     let one = c.input("one", &one)?;
+    ///     c.repeat(&times, Bound::AtMost(8), |body| body.copy(&one, &mut x))
+    /// })?;
+    /// let loaded = ctx.graph_from_bytes(&graph.to_bytes()?)?;
+    /// let run = queue.replay(&loaded.with().input("times", &count)?.input("one", &one)?)?;
+    /// assert_eq!(run.iterations(&loaded.loops()[0])?.wait()?, 3);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn loops(&self) -> Vec<Loop> {
+        let tokens = self.plan.control.iter().flat_map(|table| &table.layout.loops);
+        tokens.map(|&token| Loop { token, replay: None }).collect()
     }
 }

@@ -1,26 +1,29 @@
 //! The edit of a graph: other grids, arrays and values for all later replays.
+//!
+//! A change of a command in a body makes a new table of gates. The replacements of arrays and values also serve the
+//! bindings of one replay.
 
-use crate::api::graph::checked_launch::checked;
-use crate::api::graph::edited_table::{check_dispatches, edited_table};
-use crate::api::graph::graph_handle::{Graph, GraphLeases};
-use crate::api::graph::replacements::Replacements;
+use crate::api::graph::bindings::bytes_of;
+use crate::api::graph::capture::checked;
+use crate::api::graph::{Graph, GraphLeases, control_flow};
 use crate::api::grid::{Grid, GridSize};
 use crate::api::queue::CommandQueue;
 use crate::api::queue::launch::{bound, indirect, nothing};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::error::{Kind, Result};
-use crate::memory::block::Block;
-use crate::memory::heap::BlockId;
+use crate::memory::block::{Block, BlockId};
+use crate::record::own_kernels::dispatches_of;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::work::graph_data::graph_node::NodeCommand;
-use crate::work::graph_data::graph_plan::{GraphPlan, count_uses, split};
-use crate::work::graph_data::node_parts::CommandPart;
-use crate::work::graph_data::plan_change::PlanChange;
-use crate::work::graph_data::use_counts::UseCounts;
+use crate::scheduler::host_guard::BlockLease;
+use crate::work::graph::control::ControlTable;
+use crate::work::graph::names::GraphNames;
+use crate::work::graph::nodes::{CommandPart, GraphNode, NodeCommand};
+use crate::work::graph::plan::{GraphPlan, PlanChange, count_uses, split};
+use crate::work::graph::uses::UseCounts;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
-use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, check_argument};
+use fencepost_kernels::{ArgKind, ArgumentSlot, Element, Param, Value, check_argument};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -422,5 +425,138 @@ impl fmt::Debug for GraphEdit<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let changes = self.launches.len() + self.replacements.len();
         write!(f, "GraphEdit of {:?} with {changes} changes", self.graph)
+    }
+}
+
+/// The table of an edited graph, with the leases that keep its memory alive.
+pub(crate) struct EditedTable {
+    pub(crate) control: Arc<ControlTable>,
+    /// Number and command of the last node, which reads the loop counters from the new table.
+    pub(crate) read_of_counters: Option<(u32, Arc<NodeCommand>)>,
+    _leases: [BlockLease; 2],
+}
+
+/// Returns a new table if one of the changed commands is in a body. The table holds the workgroup counts of bodies, and
+/// replays in flight use the old one.
+///
+/// # Errors
+/// Returns `OutOfMemory` or `TooLarge`.
+pub(crate) fn edited_table(
+    graph: &Graph,
+    commands: &[(u32, Arc<NodeCommand>)],
+    at: &'static Location<'static>,
+) -> Result<Option<EditedTable>> {
+    let plan = &graph.plan;
+    let Some(control) = &plan.control else { return Ok(None) };
+    if commands.iter().all(|(node, _)| plan.nodes.get(*node).gate.is_none()) {
+        return Ok(None);
+    }
+    let changed = |(node, command): &(u32, Arc<NodeCommand>)| {
+        (*node, plan.nodes.get(*node).with_command(command.clone()))
+    };
+    let nodes: Vec<GraphNode> = plan.nodes.with(commands.iter().map(changed).collect()).to_vec();
+    let layout = &control.layout;
+    let of_bodies = (layout.gates, &layout.loops[..]);
+    let (mut table, leases) =
+        control_flow::make_table(&graph.owner, layout.own_nodes(&nodes), of_bodies, at)?;
+    table.layout.output = layout.output;
+    let read_of_counters = layout
+        .output
+        .map(|output| (nodes.len() as u32 - 1, control_flow::read_of_counters(&table, output, at).1));
+    Ok(Some(EditedTable { control: Arc::new(table), read_of_counters, _leases: leases }))
+}
+
+/// Checks that the transfers in bodies need as many dispatches with the new arrays of `inputs` as with the old ones.
+///
+/// # Errors
+/// Returns `Graph` for a transfer that needs more or fewer, because the table holds the old counts.
+pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]) -> Result<()> {
+    if plan.control.is_none() {
+        return Ok(());
+    }
+    let caps = graph.owner.device().caps();
+    for input in inputs.iter().map(|&at| &plan.names.inputs[at]) {
+        for place in &input.places {
+            let (old, new) = (graph.plan.nodes.get(place.node), plan.nodes.get(place.node));
+            let is_transfer = !matches!(new.command.work, Work::Launch(_) | Work::Gate(_));
+            if new.gate.is_none() || !is_transfer {
+                continue;
+            }
+            if dispatches_of(&old.command.work, caps)? != dispatches_of(&new.command.work, caps)? {
+                let problem = format!(
+                    "input `{}` is bound to an array on which node `{}`, in a body, needs other dispatches: bind an \
+                     array that starts on a multiple of {} bytes",
+                    input.name,
+                    new.command.name(),
+                    caps.binding_alignment
+                );
+                return Err(Kind::Graph { graph: graph.label().into(), problem }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Arrays by the numbers of their inputs, and contents by the numbers of their values. Keeps the arrays alive.
+#[derive(Clone, Default)]
+pub(crate) struct Replacements {
+    inputs: SmallVec<[(usize, ArrayRef); 2]>,
+    values: SmallVec<[(usize, Value); 1]>,
+}
+
+impl Replacements {
+    /// Sets the array of an input. A later array of one input replaces an earlier one.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Bindings::input`](crate::Bindings::input).
+    pub(crate) fn set_input<T: Element, const D: usize>(
+        &mut self,
+        graph: &Graph,
+        name: &str,
+        array: &DeviceArray<T, D>,
+    ) -> Result<()> {
+        let at = graph.check_input(name, array)?;
+        self.inputs.retain(|(known, _)| *known != at);
+        self.inputs.push((at, array.array.clone()));
+        Ok(())
+    }
+
+    /// Sets the contents of a value. Later contents of one value replace earlier ones.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Bindings::value`](crate::Bindings::value).
+    pub(crate) fn set_value<T: Param>(&mut self, graph: &Graph, name: &str, value: T) -> Result<()> {
+        let set = graph.check_value(name, value)?;
+        self.values.retain(|(known, _)| *known != set.0);
+        self.values.push(set);
+        Ok(())
+    }
+
+    /// Returns the numbers of the inputs with other arrays.
+    pub(crate) fn inputs(&self) -> SmallVec<[usize; 2]> {
+        self.inputs.iter().map(|(at, _)| *at).collect()
+    }
+
+    /// Returns the other arrays.
+    pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
+        self.inputs.iter().map(|(_, array)| array)
+    }
+
+    /// Returns the number of replaced inputs and values.
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len() + self.values.len()
+    }
+
+    /// Returns the names of the inputs and of the values.
+    pub(crate) fn names<'n>(&self, names: &'n GraphNames) -> Vec<&'n str> {
+        let inputs = self.inputs.iter().map(|(at, _)| &*names.inputs[*at].name);
+        let values = self.values.iter().map(|(at, _)| &*names.values[*at].name);
+        inputs.chain(values).collect()
+    }
+
+    /// Returns the change of a plan that makes the replacements.
+    pub(crate) fn change(&self) -> PlanChange {
+        let inputs = self.inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
+        PlanChange { inputs, values: self.values.clone(), ..PlanChange::default() }
     }
 }

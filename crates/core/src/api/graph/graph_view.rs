@@ -1,16 +1,18 @@
-//! The nodes and the edges of a graph as plain data, for the dumps.
+//! The dumps of a graph: as text, and in the DOT language of Graphviz. Every dump and drawing starts from the same
+//! plain data of nodes and edges.
 
-use crate::api::graph::graph_handle::Graph;
-use crate::memory::heap::BlockId;
-use crate::work::graph_data::chunked_loop::{ChunkedLoop, Cut};
-use crate::work::graph_data::graph_barriers::barriers;
-use crate::work::graph_data::graph_node::GraphNode;
-use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::api::graph::Graph;
+use crate::memory::block::BlockId;
+use crate::work::graph::control::{ChunkedLoop, Cut};
+use crate::work::graph::nodes::GraphNode;
+use crate::work::graph::order::barriers;
+use crate::work::graph::plan::GraphPlan;
 use crate::work::kernel_launch::BoundArray;
 use crate::work::step::Work;
 use fencepost_kernels::Access;
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
+use std::fmt::Write;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -324,4 +326,228 @@ pub(crate) fn longest_path(view: &GraphView) -> Vec<u32> {
     let mut path: Vec<u32> = std::iter::successors(end, |&at| lengths[at as usize].1).collect();
     path.reverse();
     path
+}
+
+impl Graph {
+    /// *Returns* the graph as text with one line for each node: its number, its queue, its level, its name, the bytes
+    /// that it reads, updates (reads and writes) and writes, the nodes that come before it, and the line of the program
+    /// that captured it. Two graphs of the same capture have the same text, on every adapter.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.zeros::<u32, 1>([4])?.named("x");
+    /// let mut y = ctx.zeros::<u32, 1>([4])?.named("y");
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     c.fill(&mut y, 1)?;
+    ///     c.copy(&x, &mut y)
+    /// })?;
+    /// let text = graph.to_text();
+    /// assert_eq!(text.lines().count(), 3);
+    /// assert!(text.contains("copy  reads `x`[0..16], writes `y`[0..16]; after 0; at "), "{text}");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn to_text(&self) -> String {
+        let view = GraphView::of(self);
+        let mut text = heading(&view);
+        let widths = Widths::of(&view);
+        for at in view.sorted() {
+            line(&mut text, &view, at, &widths);
+        }
+        text
+    }
+}
+
+/// Most characters of a column. A longer text makes only its own line longer.
+const WIDEST: usize = 40;
+
+/// Widths of the columns, in characters.
+struct Widths {
+    number: usize,
+    queue: usize,
+    level: usize,
+    name: usize,
+}
+
+impl Widths {
+    fn of(view: &GraphView) -> Self {
+        let all = || (0..view.vertices.len() as u32).zip(&view.vertices);
+        Self {
+            number: all().map(|(at, _)| view.number(at).len()).max().unwrap_or(0),
+            queue: widest(view.queues.iter().map(|queue| queue.chars().count())).max(4),
+            level: view.columns.saturating_sub(1).to_string().len(),
+            name: widest(all().map(|(_, vertex)| on_one_line(&title(vertex)).chars().count())),
+        }
+    }
+}
+
+/// Returns the width of a column for texts of these lengths.
+fn widest(lengths: impl Iterator<Item = usize>) -> usize {
+    lengths.filter(|&length| length <= WIDEST).max().unwrap_or(0)
+}
+
+/// Returns a text with escapes in place of the characters that would end the line.
+fn on_one_line(text: &str) -> String {
+    text.chars()
+        .flat_map(|letter| {
+            let escaped = letter.is_control().then(|| letter.escape_default());
+            let plain = escaped.is_none().then_some(letter);
+            escaped.into_iter().flatten().chain(plain)
+        })
+        .collect()
+}
+
+fn heading(view: &GraphView) -> String {
+    let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let (nodes, queues) = (counted(view.nodes, "node"), counted(view.queues.len(), "queue"));
+    let levels = counted(view.columns as usize, "level");
+    let contexts = match view.contexts {
+        1 => String::new(),
+        several => format!(" of {several} contexts"),
+    };
+    format!("graph `{}`: {nodes} on {queues}{contexts}, {levels}\n", on_one_line(&view.label))
+}
+
+/// Returns the name of a node, with its kind if the name does not say it.
+pub(crate) fn title(vertex: &Vertex) -> String {
+    let word = vertex.kind.word();
+    let says = vertex.name == word || vertex.queue.is_none();
+    if says { vertex.name.clone() } else { format!("{word} {}", vertex.name) }
+}
+
+/// Returns the bytes that a node reads and writes.
+pub(crate) fn accesses(vertex: &Vertex) -> String {
+    let mut text = String::new();
+    for (is, word) in [((true, false), "reads"), ((true, true), "updates"), ((false, true), "writes")] {
+        let uses = vertex.uses.iter().filter(|used| (used.reads, used.writes) == is);
+        let names: Vec<String> =
+            uses.map(|used| format!("`{}`[{}..{}]", used.array, used.range.start, used.range.end)).collect();
+        if !names.is_empty() {
+            let separator = if text.is_empty() { "" } else { ", " };
+            let _ = write!(text, "{separator}{word} {}", names.join(", "));
+        }
+    }
+    text
+}
+
+fn line(text: &mut String, view: &GraphView, at: u32, widths: &Widths) {
+    let vertex = &view.vertices[at as usize];
+    let queue = on_one_line(vertex.queue.map_or("host", |queue| &view.queues[queue as usize]));
+    let Widths { number, queue: of_queue, level, name } = widths;
+    let (own, column, title) = (view.number(at), vertex.column, on_one_line(&title(vertex)));
+    let _ = write!(text, "{own:>number$}  {queue:of_queue$}  level {column:level$}  {title:name$}");
+    let mut parts = Vec::new();
+    parts.extend(Some(on_one_line(&accesses(vertex))).filter(|accesses| !accesses.is_empty()));
+    if !vertex.before.is_empty() {
+        let before: Vec<String> = vertex.before.iter().map(|&before| view.number(before)).collect();
+        parts.push(format!("after {}", before.join(", ")));
+    }
+    parts.extend(vertex.at.map(|at| format!("at {at}")));
+    let _ = writeln!(text, "  {}", parts.join("; "));
+}
+
+impl Graph {
+    /// *Returns* the graph in the DOT language of Graphviz. A cluster is a captured queue, and nodes of one rank are on
+    /// one level. Edges that follow from other edges are left out. A dashed edge is the order of a queue. An edge is
+    /// red if the native recorder needs a barrier between the two nodes; such an edge is always there.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// let (graph, ()) = queue.capture(|c| {
+    ///     c.fill(&mut x, 1)?;
+    ///     c.fill(&mut x, 2)
+    /// })?;
+    /// let dot = graph.to_dot();
+    /// assert!(dot.starts_with("digraph") && dot.contains("n0 -> n1 [style=dashed, color=red];"), "{dot}");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn to_dot(&self) -> String {
+        let view = GraphView::of(self);
+        let mut dot = format!("digraph {} {{\n", quoted(&view.label));
+        dot.push_str("  rankdir=LR;\n  node [shape=box, fontname=\"sans-serif\"];\n");
+        clusters(&mut dot, &view);
+        host_functions(&mut dot, &view);
+        ranks(&mut dot, &view);
+        for edge in drawn_edges(self, &view) {
+            edge_line(&mut dot, &view, edge);
+        }
+        dot.push_str("}\n");
+        dot
+    }
+}
+
+/// Returns a quoted string of the DOT language.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            letter if letter.is_control() => quoted.push('\u{fffd}'),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn id(view: &GraphView, at: u32) -> String {
+    format!("n{}", view.number(at))
+}
+
+fn node_line(dot: &mut String, view: &GraphView, at: u32, indent: &str) {
+    let vertex = &view.vertices[at as usize];
+    let mut label = format!("{}: {}", view.number(at), title(vertex));
+    if !vertex.uses.is_empty() {
+        let _ = write!(label, "\n{}", accesses(vertex));
+    }
+    let tooltip = vertex.at.map(ToString::to_string).unwrap_or_default();
+    let shape = match vertex.kind {
+        VertexKind::Host => ", shape=octagon",
+        VertexKind::Gate => ", shape=diamond",
+        _ => "",
+    };
+    let (id, label, tooltip) = (id(view, at), quoted(&label), quoted(&tooltip));
+    let _ = writeln!(dot, "{indent}{id} [label={label}, tooltip={tooltip}{shape}];");
+}
+
+fn clusters(dot: &mut String, view: &GraphView) {
+    for (queue, label) in view.queues.iter().enumerate() {
+        let _ = writeln!(dot, "  subgraph cluster_{queue} {{\n    label={};", quoted(label));
+        for at in (0..view.nodes as u32).filter(|&at| view.vertices[at as usize].queue == Some(queue as u32))
+        {
+            node_line(dot, view, at, "    ");
+        }
+        dot.push_str("  }\n");
+    }
+}
+
+fn host_functions(dot: &mut String, view: &GraphView) {
+    for at in view.nodes..view.vertices.len() {
+        node_line(dot, view, at as u32, "  ");
+    }
+}
+
+/// Puts the nodes of each level on one rank.
+fn ranks(dot: &mut String, view: &GraphView) {
+    let mut levels: Vec<Vec<String>> = vec![Vec::new(); view.columns as usize];
+    for at in view.sorted() {
+        levels[view.vertices[at as usize].column as usize].push(id(view, at));
+    }
+    for nodes in levels.iter().filter(|nodes| nodes.len() > 1) {
+        let _ = writeln!(dot, "  {{ rank=same; {}; }}", nodes.join("; "));
+    }
+}
+
+fn edge_line(dot: &mut String, view: &GraphView, edge: ViewEdge) {
+    let (from, to) = (id(view, edge.from), id(view, edge.to));
+    let looks = match (edge.of_queue, edge.barrier) {
+        (true, true) => " [style=dashed, color=red]",
+        (true, false) => " [style=dashed]",
+        (false, true) => " [color=red]",
+        (false, false) => "",
+    };
+    let _ = writeln!(dot, "  {from} -> {to}{looks};");
 }

@@ -2,7 +2,7 @@
 //! are gone.
 
 use crate::api::context::Context;
-use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::Graph;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::record::cpu::cpu_recorder::CpuOptions;

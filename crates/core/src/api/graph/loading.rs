@@ -1,49 +1,53 @@
-//! Graphs from files: the codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
+//! Graphs from files. The codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
+//!
+//! Loaded launches are checked against their kernels and the device as new launches are. The commands use blocks of the
+//! device that loads the graph, and the table of gates is made for this device.
 
-mod launch_check;
 #[cfg(all(test, cpu))]
 mod load_tests;
-mod loaded_control;
-mod loaded_loops;
-mod loaded_nodes;
 #[cfg(all(test, cpu))]
 mod mutation_tests;
 
 use crate::api::context::Context;
-use crate::api::context::compile_job::Job;
-use crate::api::graph::graph_handle::{Graph, GraphInner, GraphLeases};
-use crate::api::graph::graph_output::GraphOutput;
-use crate::api::graph::loading::launch_check::check_launch;
-use crate::api::graph::loading::loaded_loops::chunked_loops;
+use crate::api::context::kernels::Job;
+use crate::api::graph::bindings::GraphOutput;
+use crate::api::graph::control_flow::{add_counters, make_table, mark_first_gates};
 use crate::api::graph::spanning::missing_order;
 use crate::api::graph::tape::unique;
+use crate::api::graph::{Graph, GraphInner, GraphLeases};
+use crate::api::queue::launch::LAUNCH_PARTS;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::site::CommandKind;
-use crate::error::{Error, Kind, Result};
-use crate::memory::block::{Block, Memory};
+use crate::driver::caps::Caps;
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::block::{Block, BlockId, Heap, Memory, overlap};
 use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::{BlockId, Heap};
+use crate::memory::read_slot::ReadSlot;
+use crate::memory::staging::{KeptBytes, Payload};
+use crate::record::own_kernels::dispatches_of;
 use crate::runtime::owner::Owner;
-use crate::scheduler::ordering::admission::Admission;
-use crate::work::compiled_kernel::KernelInner;
-use crate::work::graph_data::decode_graph::decode;
-use crate::work::graph_data::decoded_file::DecodedFile;
-use crate::work::graph_data::file_container::{HEADER, length};
-use crate::work::graph_data::gate_order::check_gate_order;
-use crate::work::graph_data::graph_file::{
-    BlockContents, FileBlock, FileFault, FileInput, FileKernel, FileOutput, FileValue, FileWork, GraphFile,
+use crate::scheduler::ordering::Admission;
+use crate::work::graph::control::{ChunkedLoop, ControlTable, Gate, GateCounter, MOST_DISPATCHES};
+use crate::work::graph::file::checks::Ring;
+use crate::work::graph::file::container::{HEADER, length};
+use crate::work::graph::file::contents::{
+    BlockContents, BoundValue, FileBlock, FileCommand, FileFault, FileGate, FileInput, FileKernel,
+    FileLaunch, FileOutput, FileRange, FileRegion, FileValue, FileWork, GraphFile,
 };
-use crate::work::graph_data::graph_names::{BoundInput, GraphInput, GraphNames, GraphParameter};
-use crate::work::graph_data::graph_node::GraphNode;
-use crate::work::graph_data::graph_order::MissingOrder;
-use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
-use crate::work::graph_data::interface_hash::interface_hash;
-use fencepost_kernels::{DType, ShaderSource, Value, plain_file};
+use crate::work::graph::file::decode::{DecodedFile, decode};
+use crate::work::graph::names::{BoundInput, GraphInput, GraphNames, GraphParameter, interface_hash};
+use crate::work::graph::nodes::{GraphNode, NodeCommand};
+use crate::work::graph::order::{MissingOrder, check_gate_order};
+use crate::work::graph::plan::{GraphPlan, PlanParts};
+use crate::work::kernel_launch::{BoundArray, KernelInner, Launch};
+use crate::work::region_copy::{RegionCopy, Rows};
+use crate::work::step::{Span, Work};
+use fencepost_kernels::{ArgumentSlot, Binding, DType, ShaderSource, Value, plain_file};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::io::{self, Read};
+use std::io;
+use std::io::Read;
 use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
@@ -369,5 +373,274 @@ fn output(of: &FileOutput) -> GraphOutput {
         element_size: of.element.size,
         len: of.len,
         download: None,
+    }
+}
+
+/// Checks a launch. `misfit` makes the error of a launch that no kernel with this interface can have.
+///
+/// # Errors
+/// Returns `GridTooLarge`, `Alignment`, `BindingTooSmall`, `BindingTooLarge`, `Aliased`, or the error of `misfit`.
+pub(super) fn check_launch(
+    caps: &Caps,
+    kernel: &KernelInner,
+    launch: &FileLaunch,
+    blocks: &[FileBlock],
+    misfit: impl Fn(String) -> Error,
+) -> Result<()> {
+    let (name, interface) = (&kernel.name, &kernel.interface);
+    if interface.messages.is_some() {
+        return Err(misfit(format!("kernel `{name}` prints or asserts, which a kernel of a file does not")));
+    }
+    let (found, needed) = (launch.bindings.len(), interface.bindings.len());
+    if found != needed {
+        return Err(misfit(format!("kernel `{name}` has {needed} arrays, and its launch has {found}")));
+    }
+    let needed = interface.params.as_ref().map_or(0, |params| params.size as usize);
+    if launch.params.len() != needed {
+        let found = launch.params.len();
+        return Err(misfit(format!(
+            "kernel `{name}` has {needed} bytes of parameters, and its launch has {found}"
+        )));
+    }
+    let (limit, folds) = (caps.max_groups, interface.folds);
+    if launch.groups.iter().any(|&groups| groups > limit) {
+        let (kernel, groups) = (name.to_string(), launch.groups.map(u64::from));
+        return Err(Kind::GridTooLarge { kernel, groups, limit, folds }.into());
+    }
+    for (binding, range) in interface.bindings.iter().zip(&launch.bindings) {
+        let label = &blocks[range.block as usize].label;
+        check_binding(caps, (kernel, binding), range, label)?;
+        if !is_whole_elements(binding, range.size) {
+            let (size, name) = (range.size, &binding.name);
+            return Err(misfit(format!("{size} bytes of argument `{name}` are not whole elements")));
+        }
+    }
+    check_aliases(kernel, launch, blocks)
+}
+
+fn check_binding(
+    caps: &Caps,
+    (kernel, binding): (&KernelInner, &Binding),
+    range: &FileRange,
+    label: &str,
+) -> Result<()> {
+    let (name, arg, found) = (kernel.name.to_string(), binding.name.clone(), range.size);
+    let (needed, limit) = (binding.min_size, caps.max_binding);
+    if !range.offset.is_multiple_of(caps.binding_alignment) {
+        let (array, offset, needed) = (label.into(), range.offset, caps.binding_alignment);
+        return Err(Kind::Alignment { array, offset, needed }.into());
+    }
+    if found < needed {
+        return Err(Kind::BindingTooSmall { kernel: name, arg, found, needed }.into());
+    }
+    if found > limit {
+        return Err(Kind::BindingTooLarge {
+            subject: kernel.subject(),
+            arg,
+            found,
+            limit,
+            remedy: LAUNCH_PARTS,
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// Returns `true` unless the binding is an array of elements and the size has a part of an element.
+fn is_whole_elements(binding: &Binding, size: u64) -> bool {
+    let stride = u64::from(binding.stride);
+    let is_plain = binding.runtime_sized && binding.min_size == stride && stride.is_multiple_of(4);
+    !is_plain || stride == 0 || size.is_multiple_of(stride)
+}
+
+/// Checks that two arguments share bytes only if the kernel declares both as read-only.
+fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]) -> Result<()> {
+    let bindings = &kernel.interface.bindings;
+    for (at, later) in launch.bindings.iter().enumerate() {
+        for (before, earlier) in launch.bindings[..at].iter().enumerate() {
+            let shares = earlier.block == later.block
+                && overlap(&(earlier.offset..earlier.end()), &(later.offset..later.end()));
+            let writes = bindings[at].declared.writes() || bindings[before].declared.writes();
+            if shares && writes {
+                let (first, second) = (bindings[before].name.clone(), bindings[at].name.clone());
+                let array = blocks[later.block as usize].label.clone();
+                let (subject, node) = (kernel.subject(), String::new());
+                return Err(Kind::Aliased { subject, node, first, second, array }.into());
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Loader<'_> {
+    /// Makes the table of the gates, and adds the node that reads the loop counters after all other nodes.
+    pub(super) fn control(
+        &self,
+        file: &GraphFile,
+        (nodes, outputs): (&mut Vec<GraphNode>, &mut Vec<GraphOutput>),
+        (leases, names): (&mut GraphLeases, &mut GraphNames),
+    ) -> Result<Option<Arc<ControlTable>>> {
+        let (gates, words) = file.words();
+        if words == 0 {
+            return Ok(None);
+        }
+        self.check_dispatches(file, nodes, gates.len() as u64)?;
+        mark_first_gates(nodes, file.loops.len());
+        let tokens: Vec<u64> = file.loops.iter().map(|_| unique()).collect();
+        for (of, &token) in file.loops.iter().zip(&tokens) {
+            names.loops.extend(of.label.as_deref().map(|label| (token, Arc::from(label))));
+        }
+        let (mut table, of_table) = make_table(self.owner, nodes, (words, &tokens), self.by.at)?;
+        leases.extend(of_table.map(|lease| (lease.block.id, Arc::new(lease))));
+        if !tokens.is_empty() {
+            let command = add_counters(&mut table, outputs, self.by.at);
+            let mut last = vec![None; file.queues.len()];
+            nodes.iter().zip(0..).for_each(|(node, at)| last[node.queue as usize] = Some(at));
+            let after = last.into_iter().skip(1).flatten().collect();
+            nodes.push(GraphNode { queue: 0, after, command, gate: None });
+        }
+        Ok(Some(Arc::new(table)))
+    }
+
+    /// Checks that the bodies have few enough dispatches on this device.
+    fn check_dispatches(&self, file: &GraphFile, nodes: &[GraphNode], gates: u64) -> Result<()> {
+        let caps = self.owner.device().caps();
+        let mut known: FxHashMap<*const NodeCommand, u64> = FxHashMap::default();
+        let mut dispatches = gates;
+        for node in nodes.iter().filter(|node| node.gate.is_some()) {
+            let address = Arc::as_ptr(&node.command);
+            let count = match known.get(&address) {
+                Some(&count) => count,
+                None => dispatches_of(&node.command.work, caps)?.len() as u64,
+            };
+            known.insert(address, count);
+            dispatches += count;
+            if dispatches > MOST_DISPATCHES {
+                let (call, queue, location, limit) =
+                    ("load_graph", file.label.clone(), self.by.at, MOST_DISPATCHES);
+                return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the chunked loops of a file, in the order of their nodes.
+pub(super) fn chunked_loops(file: &GraphFile, table: Option<&ControlTable>) -> Vec<ChunkedLoop> {
+    let Some(table) = table else { return Vec::new() };
+    let (words, _) = file.words();
+    let of_ring = |ring: Ring| {
+        let (nodes, word) = (ring.nodes(), words[ring.gates[0].0 as usize]);
+        let ends = [ring.gates[0].0, ring.gates[ring.gates.len() - 1].0];
+        // The last gate of the ring sets the word of the first one, which is not in the part.
+        let gates = ends[0]..ends[1];
+        let dispatches = gates.map(|gate| 1 + table.layout.places(words[gate as usize]).len() as u64).sum();
+        ChunkedLoop { nodes, iterations: ring.iterations(), dispatches, bound: ring.bound, word }
+    };
+    let mut loops: Vec<ChunkedLoop> = file.rings().into_iter().map(of_ring).collect();
+    loops.sort_by_key(|chunked| chunked.nodes.start);
+    loops
+}
+
+impl Loader<'_> {
+    /// Makes the nodes. Nodes with one command of the file share it.
+    pub(super) fn nodes(&self, file: &GraphFile) -> Result<Vec<GraphNode>> {
+        let commands = file.commands.iter().map(|command| self.command(command));
+        let commands = commands.collect::<Result<Vec<Arc<NodeCommand>>>>()?;
+        let (past, (words, _)) = (file.past_iterations(), file.words());
+        let word = |gate: Option<u32>| gate.map(|gate| words[gate as usize]);
+        let (mut nodes, mut gates) = (Vec::with_capacity(file.nodes.len()), 0);
+        for node in &file.nodes {
+            let command = &commands[node.command as usize];
+            let (mut gate, mut command) = (word(node.gate), command.clone());
+            if let FileWork::Gate(of_file) = file.work_of(node) {
+                let Work::Gate(plain) = &command.work else { unreachable!("bug: a gate became other work") };
+                let test = of_file.test.behind(past[gates]);
+                let (parent, previous) = (gate.take(), word(node.previous));
+                let (own, bound) = (words[gates], file.bound_of(of_file));
+                let placed = Gate { test, parent, previous, own, bound, ..(**plain).clone() };
+                command = Arc::new(command.with_work(Work::Gate(Box::new(placed))));
+                gates += 1;
+            }
+            let after = node.after.iter().copied().collect();
+            nodes.push(GraphNode { queue: node.queue, after, command, gate });
+        }
+        Ok(nodes)
+    }
+
+    fn command(&self, command: &FileCommand) -> Result<Arc<NodeCommand>> {
+        let (what, output) = match &command.work {
+            FileWork::Launch(launch) => (CommandKind::Launch(self.kernels[launch.kernel as usize].id), None),
+            FileWork::Fill { .. } => (CommandKind::Fill, None),
+            FileWork::Upload { .. } => (CommandKind::Upload, None),
+            FileWork::Read { output, .. } => (CommandKind::Read, Some(*output)),
+            FileWork::Gate(_) => (CommandKind::Gate, None),
+            FileWork::Nothing | FileWork::Copy { .. } | FileWork::Region(_) => (CommandKind::Copy, None),
+        };
+        let label = command.label.as_deref().map(Arc::from);
+        let values = match &command.work {
+            FileWork::Launch(launch) => launch.values.iter().map(|bound| self.bound_value(bound)).collect(),
+            _ => SmallVec::new(),
+        };
+        let work = self.work(&command.work)?;
+        Ok(Arc::new(NodeCommand { work, what, at: self.by.at, label, output, values }))
+    }
+
+    /// Returns a gate without its place among the iterations.
+    fn gate(&self, gate: &FileGate) -> Gate {
+        let counter = gate.counter.map(|of| GateCounter { index: of.index, resets: false, last: of.last });
+        let (condition, test) = (self.span(&gate.condition), gate.test.behind(0));
+        Gate { condition, test, parent: None, previous: None, own: 0, bound: None, counter }
+    }
+
+    fn work(&self, work: &FileWork) -> Result<Work> {
+        Ok(match work {
+            FileWork::Nothing => Work::Nothing,
+            FileWork::Launch(launch) => Work::Launch(self.launch(launch)),
+            FileWork::Copy { src, dst } => Work::Copy { src: self.span(src), dst: self.span(dst) },
+            FileWork::Fill { dst, pattern } => Work::Fill { dst: self.span(dst), pattern: *pattern },
+            FileWork::Upload { dst, bytes } => {
+                let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
+                let staged = self.owner.engine().stage(dst.size, fill)?;
+                Work::Upload { src: Payload::Kept(KeptBytes::new(staged, bytes)), dst: self.span(dst) }
+            }
+            FileWork::Region(region) => self.region(region).into(),
+            FileWork::Read { src, .. } => Work::Read { src: self.span(src), slot: ReadSlot::new() },
+            FileWork::Gate(gate) => Work::Gate(Box::new(self.gate(gate))),
+        })
+    }
+
+    fn launch(&self, from: &FileLaunch) -> Box<Launch> {
+        let (kernel, size) = (&self.kernels[from.kernel as usize], from.params.len() as u32);
+        let mut launch = self.owner.engine().launches.launch(kernel, size);
+        launch.groups = from.groups;
+        launch.at = Some(self.by.at);
+        launch.indirect = from.indirect.as_ref().map(|counts| self.span(counts));
+        let bindings = from.bindings.iter().zip(&kernel.interface.bindings).zip(0..);
+        launch.bindings.extend(bindings.map(|((range, binding), at)| {
+            let Span { block, offset, size } = self.span(range);
+            BoundArray { at, block, offset, size, used: binding.used }
+        }));
+        launch.params.set(ArgumentSlot::Value { offset: 0, size }, &from.params);
+        launch
+    }
+
+    fn bound_value(&self, bound: &BoundValue) -> (u64, ArgumentSlot) {
+        let (value, contents) = &self.values[bound.value as usize];
+        (value.token, ArgumentSlot::Value { offset: bound.offset, size: contents.bytes().len() as u32 })
+    }
+
+    fn region(&self, region: &FileRegion) -> RegionCopy {
+        let FileRegion { src, dst, from, to, row, axes } = region;
+        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().copied().collect() };
+        RegionCopy::new(self.memory(*src), self.memory(*dst), rows)
+    }
+
+    fn memory(&self, block: u32) -> &Arc<Block> {
+        self.blocks[block as usize].block()
+    }
+
+    fn span(&self, range: &FileRange) -> Span {
+        Span { block: self.memory(range.block).clone(), offset: range.offset, size: range.size }
     }
 }

@@ -1,10 +1,10 @@
 //! Checks replays, edits and drops of graphs in every order of threads, under loom.
 
 use crate::api::context::Context;
-use crate::api::graph::graph_handle::Graph;
+use crate::api::graph::Graph;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::device::adapter_info::AdapterInfo;
+use crate::device::adapter::AdapterInfo;
 use crate::error::Result;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
@@ -12,7 +12,7 @@ use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::explore;
 use crate::scheduler::loom_models::model_device::World;
-use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::ordering::Policy;
 use loom::thread;
 use std::sync::Arc;
 

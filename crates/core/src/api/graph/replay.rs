@@ -1,29 +1,34 @@
 //! The replay of a graph as one command of a queue.
+//!
+//! On a device without pinned memory, a pinned array is ordinary memory. Each replay then copies the bytes of a
+//! captured upload when it is enqueued, and reads the bytes of a captured download as an output.
 
-use crate::api::graph::bindings::{Prepared, Replayable};
-use crate::api::graph::capture::Output;
-use crate::api::graph::graph_handle::GraphInner;
-use crate::api::graph::host_function::HostCall;
-use crate::api::graph::spanning::far_runs::{self, FarRuns, ReplayedGraph, wrong_queue};
+use crate::api::graph::bindings::{GraphOutput, Prepared, Replayable};
+use crate::api::graph::capture::{HostCall, Output};
+use crate::api::graph::spanning::{FarRuns, ReplayedGraph, wrong_queue};
+use crate::api::graph::tape::{CapturedQueue, unique};
+use crate::api::graph::{GraphInner, spanning};
 use crate::api::queue::CommandQueue;
-use crate::arrays::output_read::{KeptReplay, OutputPlace};
-use crate::error::site::CommandKind;
-use crate::error::{Error, Kind, Result};
+use crate::arrays::host_array::{PlainMemory, SharedElements};
+use crate::arrays::read::OutputPlace;
+use crate::error::{CommandKind, Error, Kind, Result};
 use crate::memory::read_slot::ReadSlot;
+use crate::memory::staging::ReplaySource;
 use crate::runtime::event::{Event, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::Pending;
-use crate::scheduler::command::{Callback, Op};
-use crate::scheduler::failure_history::PointHistory;
-use crate::scheduler::loop_run::LoopRun;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::queue_timing::PointTime;
-use crate::scheduler::wait_target::Caller;
-use crate::work::graph_data::chunked_loop::Cut;
-use crate::work::graph_data::graph_plan::GraphPlan;
-use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
-use crate::work::step::Work;
+use crate::scheduler::batch::{Callback, Op};
+use crate::scheduler::complete::PointHistory;
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::replays::LoopRun;
+use crate::scheduler::times::PointTime;
+use crate::scheduler::wait::Caller;
+use crate::work::graph::control::Cut;
+use crate::work::graph::plan::GraphPlan;
+use crate::work::graph::run::{GraphRun, GraphStep};
+use crate::work::step::{Span, Work};
 use fencepost_kernels::Element;
+use fencepost_sync::prim::lock;
 use fencepost_sync::{Point, Stamp};
 use std::fmt;
 use std::panic::Location;
@@ -48,8 +53,6 @@ struct ReplayInner {
     /// Runs of the parts, if the graph has several contexts. `run` then has no outputs and no times.
     far: Option<FarRuns>,
 }
-
-impl KeptReplay for Replay {}
 
 impl Drop for ReplayInner {
     /// Marks the outputs that were not read as dropped, so that the device does not copy them.
@@ -148,7 +151,7 @@ impl CommandQueue {
                 let replayed = ReplayedGraph { spanning, whole: &run.plan, turns, at };
                 let calls =
                     graph.inner.calls.iter().map(|(_, call)| callback(call, &run.plan.label)).collect();
-                let (before, point, past, far) = far_runs::enqueue(&replayed, by, calls)?;
+                let (before, point, past, far) = spanning::enqueue(&replayed, by, calls)?;
                 (before, point, past, Some(far))
             }
         };
@@ -300,7 +303,7 @@ impl Replay {
         let state = engine.lock();
         state.lost()?;
         engine.submit_up_to(state, place.point, Caller::Waits);
-        Ok(place.read(len, Some(Box::new(self.clone()))))
+        Ok(place.read(len, self.clone()))
     }
 }
 
@@ -371,5 +374,57 @@ fn time_of(run: &GraphRun, node: u32) -> Option<Arc<PointTime>> {
 impl fmt::Debug for Replay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Replay of graph `{}`: {:?}", self.inner.graph.name.1, self.inner.event)
+    }
+}
+
+/// A function that returns the bytes that an upload takes from the elements of a pinned array.
+type Bytes<T> = Box<dyn Fn(&[T]) -> Vec<u8> + Send + Sync>;
+
+/// A pinned array that each replay uploads. It keeps the elements of the array alive.
+pub(crate) struct PlainSource<T> {
+    pub(crate) label: Arc<str>,
+    pub(crate) elements: SharedElements<T>,
+    /// Size of the upload in bytes.
+    pub(crate) size: u64,
+    /// Function that returns the bytes of the upload.
+    pub(crate) bytes: Bytes<T>,
+}
+
+impl<T: Element> ReplaySource for PlainSource<T> {
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn copy_to(&self, to: &mut [u8]) {
+        let elements = lock(&self.elements).clone();
+        let bytes = (self.bytes)(&elements);
+        to[..bytes.len()].copy_from_slice(&bytes);
+    }
+}
+
+impl CapturedQueue {
+    /// Adds a download of `len` elements at the end of the queue.
+    pub(crate) fn download<T: Element>(
+        &self,
+        at: &'static Location<'static>,
+        (src, len): (Span, usize),
+        (memory, label): (&Arc<PlainMemory<T>>, &Arc<str>),
+    ) -> Result<()> {
+        self.tape.writes.add(memory.into());
+        let replayed = Arc::downgrade(&lock(memory).replayed);
+        let output = GraphOutput {
+            token: unique(),
+            name: label.clone(),
+            bytes: src.size,
+            element: T::DTYPE.to_string().into(),
+            element_size: T::DTYPE.size() as u32,
+            len: len as u64,
+            download: Some(replayed),
+        };
+        self.push_read(("download", CommandKind::Download, at), src, None, output)
     }
 }

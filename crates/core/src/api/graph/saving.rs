@@ -1,29 +1,28 @@
-//! Graphs as files: the graph becomes plain data, which the codec writes.
+//! Graphs as files: the graph becomes plain data, which the codec writes. The file can contain the bytes of arrays.
 
-mod contents;
-
-use crate::api::graph::graph_handle::Graph;
-use crate::api::graph::saving::contents::read_block;
-use crate::error::{Error, Kind, Result};
-use crate::memory::block::Block;
-use crate::memory::heap::{BlockId, Heap};
-use crate::memory::staged_bytes::Payload;
-use crate::work::compiled_kernel::KernelInner;
-use crate::work::graph_data::encode_graph::encode;
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_data::graph_file::{
+use crate::api::graph::Graph;
+use crate::api::queue::transfer::ArrayOps;
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::block::{Block, BlockId, Heap};
+use crate::memory::staging::Payload;
+use crate::runtime::owner::Owner;
+use crate::runtime::pending::late;
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::wait::Caller;
+use crate::work::graph::control::Gate;
+use crate::work::graph::file::contents::{
     ALIGNMENT, BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileGate,
     FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest,
     FileText, FileValue, FileWork, GraphFile,
 };
-use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_order::MissingOrder;
-use crate::work::graph_data::interface_hash::interface_hash;
-use crate::work::graph_data::node_parts::CommandPart;
-use crate::work::kernel_launch::Launch;
+use crate::work::graph::file::encode::encode;
+use crate::work::graph::names::interface_hash;
+use crate::work::graph::nodes::{CommandPart, GraphNode, NodeCommand};
+use crate::work::graph::order::MissingOrder;
+use crate::work::kernel_launch::{KernelInner, Launch};
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::Span;
-use crate::work::step::Work;
+use crate::work::step::{Span, Work};
 use fencepost_kernels::{ArgumentSlot, DType};
 use fencepost_profile::FileError;
 use rustc_hash::FxHashMap;
@@ -516,4 +515,27 @@ impl<'g> Saver<'g> {
 /// Returns the reason why a transfer of a pinned array cannot be saved.
 fn uses_pinned(label: &str) -> String {
     format!("it uses pinned array `{label}`, which the program refills: upload from memory")
+}
+
+/// Blocks until the first `size` bytes of a block are on the host, and returns them. They have the values after the
+/// last command enqueued so far.
+pub(super) fn read_block(
+    owner: &Owner,
+    block: &Arc<Block>,
+    size: u64,
+    at: &'static Location<'static>,
+) -> Result<Vec<u8>> {
+    let engine = owner.engine();
+    let slot = engine.helper("the save of a graph", Priority::Normal)?;
+    engine.wait_for_all(slot, at);
+    let by = Admission { slot, what: CommandKind::Inspect, at };
+    let span = Span { block: block.clone(), offset: 0, size };
+    let words = (size / 4) as usize;
+    let reader = ArrayOps { owner, by, captured: None };
+    let reading = reader.read_words::<u32>(span, words, Vec::new()).and_then(|reading| {
+        engine.flush(slot, Caller::Waits)?;
+        Ok(reading)
+    });
+    engine.release_helper(slot);
+    Ok(bytemuck::cast_slice(&late(reading?).wait()?).to_vec())
 }

@@ -1,31 +1,26 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
+//!
+//! A copy between contexts is two nodes of the tape. The memory of arrays that a capture makes and drops is reused by
+//! later arrays of the same capture.
 
-pub(crate) mod body;
-pub(crate) mod captured_copy;
-pub(crate) mod child;
-pub(crate) mod context_queues;
-mod made_blocks;
+pub(crate) mod bodies;
 
-use crate::api::graph::graph_output::GraphOutput;
-use crate::api::graph::host_function::HostCall;
-use crate::api::graph::tape::captured_copy::CapturedCopy;
-use crate::api::graph::tape::made_blocks::MadeBlocks;
-use crate::arrays::message_buffer::MessageBuffer;
-use crate::error::site::CommandKind;
-use crate::error::{Error, Kind, Result};
-use crate::memory::block::Block;
-use crate::memory::heap::BlockId;
+use crate::api::graph::bindings::GraphOutput;
+use crate::api::graph::capture::HostCall;
+use crate::arrays::read::MessageBuffer;
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::block::{Block, BlockId};
 use crate::memory::read_slot::ReadSlot;
-use crate::runtime::captured_point::{CaptureFault, CapturedPoint};
-use crate::runtime::captured_writes::CapturedWrites;
+use crate::runtime::captured::{CaptureFault, CapturedPoint, CapturedWrites};
 use crate::runtime::owner::Owner;
-use crate::scheduler::free_blocks::BlockLease;
-use crate::scheduler::replay_turn::ReplayTurn;
-use crate::work::graph_data::chunked_loop::ChunkedLoop;
-use crate::work::graph_data::graph_names::{BoundInput, GraphNames};
-use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::span::Span;
-use crate::work::step::Work;
+use crate::scheduler::host_guard::BlockLease;
+use crate::scheduler::replays::ReplayTurn;
+use crate::work::graph::control::ChunkedLoop;
+use crate::work::graph::names::{BoundInput, GraphNames};
+use crate::work::graph::nodes::{GraphNode, NodeCommand};
+use crate::work::graph::plan::GraphPlan;
+use crate::work::region_copy::{RegionCopy, Rows};
+use crate::work::step::{Span, Work};
 use fencepost_kernels::Value;
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
@@ -495,4 +490,128 @@ impl CapturedQueue {
             state.wait(self.index, &point.after, &point.clock);
         })
     }
+}
+
+/// A captured copy between contexts. Two nodes stand for its sides: one reads the source, and one writes the target. No
+/// recorder executes these nodes: a replay enqueues the copy between two parts of the graph.
+pub(crate) struct CapturedCopy {
+    pub(crate) read: u32,
+    pub(crate) write: u32,
+    pub(crate) copy: RegionCopy,
+}
+
+impl CapturedCopy {
+    /// Returns the copy with the bytes that its sides have in a plan.
+    pub(crate) fn in_plan(&self, plan: &GraphPlan) -> RegionCopy {
+        let span = |node: u32| match &plan.command(node).work {
+            Work::Read { src: span, .. } | Work::Fill { dst: span, .. } => span.clone(),
+            _ => unreachable!("bug: a side of a copy has other work"),
+        };
+        let (src, dst): (Span, Span) = (span(self.read), span(self.write));
+        let rows = &self.copy.rows;
+        let (from, to) = (rows.from - self.copy.src.offset, rows.to - self.copy.dst.offset);
+        let rows =
+            Rows { from: src.offset + from, to: dst.offset + to, row: rows.row, axes: rows.axes.clone() };
+        RegionCopy { src, dst, rows }
+    }
+}
+
+/// Most blocks of one size that an allocation looks at.
+const MOST_BLOCKS: usize = 64;
+
+/// Blocks of the arrays that a capture has made.
+#[derive(Default)]
+pub(crate) struct MadeBlocks {
+    places: FxHashMap<BlockId, usize>,
+    blocks: Vec<MadeBlock>,
+}
+
+/// Queues, each with its last node that uses a block.
+type LastNodes = SmallVec<[(u32, u32); 2]>;
+
+/// A block with the nodes that use it.
+struct MadeBlock {
+    block: Arc<Block>,
+    /// Context of the block.
+    context: u32,
+    /// Last uses of the array that has the block now.
+    uses: LastNodes,
+    /// Last uses of the dropped arrays that had the block before.
+    earlier: LastNodes,
+}
+
+impl MadeBlocks {
+    /// Adds the block of a new array.
+    pub(crate) fn add(&mut self, block: &Arc<Block>, context: u32) {
+        let at = self.blocks.len();
+        if self.places.insert(block.id, at).is_none() {
+            self.blocks.push(MadeBlock {
+                block: block.clone(),
+                context,
+                uses: LastNodes::new(),
+                earlier: LastNodes::new(),
+            });
+        }
+    }
+
+    /// Records the uses of a new node.
+    pub(crate) fn note(&mut self, queue: u32, node: u32, work: &Work) {
+        if self.blocks.is_empty() {
+            return;
+        }
+        work.each_block(|block| {
+            let Some(&at) = self.places.get(&block.id) else { return };
+            add(&mut self.blocks[at].uses, queue, node);
+        });
+    }
+
+    /// Returns the uses of dropped arrays that the work must come after, because it uses their memory. `clock` is the
+    /// clock of its queue.
+    pub(crate) fn missing(&self, work: &Work, clock: &[u32]) -> SmallVec<[u32; 2]> {
+        let mut missing = SmallVec::new();
+        if self.blocks.is_empty() {
+            return missing;
+        }
+        work.each_block(|block| {
+            let made = self.places.get(&block.id).map(|&at| &self.blocks[at]);
+            let earlier = made.into_iter().flat_map(|made| &made.earlier);
+            missing.extend(earlier.filter(|last| !is_before(last, clock)).map(|&(_, node)| node));
+        });
+        missing
+    }
+
+    /// Records that another array has the block.
+    pub(crate) fn reuse(&mut self, block: &Block) {
+        let Some(&at) = self.places.get(&block.id) else { return };
+        let MadeBlock { uses, earlier, .. } = &mut self.blocks[at];
+        std::mem::take(uses).into_iter().for_each(|(queue, node)| add(earlier, queue, node));
+    }
+
+    /// Returns the blocks of a size and a context whose uses all come before the next node of the queue with this
+    /// `clock`.
+    pub(crate) fn ordered_before<'b>(
+        &'b self,
+        size: u64,
+        context: u32,
+        clock: &'b [u32],
+    ) -> impl Iterator<Item = &'b Arc<Block>> {
+        let fits = move |made: &&MadeBlock| made.block.size == size && made.context == context;
+        let of_size = self.blocks.iter().rev().filter(fits).take(MOST_BLOCKS);
+        let ordered = of_size
+            .filter(move |made| made.uses.iter().chain(&made.earlier).all(|last| is_before(last, clock)));
+        ordered.map(|made| &made.block)
+    }
+}
+
+/// Records a later use by a queue.
+fn add(uses: &mut LastNodes, queue: u32, node: u32) {
+    match uses.iter_mut().find(|(other, _)| *other == queue) {
+        Some((_, last)) => *last = node.max(*last),
+        None => uses.push((queue, node)),
+    }
+}
+
+/// Returns `true` if the next node of the queue with this clock comes after a use.
+fn is_before(&(queue, node): &(u32, u32), clock: &[u32]) -> bool {
+    clock.get(queue as usize).is_some_and(|&seen| seen > node)
 }

@@ -1,26 +1,32 @@
-//! Launches of kernels.
+//! Launches of kernels, and the checks of their arguments.
+//!
+//! A launch whose kernel prints or asserts also gets memory for its messages. In a capture, an argument can be a value
+//! that has a name in the graph.
 
-use crate::api::context::compile_job::of_verb;
+use crate::api::context::kernels::of_verb;
+use crate::api::graph::tape::CapturedQueue;
 use crate::api::grid::{Grid, GridSize};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
-use crate::api::queue::named_values::{PlacedValue, named_values};
+use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::ArrayRef;
+use crate::arrays::read::MessageBuffer;
 use crate::driver::caps::Caps;
-use crate::error::site::CommandKind;
-use crate::error::{Error, Kind, Result};
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::read_slot::MessageSource;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::signaller::Signaller;
-use crate::scheduler::user_signal::SignalledBy;
-use crate::work::compiled_kernel::{KernelInner, LatePipeline};
-use crate::work::kernel_launch::{BoundArray, Launch, check_aliases};
-use crate::work::span::Span;
-use crate::work::step::{KindsOfWork, Work};
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::relay::{SignalledBy, Signaller};
+use crate::work::kernel_launch::{BoundArray, KernelInner, LatePipeline, Launch, check_aliases};
+use crate::work::step::{KindsOfWork, Span, Work};
 use fencepost_kernels::{
-    Access, ArgumentSlot, Binder, Binding, BufferArg, KernelArgs, NamedArg, Plan, check_dyn,
+    Access, ArgumentSlot, Binder, Binding, BufferArg, DynArg, Error as KernelError, KernelArgs, Messages,
+    NamedArg, NamedValue, Plan, check_dyn,
 };
+use fencepost_sync::Slot;
+use fencepost_sync::prim::lock;
+use smallvec::smallvec;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -478,13 +484,236 @@ pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Spa
     array.slice(at..end)?.words()
 }
 
+impl CommandQueue {
+    /// Checks arguments as a [`launch`](Self::launch) of `kernel` does, and enqueues nothing. In a capture it adds no
+    /// node. A verb with several commands checks its later launches with it, before it enqueues the first command.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn check_launch<F: KernelArgs>(
+        &self,
+        kernel: &Kernel<F>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let mut gather = LaunchArguments::new(self, &kernel.inner, &kernel.plan);
+        args.bind(&mut gather);
+        self.check_arguments(gather, Location::caller())
+    }
+
+    /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several
+    /// commands calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn check_value(&self, verb: &'static str, remedy: &'static str) -> Result<()> {
+        self.not_captured(verb, remedy)
+    }
+
+    /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, and enqueues nothing. In a capture it
+    /// adds no node.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn check_launch_dyn<'a>(&self, kernel: &DynKernel, args: impl AsRef<[NamedArg<'a>]>) -> Result<()> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let plan = check_dyn(&kernel.inner.interface, args.as_ref())?;
+        let mut gather = LaunchArguments::new(self, &kernel.inner, &plan);
+        for (_, arg) in args.as_ref() {
+            arg.bind(&mut gather);
+        }
+        self.check_arguments(gather, Location::caller())
+    }
+
+    fn check_arguments(&self, mut gather: LaunchArguments<'_>, at: &'static Location<'static>) -> Result<()> {
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        match self.slot() {
+            Ok(slot) => {
+                gather.complete(&Grid::groups([0]), at)?;
+                let by = Admission { slot, what, at };
+                self.owner().engine().check_only(by, &Work::Launch(gather.launch))
+            }
+            Err(error) => {
+                let Some(captured) = self.captured_queue() else { return Err(error) };
+                gather.complete(&Grid::groups([0]), at)?;
+                captured.with(what.verb(), at, |_| ())
+            }
+        }
+    }
+}
+
+/// Remedy for a launch with messages in a body.
+const MESSAGES_IN_BODY: &str = "a kernel that prints or asserts runs once in a replay: launch it before or behind the condition or the loop";
+
+impl CommandQueue {
+    /// *Enqueues* a launch that lacks only its message buffer. For any other launch, returns `error`, the reason why
+    /// the launch is not complete.
+    #[cold]
+    pub(super) fn launch_with_messages(
+        &self,
+        mut gather: LaunchArguments<'_>,
+        grid: &Grid<'_>,
+        by: Admission,
+        error: Error,
+    ) -> Result<()> {
+        let mut works = self.works_with_messages(&mut gather, grid, by, error)?;
+        let _nothing = self.bind_nothing_in(Some(by), &mut works)?;
+        self.owner().engine().enqueue_launches(by, works)
+    }
+
+    /// Returns the clear of the message buffer, the launch and the read of the buffer, which no other command may
+    /// separate. Returns `error` as [`launch_with_messages`](Self::launch_with_messages) does.
+    #[cold]
+    pub(super) fn works_with_messages(
+        &self,
+        gather: &mut LaunchArguments<'_>,
+        grid: &Grid<'_>,
+        by: Admission,
+        error: Error,
+    ) -> Result<KindsOfWork> {
+        let Some(messages) = gather.missing_messages(&error) else { return Err(error) };
+        let ops = ArrayOps { owner: self.owner(), by, captured: None };
+        let buffer = gather.bind_messages(&ops, messages)?;
+        let launch = gather.take(grid, by.at)?;
+        if launch.is_empty() {
+            return Ok(smallvec![(by.what, Work::Launch(launch))]);
+        }
+        Ok(smallvec![
+            (CommandKind::Fill, buffer.clear()),
+            (by.what, Work::Launch(launch)),
+            (CommandKind::Read, buffer.read()),
+        ])
+    }
+
+    /// Returns the error of a captured call that launches several entry points of which one prints or asserts.
+    #[cold]
+    pub(super) fn messages_of_several(&self, gather: &LaunchArguments<'_>, error: Error) -> Error {
+        if gather.missing_messages(&error).is_none() {
+            return error;
+        }
+        let problem = format!(
+            "entry point `{}` prints or asserts: a capture launches it with a call of its own, not with several others",
+            gather.launch.kernel().name
+        );
+        Kind::Graph { graph: self.label().into(), problem }.into()
+    }
+}
+
+impl LaunchArguments<'_> {
+    /// Completes a captured launch. If its kernel has messages, captures the clear of the message buffer before the
+    /// launch. The buffer lives as long as the graph, and each replay reads it.
+    pub(super) fn complete_captured(
+        &mut self,
+        captured: &CapturedQueue,
+        grid: &Grid<'_>,
+        (what, at): (CommandKind, &'static Location<'static>),
+    ) -> Result<()> {
+        let Err(error) = self.complete(grid, at) else { return Ok(()) };
+        let Some(messages) = self.missing_messages(&error) else { return Err(error) };
+        captured.not_in_body("a launch of a kernel that prints or asserts", at, MESSAGES_IN_BODY)?;
+        let by = Admission { slot: Slot::CONTEXT, what, at };
+        let ops = ArrayOps { owner: &captured.owner, by, captured: Some(captured) };
+        let buffer = self.bind_messages(&ops, messages)?;
+        self.complete(grid, at)?;
+        captured.push((CommandKind::Fill, at), buffer.clear(), None, None)?;
+        captured.with("launch", at, |state| state.messages.push(buffer))
+    }
+
+    /// Returns the messages of the kernel, if `error` says that only their buffer is missing.
+    fn missing_messages(&self, error: &Error) -> Option<Messages> {
+        let Kind::Kernel(KernelError::MissingArgument { arg, .. }) = error.kind() else { return None };
+        let interface = &self.launch.kernel().interface;
+        let buffer = interface.bindings.last()?;
+        interface.messages.clone().filter(|_| buffer.name == *arg)
+    }
+
+    /// Allocates the message buffer and binds it as the last argument.
+    fn bind_messages(&mut self, ops: &ArrayOps<'_>, messages: Messages) -> Result<MessageBuffer> {
+        #[cfg(not(target_arch = "wasm32"))]
+        ops.owner.threads().start_messages(ops.owner.engine());
+        let kernel = self.launch.kernel();
+        let capacity = lock(&ops.owner.engine().print_options).capacity;
+        let size = u64::from(messages.buffer_size(capacity));
+        let limit = ops.owner.device().caps().max_binding;
+        if size > limit {
+            return Err(Kind::MessagesTooLarge { kernel: kernel.name.to_string(), found: size, limit }.into());
+        }
+        let label: Arc<str> = format!("messages of kernel `{}`", kernel.name).into();
+        let (at, source) = (
+            kernel.interface.bindings.len() - 1,
+            MessageSource { kernel: kernel.name.clone(), launch: ops.by.at, messages },
+        );
+        let storage = match ops.captured {
+            None => ops.allocate(size, &label)?,
+            Some(captured) => ops.allocate_captured(captured, size, &label)?,
+        };
+        let buffer = MessageBuffer { storage, size, source: Arc::new(source) };
+        self.launch.bindings.push(buffer.bound(at));
+        Ok(buffer)
+    }
+}
+
+/// A named value, with its place among the parameters of a launch.
+pub(crate) type PlacedValue<'a> = (&'a dyn NamedValue, ArgumentSlot);
+
+/// Returns the arguments that are named values and that the entry point declares.
+pub(crate) fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<PlacedValue<'a>> {
+    let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
+        DynArg::Named(value) if slot != ArgumentSlot::Undeclared => Some((*value, slot)),
+        _ => None,
+    });
+    named.collect()
+}
+
+impl CommandQueue {
+    /// Checks that all values belong to the capture of the queue.
+    ///
+    /// # Errors
+    /// Returns `Graph` for a value of another capture, and for any value if the queue is not captured.
+    pub(crate) fn check_named(
+        &self,
+        call: &'static str,
+        values: &[PlacedValue<'_>],
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let Some((first, _)) = values.first() else { return Ok(()) };
+        let Some(captured) = self.captured_queue() else {
+            let problem = format!(
+                "value `{}` is a value of a graph, and queue `{}` captures none: pass the value's `get()`",
+                first.name(),
+                self.label()
+            );
+            return Err(Kind::Graph { graph: self.label().into(), problem }.into());
+        };
+        captured.with(call, at, |state| {
+            values
+                .iter()
+                .try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
+        })?
+    }
+
+    /// Gives the parameters of a captured launch the names of their values.
+    pub(crate) fn name_values(
+        &self,
+        call: &'static str,
+        node: u32,
+        values: &[PlacedValue<'_>],
+        at: &'static Location<'static>,
+    ) -> Result<()> {
+        let Some(captured) = self.captured_queue().filter(|_| !values.is_empty()) else { return Ok(()) };
+        captured.with(call, at, |state| {
+            let node = &mut state.nodes[node as usize];
+            let mut command = node.command.duplicate();
+            command.values.extend(values.iter().map(|(value, slot)| (value.token(), *slot)));
+            node.command = Arc::new(command);
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::api::context::Context;
     use crate::arrays::device_array::DeviceArray;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::work::compiled_kernel::Pipeline;
+    use crate::work::kernel_launch::Pipeline;
 
     const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn k() { x[0] = 7u; }";

@@ -1,30 +1,35 @@
-//! Transfers of bytes: new arrays, uploads, downloads, reads, copies and fills.
+//! Transfers of bytes: uploads, downloads, reads, copies and fills.
+//!
+//! On a device without pinned memory, a pinned array is ordinary memory. A capture executes nothing, so a read by the
+//! host during a capture is an error.
 
+use crate::api::graph::replay::PlainSource;
 use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
+use crate::api::queue::region_transfer::{ArrayPart, packed};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array::{Download, HostArray, HostMemory, Upload};
+use crate::arrays::host_array::{Download, HostArray, HostMemory, PlainMemory, Upload};
 use crate::arrays::read::Reading;
-use crate::arrays::upload_source::{HostRef, SOURCE, Source, SourceBytes, SourceRef};
-use crate::error::site::CommandKind;
-use crate::error::{Kind, Result};
+use crate::arrays::upload_source::{HostRef, PlainBytes, SOURCE, Source, SourceBytes, SourceRef};
+use crate::error::{CommandKind, Kind, Result};
+use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::memory::region_iter::PaddedShape;
-use crate::memory::staged_bytes::{KeptBytes, Payload};
+use crate::memory::region::{PaddedShape, Region, count};
+use crate::memory::staging::{KeptBytes, Payload};
 use crate::multi::context_copy;
+use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, WakerRegistration};
-use crate::runtime::wait_mode::late_or_error;
+use crate::runtime::pending::{Pending, WakerRegistration, late, late_or_error, then};
 use crate::scheduler::host_guard::HostGuard;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::wait_target::Caller;
+use crate::scheduler::ordering::{Admission, Policy};
+use crate::scheduler::wait::Caller;
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::{Work, Works};
+use crate::work::step::{Pattern, Span, Work, Works};
 use fencepost_kernels::Element;
 use fencepost_sync::Slot;
+use fencepost_sync::prim::lock;
+use smallvec::smallvec;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
@@ -575,5 +580,134 @@ impl CommandQueue {
         src.frame().check_full(|| format!("array `{}`", src.label()))?;
         let len = [range.len()];
         src.with_part(range, PaddedShape::full(&len), |part| maker.upload_host(part, dst))
+    }
+}
+
+impl ArrayOps<'_> {
+    /// Downloads the first `len` elements of `src` to a pinned array in ordinary memory. In a capture, each replay
+    /// downloads.
+    pub(crate) fn download_plain<T: Element>(
+        &self,
+        (src, len): (Span, usize),
+        (memory, label): (&Arc<PlainMemory<T>>, &Arc<str>),
+    ) -> Result<()> {
+        match self.captured {
+            Some(_) if src.size == 0 => Ok(()),
+            Some(captured) => captured.download(self.by.at, (src, len), (memory, label)),
+            None => {
+                let reading = self.read_words(src, len, Vec::new())?;
+                let stamp = reading.point.stamp;
+                lock(memory).expect(stamp, late(reading));
+                Ok(())
+            }
+        }
+    }
+
+    /// Captures an upload to `dst` of the bytes that a pinned array in ordinary memory has at each replay.
+    pub(crate) fn upload_words_per_replay<T: Element>(
+        &self,
+        plain: &PlainBytes<'_, T>,
+        dst: Span,
+    ) -> Result<()> {
+        let range = plain.range.clone();
+        let src = source(plain, dst.size, move |all| bytemuck::cast_slice(&all[range.clone()]).to_vec());
+        self.enqueue(CommandKind::Upload, Work::Upload { src, dst })
+    }
+
+    /// Captures an upload as [`upload_words_per_replay`](Self::upload_words_per_replay) does, to elements with or
+    /// without gaps between them. The pinned array has the layout `frame`.
+    pub(crate) fn upload_part_per_replay<T: Element>(
+        &self,
+        plain: &PlainBytes<'_, T>,
+        frame: PaddedShape<'_>,
+        dst: &ArrayPart,
+    ) -> Result<()> {
+        let (range, shape, padded) = (plain.range.clone(), frame.shape.to_vec(), frame.padded.to_vec());
+        let bytes = move |all: &[T]| {
+            let frame = PaddedShape { shape: &shape, padded: &padded };
+            bytemuck::cast_slice(&packed(&all[range.clone()], frame)).to_vec()
+        };
+        if count(frame.shape) == 0 {
+            return Ok(());
+        }
+        if let Some(dst) = dst.words() {
+            let src = source(plain, dst.size, bytes);
+            return self.enqueue(self.by.what, Work::Upload { src, dst });
+        }
+        let between = dst.packed_in(self)?;
+        let over = between.span();
+        let src = source(plain, over.size, bytes);
+        self.enqueue_all_or_none(smallvec![Work::Upload { src, dst: over }, between.copy_to(dst).into()])
+    }
+}
+
+/// Returns the bytes of an upload of `size` bytes, which `bytes` takes from the whole array.
+fn source<T: Element>(
+    plain: &PlainBytes<'_, T>,
+    size: u64,
+    bytes: impl Fn(&[T]) -> Vec<u8> + Send + Sync + 'static,
+) -> Payload {
+    let (label, elements) = (plain.label.clone(), plain.memory.clone());
+    Payload::PerReplay(Arc::new(PlainSource { label, elements, size, bytes: Box::new(bytes) }))
+}
+
+impl CommandQueue {
+    /// *Flushes*; the result is the element at `index`, read as by [`read`](Self::read).
+    ///
+    /// # Errors
+    /// The result is [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, or an error of
+    /// [`read`](Self::read).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros::<f32, 2>([2, 3])?;
+    /// queue.set(&mut x, [1, 2], 4.0)?;
+    /// assert_eq!(queue.get(&x, [1, 2]).wait()?, 4.0);
+    /// assert!(queue.get(&x, [2, 0]).wait().is_err());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn get<T: Element, const D: usize>(
+        &self,
+        array: &DeviceArray<T, D>,
+        index: [usize; D],
+    ) -> Pending<T> {
+        if let Err(refused) = self.not_captured("get", READ_IN_CAPTURE) {
+            return Pending::ready(Err(refused));
+        }
+        then(self.read_region(array, Region::index(index)), |elements: Vec<T>| Ok(elements[0]))
+    }
+
+    /// *Enqueues* an upload of `value` to the element at `index`.
+    ///
+    /// # Errors
+    /// Returns [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, and the errors of
+    /// [`upload`](Self::upload).
+    ///
+    /// # Example
+    /// See [`get`](Self::get).
+    #[track_caller]
+    pub fn set<T: Element, const D: usize>(
+        &self,
+        array: &mut DeviceArray<T, D>,
+        index: [usize; D],
+        value: T,
+    ) -> Result<()> {
+        self.upload_region(&[value], array, Region::index(index))
+    }
+}
+
+impl ArrayOps<'_> {
+    /// Checks that no open capture of this thread writes memory that the host reads. The call of a map has made this
+    /// check itself, and a read may follow it later.
+    ///
+    /// # Errors
+    /// Returns `Captured`, which is the error of the capture too.
+    pub(crate) fn check_host_read(&self, block: &Arc<Block>) -> Result<()> {
+        if self.captured.is_some() || self.by.what == CommandKind::Map {
+            return Ok(());
+        }
+        check_host_access(block.into(), self.by.what.verb(), self.by.at)
     }
 }

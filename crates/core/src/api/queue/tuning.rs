@@ -2,10 +2,9 @@
 
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
-use crate::runtime::event_late::PointLate;
+use crate::runtime::event::PointLate;
 use crate::runtime::owner::Owner;
-use crate::runtime::pending::{Pending, then};
-use crate::runtime::wait_mode::late;
+use crate::runtime::pending::{Pending, late, then};
 use crate::work::time_slot::TimeSlot;
 use std::sync::Arc;
 

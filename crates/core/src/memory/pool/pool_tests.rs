@@ -1,16 +1,13 @@
 use crate::api::context::Context;
 use crate::arrays::storage::Storage;
-use crate::error::Kind;
-use crate::error::site::CommandKind;
-use crate::memory::block::Memory;
+use crate::error::{CommandKind, Kind};
+use crate::memory::allocations::WINDOW;
+use crate::memory::block::{BlockId, Memory};
 use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::BlockId;
 use crate::memory::pool::*;
-use crate::memory::recent_peak::WINDOW;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::admission::Admission;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
+use crate::scheduler::ordering::Admission;
+use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Slot;
 use std::panic::Location;
 

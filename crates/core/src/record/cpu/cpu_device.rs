@@ -1,31 +1,32 @@
-//! The limits, the memory and the kernels of the CPU.
+//! The CPU as a device: its limits, its memory, its kernels and its clock.
 
-use super::failed_steps::FailedSteps;
-use super::kernel_checks::KernelChecks;
-use super::run_code::MAX_GROUPS;
-#[cfg(cpu_code)]
-use super::shared_kernels::{self, KernelEngine};
-use crate::device::Device;
-use crate::device::function_mark::DeviceNumber;
-use crate::device::kernel_origin::check;
-use crate::device::recorder::ExecutionFailure;
+use crate::device::checks::DeviceNumber;
+use crate::device::kernel_folder::check;
+use crate::device::{Device, ExecutionFailure};
 use crate::driver::caps::Caps;
 use crate::error::{Error, Kind, MemoryLimit, Result};
-use crate::memory::block::{Allocate, Block, Memory};
-use crate::memory::byte_meter::{ByteMeter, MeteredVec};
+use crate::memory::allocations::{ByteMeter, MeteredVec};
+use crate::memory::block::{Allocate, Block, Heap, Memory};
 use crate::memory::cpu_memory::CpuMemory;
-use crate::memory::heap::Heap;
 #[cfg(cpu_code)]
 use crate::memory::shared_memory::SharedMemory;
-use crate::memory::staged_bytes::Staged;
-use crate::work::compiled_kernel::{Pipeline, Recipe};
-use crate::work::host_code::HostCode;
+use crate::memory::staging::Staged;
+use crate::record::cpu::cpu_recorder::FailedSteps;
+use crate::record::cpu::cpu_work::MAX_GROUPS;
+use crate::record::cpu::kernel_checks::KernelChecks;
+#[cfg(cpu_code)]
+use crate::record::cpu::shared_kernels;
+#[cfg(cpu_code)]
+use crate::record::cpu::shared_kernels::KernelEngine;
+use crate::work::kernel_launch::{Pipeline, Recipe};
+use crate::work::step::HostCode;
 use fencepost_kernels::HostKernel;
 use fencepost_sync::Stamp;
 use fencepost_sync::prim::{Mutex, lock};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The two forms of the CPU as a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -287,4 +288,73 @@ fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
 #[cfg(not(cpu_code))]
 fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
     Err(Kind::NoReference { kernel: recipe.interface().entry.clone() }.into())
+}
+
+/// Copies the bytes of a block from `offset` into `out`.
+pub(super) fn read(block: &Block, offset: u64, out: &mut [u8]) {
+    match &block.memory {
+        Memory::Host(memory) => memory.read(offset, out),
+        #[cfg(cpu_code)]
+        Memory::Shared(memory) => memory.read(offset, out),
+        Memory::Wgpu(_) => foreign(block),
+    }
+}
+
+/// Copies `bytes` to `offset` of a block.
+pub(super) fn write(block: &Block, offset: u64, bytes: &[u8]) {
+    match &block.memory {
+        Memory::Host(memory) => memory.write(offset, bytes),
+        #[cfg(cpu_code)]
+        Memory::Shared(memory) => memory.write(offset, bytes),
+        Memory::Wgpu(_) => foreign(block),
+    }
+}
+
+/// Returns a copy of a range of a block.
+pub(super) fn copy(block: &Block, range: Range<u64>) -> Vec<u8> {
+    let mut bytes = vec![0; (range.end - range.start) as usize];
+    read(block, range.start, &mut bytes);
+    bytes
+}
+
+/// Copies a range of a block to `offset` of a block, which may be the same one.
+pub(super) fn transfer(src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
+    #[cfg(cpu_code)]
+    if let (Memory::Shared(src), Memory::Shared(dst)) = (&src.memory, &dst.memory) {
+        return dst.copy_from(offset, src, &range);
+    }
+    write(dst, offset, &copy(src, range));
+}
+
+/// Returns the word at an index of a block of words.
+pub(super) fn word(block: &Block, index: u32) -> u32 {
+    let mut bytes = [0; 4];
+    read(block, 4 * u64::from(index), &mut bytes);
+    u32::from_ne_bytes(bytes)
+}
+
+/// Stores a word at an index of a block of words.
+pub(super) fn store_word(block: &Block, index: u32, value: u32) {
+    write(block, 4 * u64::from(index), &value.to_ne_bytes());
+}
+
+fn foreign(block: &Block) -> ! {
+    unreachable!("bug: {block:?} does not belong to the CPU")
+}
+
+/// Clock of nanoseconds since `epoch`. Each reading is greater than the last.
+pub(super) struct DeviceClock {
+    epoch: Instant,
+    last: u64,
+}
+
+impl DeviceClock {
+    pub(super) fn new() -> Self {
+        Self { epoch: Instant::now(), last: 0 }
+    }
+
+    pub(super) fn read(&mut self) -> u64 {
+        self.last = (self.epoch.elapsed().as_nanos() as u64).max(self.last + 1);
+        self.last
+    }
 }

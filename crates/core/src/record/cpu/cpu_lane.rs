@@ -1,23 +1,29 @@
 //! The lane of the CPU as a device. Its thread executes batches in the order of their submission, unless a caller that
-//! waits for a batch executes it itself.
+//! waits for a batch executes it itself. At most one thread executes batches at a time.
+//!
+//! Launches have a time limit: one thread of the process sleeps until the next launch is due. The user gets an error
+//! for a launch that ended early.
 
-use super::cpu_device::{CpuDevice, CpuForm};
-use super::cpu_work::CpuVisitor;
-use super::failed_steps::FailedSteps;
-use super::kernel_checks::KernelChecks;
-use super::lane_progress::{Executor, LaneProgress, TakenBatch};
-use super::side_by_side::SideBySide;
-use crate::device::check_options::CheckOptions;
-use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-use crate::device::{CostModel, Device, Lane};
-use crate::error::{Kind, Result};
-use crate::memory::byte_meter::ByteMeter;
+use crate::device::checks::CheckOptions;
+use crate::device::{CostModel, Device, Failure, Keep, Lane, LaneValue, Recorder};
+use crate::error::{Error, Kind, Result};
+use crate::memory::allocations::ByteMeter;
+use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
+use crate::record::cpu::cpu_recorder::FailedSteps;
+use crate::record::cpu::cpu_work::CpuVisitor;
+use crate::record::cpu::kernel_checks::KernelChecks;
+use crate::record::cpu::side_by_side::SideBySide;
+use crate::record::walk::StepOrder;
+use crate::work::kernel_launch::Launch;
 use crate::work::step::Step;
+use fencepost_cpu::Fault;
 use fencepost_kernels::report;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, TimelineValue};
+use fencepost_sync::{Lost, Process, TimelineValue};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -203,16 +209,242 @@ impl Fence for ThreadLane {
     }
 }
 
+/// Objects that each batch reuses. The thread that has them has the right to execute.
+pub(super) struct Executor {
+    pub(super) clock: DeviceClock,
+    pub(super) order: StepOrder,
+}
+
+/// A batch with the right to execute it.
+pub(super) struct TakenBatch {
+    pub(super) steps: Arc<Vec<Step>>,
+    pub(super) value: TimelineValue,
+    pub(super) executor: Executor,
+}
+
+/// The batches that are submitted and not executed, and the progress of the lane.
+pub(super) struct LaneProgress {
+    batches: VecDeque<(Arc<Vec<Step>>, TimelineValue)>,
+    /// Largest value whose batch the thread of the lane may execute. Batches with larger values are left to the callers
+    /// that submitted them, until one of these calls [`start`](Self::start).
+    started: TimelineValue,
+    completed: TimelineValue,
+    /// `None` while a thread executes a batch.
+    executor: Option<Executor>,
+    pub(super) lost: Option<Lost>,
+    /// `true` while the thread of the lane sleeps and was not notified.
+    pub(super) thread_sleeps: bool,
+    /// Number of callers that sleep until a batch is complete.
+    pub(super) sleeping_callers: u32,
+    closing: bool,
+}
+
+impl LaneProgress {
+    pub(super) fn new() -> Self {
+        Self {
+            batches: VecDeque::new(),
+            started: TimelineValue(0),
+            completed: TimelineValue(0),
+            executor: Some(Executor { clock: DeviceClock::new(), order: StepOrder::default() }),
+            lost: None,
+            thread_sleeps: false,
+            sleeping_callers: 0,
+            closing: false,
+        }
+    }
+
+    /// Returns the largest value whose batch is executed.
+    pub(super) fn completed(&self) -> Result<TimelineValue, Lost> {
+        self.lost.clone().map_or(Ok(self.completed), Err)
+    }
+
+    /// Adds a batch after the others. No thread executes it before the next call of [`start`](Self::start) with its
+    /// value, except a caller that waits for it.
+    pub(super) fn push(&mut self, steps: Arc<Vec<Step>>, value: TimelineValue) {
+        self.batches.push_back((steps, value));
+    }
+
+    /// Lets the thread of the lane execute the batches up to `value`. Returns `true` if the caller must notify that
+    /// thread.
+    #[must_use]
+    pub(super) fn start(&mut self, value: TimelineValue) -> bool {
+        self.started = self.started.max(value);
+        self.wakes_thread()
+    }
+
+    /// Lets the thread of the lane execute all batches and end. Returns `true` if the caller must notify that thread.
+    #[must_use]
+    pub(super) fn close(&mut self) -> bool {
+        self.started = TimelineValue(u64::MAX);
+        self.closing = true;
+        std::mem::take(&mut self.thread_sleeps)
+    }
+
+    /// Returns `true` if the thread of the lane has nothing more to do.
+    pub(super) fn is_over(&self) -> bool {
+        self.lost.is_some() || (self.closing && self.batches.is_empty())
+    }
+
+    /// Takes the next batch that is started, for the thread of the lane.
+    pub(super) fn take_started(&mut self) -> Option<TakenBatch> {
+        self.take_up_to(self.started)
+    }
+
+    /// Takes the next batch if its value is at most `value` and no other thread executes a batch.
+    pub(super) fn take_up_to(&mut self, value: TimelineValue) -> Option<TakenBatch> {
+        let is_due = self.lost.is_none() && self.batches.front().is_some_and(|&(_, front)| front <= value);
+        let executor = if is_due { self.executor.take() } else { None }?;
+        let (steps, value) = self.batches.pop_front()?;
+        Some(TakenBatch { steps, value, executor })
+    }
+
+    /// Records the end of a batch, and gives back the right to execute. Returns `true` if the caller must notify the
+    /// thread of the lane.
+    #[must_use]
+    pub(super) fn end(&mut self, executor: Executor, outcome: Result<TimelineValue, Lost>) -> bool {
+        self.executor = Some(executor);
+        match outcome {
+            Ok(value) => self.completed = value,
+            Err(lost) => self.lost = Some(lost),
+        }
+        self.wakes_thread()
+    }
+
+    /// Returns `true` if the thread of the lane sleeps and has a batch to execute. Later calls return `false` until it
+    /// sleeps again.
+    fn wakes_thread(&mut self) -> bool {
+        let has_batch = self.batches.front().is_some_and(|&(_, front)| front <= self.started);
+        let wakes = self.thread_sleeps && (self.lost.is_some() || (has_batch && self.executor.is_some()));
+        self.thread_sleeps &= !wakes;
+        wakes
+    }
+}
+
+/// The timer of one launch, from its construction until it is dropped.
+pub(super) struct LaunchTimer {
+    stop: Arc<AtomicBool>,
+}
+
+/// The launches that run with a limit.
+#[derive(Default)]
+struct TimedLaunches {
+    state: Mutex<Deadlines>,
+    /// Number of the process that has the thread.
+    process: AtomicU32,
+    /// Notified when a launch is due before the thread wakes up.
+    earlier: Condvar,
+}
+
+#[derive(Default)]
+struct Deadlines {
+    launches: Vec<(Instant, Arc<AtomicBool>)>,
+    /// Time at which the thread wakes up; `None` while it sleeps without a limit.
+    wakes_at: Option<Instant>,
+}
+
+/// Launches of all devices of the process. The first launch starts the thread, even in a child of fork(2).
+static LAUNCHES: LazyLock<TimedLaunches> = LazyLock::new(TimedLaunches::default);
+
+impl LaunchTimer {
+    /// Starts the timer. A launch that is not over after `limit` is stopped.
+    pub(super) fn start(limit: Duration) -> Self {
+        let stop = Arc::<AtomicBool>::default();
+        if let Some(deadline) = Instant::now().checked_add(limit) {
+            LAUNCHES.add(deadline, stop.clone());
+        }
+        Self { stop }
+    }
+
+    /// Returns the flag that stops the launch.
+    pub(super) fn stop(&self) -> &AtomicBool {
+        &self.stop
+    }
+}
+
+impl Drop for LaunchTimer {
+    fn drop(&mut self) {
+        // Without a deadline, the launch is not in the list.
+        if Arc::strong_count(&self.stop) > 1 {
+            LAUNCHES.state().launches.retain(|(_, stop)| !Arc::ptr_eq(stop, &self.stop));
+        }
+    }
+}
+
+impl TimedLaunches {
+    fn state(&self) -> MutexGuard<'_, Deadlines> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&'static self, deadline: Instant, stop: Arc<AtomicBool>) {
+        let process = Process::this().number();
+        if self.process.load(Ordering::Relaxed) != process
+            && self.process.swap(process, Ordering::Relaxed) != process
+        {
+            let started = std::thread::Builder::new().name("fencepost timer".into()).spawn(|| self.run());
+            if let Err(error) = started {
+                report!(
+                    Warn,
+                    "launches on the CPU have no limit of time, because the system gives no thread: {error}"
+                );
+            }
+        }
+        let mut state = self.state();
+        state.launches.push((deadline, stop));
+        if state.wakes_at.is_none_or(|at| deadline < at) {
+            self.earlier.notify_one();
+        }
+    }
+
+    /// Stops launches at their deadlines.
+    fn run(&self) {
+        let mut state = self.state();
+        loop {
+            state.wakes_at = state.stop_due(Instant::now());
+            state = match state.wakes_at {
+                None => self.earlier.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(at) => {
+                    let left = at.saturating_duration_since(Instant::now());
+                    self.earlier.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+        }
+    }
+}
+
+impl Deadlines {
+    /// Stops the launches that are due, and returns the next deadline.
+    fn stop_due(&mut self, now: Instant) -> Option<Instant> {
+        self.launches.retain(|(deadline, stop)| {
+            let is_due = *deadline <= now;
+            if is_due {
+                stop.store(true, Ordering::Relaxed);
+            }
+            !is_due
+        });
+        self.launches.iter().map(|&(deadline, _)| deadline).min()
+    }
+}
+
+/// Returns the error of a launch that ended with a fault. Only the time limit stops a launch.
+pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
+    let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
+    let kind = match fault {
+        Fault::Stopped => Kind::LaunchTooLong { kernel, launch, limit },
+        fault => Kind::LaunchFailed { kernel, launch, problem: fault.to_string() },
+    };
+    kind.into()
+}
+
 #[cfg(test)]
-mod tests {
+mod cpu_lane_tests {
     use super::*;
     use crate::api::context::Context;
     use crate::api::grid::Grid;
     use crate::device::LAUNCH_LIMIT;
-    use crate::device::adapter_info::AdapterInfo;
+    use crate::device::adapter::AdapterInfo;
     use crate::runtime::owner::Owner;
     use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::policy::Policy;
+    use crate::scheduler::ordering::Policy;
     use fencepost_kernels::{HostBuffer, args};
     use std::sync::mpsc::channel;
     use std::thread::ThreadId;
@@ -340,5 +572,114 @@ mod tests {
         x.map_write().wait().expect("a map")[1] = 5;
         let second = x.map_read().wait().expect("a map");
         assert_eq!((second.as_ptr(), &second[..]), (first, &[1, 5][..]));
+    }
+}
+
+#[cfg(test)]
+mod lane_progress_tests {
+    use super::*;
+
+    const ONE: TimelineValue = TimelineValue(1);
+    const TWO: TimelineValue = TimelineValue(2);
+
+    fn two_batches() -> LaneProgress {
+        let mut lane = LaneProgress::new();
+        lane.push(Arc::default(), ONE);
+        lane.push(Arc::default(), TWO);
+        lane
+    }
+
+    #[test]
+    fn the_thread_of_the_lane_takes_only_batches_that_are_started() {
+        let mut lane = two_batches();
+        assert!(lane.take_started().is_none());
+        assert!(!lane.start(ONE), "the thread does not sleep");
+        let taken = lane.take_started().expect("the first batch is started");
+        assert_eq!(taken.value, ONE);
+        assert!(!lane.end(taken.executor, Ok(ONE)));
+        assert!(lane.take_started().is_none(), "the second batch is not started");
+    }
+
+    #[test]
+    fn one_thread_executes_at_a_time_and_batches_stay_in_order() {
+        let mut lane = two_batches();
+        let first = lane.take_up_to(TWO).expect("it is free");
+        assert_eq!(first.value, ONE);
+        assert!(lane.take_up_to(TWO).is_none(), "another thread executes");
+        assert!(!lane.end(first.executor, Ok(ONE)));
+        assert_eq!(lane.completed().expect("it is not lost"), ONE);
+        assert!(lane.take_up_to(ONE).is_none(), "the next value is larger");
+        assert_eq!(lane.take_up_to(TWO).expect("it is free").value, TWO);
+    }
+
+    #[test]
+    fn a_sleeping_thread_is_notified_once_when_it_has_a_batch() {
+        let mut lane = two_batches();
+        lane.thread_sleeps = true;
+        let first = lane.take_up_to(ONE).expect("it is free");
+        assert!(!lane.start(TWO), "a caller executes the first batch");
+        assert!(lane.end(first.executor, Ok(ONE)), "the second batch is started");
+        assert!(!lane.start(TWO), "the thread is already notified");
+    }
+
+    #[test]
+    fn a_lost_lane_executes_nothing_and_its_thread_ends() {
+        let mut lane = two_batches();
+        lane.thread_sleeps = true;
+        let first = lane.take_up_to(ONE).expect("it is free");
+        assert!(lane.end(first.executor, Err(Lost { reason: "a test".into() })));
+        assert!(lane.take_up_to(TWO).is_none() && lane.is_over());
+    }
+
+    #[test]
+    fn the_thread_of_a_closing_lane_ends_after_the_last_batch() {
+        let mut lane = two_batches();
+        lane.thread_sleeps = true;
+        assert!(lane.close());
+        for value in [ONE, TWO] {
+            assert!(!lane.is_over());
+            let taken = lane.take_started().expect("a batch is left");
+            assert!(!lane.end(taken.executor, Ok(value)));
+        }
+        assert!(lane.is_over());
+    }
+}
+
+#[cfg(test)]
+mod launch_timer_tests {
+    use super::*;
+
+    #[test]
+    fn only_a_launch_that_is_due_is_stopped_and_a_later_one_has_the_next_deadline() {
+        let now = Instant::now();
+        let at = |seconds| now + Duration::from_secs(seconds);
+        let stops = [(); 3].map(|()| Arc::<AtomicBool>::default());
+        let mut deadlines = Deadlines::default();
+        deadlines.launches.extend([at(9), at(1), at(5)].into_iter().zip(stops.iter().cloned()));
+        let stopped = || stops.each_ref().map(|stop| stop.load(Ordering::Relaxed));
+
+        assert_eq!((deadlines.stop_due(now), stopped()), (Some(at(1)), [false; 3]));
+        assert_eq!((deadlines.stop_due(at(5)), stopped()), (Some(at(9)), [false, true, true]));
+        assert_eq!((deadlines.stop_due(at(9)), stopped()), (None, [true; 3]));
+    }
+
+    #[test]
+    fn the_thread_stops_a_short_launch_that_starts_after_a_long_one() {
+        let long = LaunchTimer::start(Duration::from_secs(600));
+        let short = LaunchTimer::start(Duration::from_millis(1));
+        while !short.stop().load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!long.stop().load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_launch_that_is_over_or_has_no_limit_is_not_in_the_list() {
+        let unlimited = LaunchTimer::start(Duration::MAX);
+        assert_eq!(Arc::strong_count(&unlimited.stop), 1);
+        let over = LaunchTimer::start(Duration::from_secs(600));
+        let stop = over.stop.clone();
+        drop(over);
+        assert_eq!(Arc::strong_count(&stop), 1);
     }
 }

@@ -1,26 +1,33 @@
-//! The work of steps on host bytes, apart from launches.
+//! The work of steps on host bytes, and the execution of a kernel's code on the CPU.
 
-use super::device_clock::DeviceClock;
-use super::host_bytes;
-use super::kernel_checks::KernelChecks;
-use crate::error::Result;
+use crate::device::checks::FunctionMark;
+use crate::error::{Kind, Result, panic_text};
+use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::Block;
-use crate::memory::byte_meter::{ByteMeter, MeteredVec};
 use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
-use crate::memory::staged_bytes::Staged;
+use crate::memory::staging::Staged;
+use crate::record::cpu::cpu_device;
+use crate::record::cpu::cpu_device::DeviceClock;
+#[cfg(cpu_code)]
+use crate::record::cpu::cpu_lane::{LaunchTimer, ended_early};
+use crate::record::cpu::cpu_recorder::FailedSteps;
+use crate::record::cpu::kernel_checks::KernelChecks;
 use crate::record::walk::{WorkVisitor, visit};
-use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_data::graph_run::GraphStep;
-use crate::work::kernel_launch::Launch;
+use crate::work::graph::control::{ControlTable, Gate, GatedPlace};
+use crate::work::graph::run::GraphStep;
+use crate::work::kernel_launch::{Launch, Pipeline};
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::Work;
+use crate::work::step::{HostCode, Pattern, Span, Work};
 use crate::work::time_slot::{Ticks, TimeSlot};
-use fencepost_kernels::ParamsBlock;
+#[cfg(cpu_code)]
+use fencepost_cpu::{CpuKernel, GridRun};
+use fencepost_kernels::{HostBuffer, HostKernel, ParamsBlock};
 use fencepost_sync::Lost;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+#[cfg(cpu_code)]
+use std::time::Duration;
 
 /// Bytes of a read.
 struct CpuBytes(MeteredVec);
@@ -80,7 +87,7 @@ impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
 
     /// Copies a range to `offset` of a block.
     fn transfer(&self, src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
-        host_bytes::transfer(src, range.clone(), dst, offset);
+        cpu_device::transfer(src, range.clone(), dst, offset);
         if let Some(checks) = self.checks {
             checks.copied(src, range, dst, offset);
         }
@@ -88,7 +95,7 @@ impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
 
     /// Stores bytes at the start of a span, and records that the whole span is written.
     fn store(&self, dst: &Span, bytes: &[u8]) {
-        host_bytes::write(&dst.block, dst.offset, bytes);
+        cpu_device::write(&dst.block, dst.offset, bytes);
         if let Some(checks) = self.checks {
             checks.wrote(&dst.block, dst.range());
         }
@@ -146,7 +153,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
         let piece = once.repeat(FILL_PIECE.min(dst.size as usize).div_ceil(once.len()));
         for at in (0..dst.size).step_by(piece.len()) {
             let left = (dst.size - at).min(piece.len() as u64);
-            host_bytes::write(&dst.block, dst.offset + at, &piece[..left as usize]);
+            cpu_device::write(&dst.block, dst.offset + at, &piece[..left as usize]);
         }
         if let Some(checks) = self.checks {
             checks.wrote(&dst.block, dst.range());
@@ -161,7 +168,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
     }
 
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()> {
-        let bytes = MeteredVec::new(host_bytes::copy(&src.block, src.range()), self.staging);
+        let bytes = MeteredVec::new(cpu_device::copy(&src.block, src.range()), self.staging);
         slot.set(ReadState::Staged(Arc::new(CpuBytes(bytes))));
         Ok(())
     }
@@ -178,7 +185,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
         params: &ParamsBlock,
         place: GatedPlace<'e>,
     ) -> Result<()> {
-        if host_bytes::word(&place.table.words, place.gate) == 0 {
+        if cpu_device::word(&place.table.words, place.gate) == 0 {
             Ok(())
         } else {
             self.launch_with(launch, params)
@@ -186,7 +193,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
     }
 
     fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()> {
-        if host_bytes::word(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
+        if cpu_device::word(&place.table.words, place.gate) == 0 { Ok(()) } else { visit(self, 0, work) }
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
@@ -207,11 +214,11 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
 }
 
 fn run_gate(gate: &Gate, table: &ControlTable) {
-    let set = |word: Option<u32>| word.is_none_or(|word| host_bytes::word(&table.words, word) != 0);
-    let store = |word: u32, value: u32| host_bytes::store_word(&table.words, word, value);
+    let set = |word: Option<u32>| word.is_none_or(|word| cpu_device::word(&table.words, word) != 0);
+    let store = |word: u32, value: u32| cpu_device::store_word(&table.words, word, value);
     let mut value = [0; 4];
-    host_bytes::read(&gate.condition.block, gate.condition.offset, &mut value);
-    let past = gate.bound.and(gate.previous).map_or(0, |word| host_bytes::word(&table.words, word));
+    cpu_device::read(&gate.condition.block, gate.condition.offset, &mut value);
+    let past = gate.bound.and(gate.previous).map_or(0, |word| cpu_device::word(&table.words, word));
     let (decided, passes) = gate.test.decide(gate.bound, u32::from_ne_bytes(value), past);
     let may_go = set(gate.parent) && set(gate.previous);
     let own = if may_go { decided } else { 0 };
@@ -219,8 +226,114 @@ fn run_gate(gate: &Gate, table: &ControlTable) {
     store(gate.own, own);
     if let Some(counter) = gate.counter {
         let at = table.layout.counter_at(counter.index);
-        let known = |word| if counter.resets { 0 } else { host_bytes::word(&table.words, word) };
+        let known = |word| if counter.resets { 0 } else { cpu_device::word(&table.words, word) };
         store(at, known(at) + u32::from(on && !counter.last));
         store(at + 1, known(at + 1) | u32::from(stopped || (on && counter.last)));
     }
+}
+
+/// Most workgroups of a launch along each axis.
+pub(super) const MAX_GROUPS: u32 = 65535;
+
+/// Returns the code of a launch's kernel.
+///
+/// # Panics
+/// Panics if the kernel was compiled for another recorder, which is a bug.
+pub(super) fn code_of(launch: &Launch) -> &HostCode {
+    match launch.kernel().pipeline.compiled() {
+        Pipeline::Host(code) => code,
+        _ => unreachable!("bug: a kernel of another recorder"),
+    }
+}
+
+/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
+/// If a count in the memory of an indirect launch exceeds the limit all are 0, as on every device.
+pub(super) fn groups(launch: &Launch) -> [u32; 3] {
+    let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
+        let bytes = cpu_device::copy(&span.block, span.range());
+        std::array::from_fn(|i| bytemuck::pod_read_unaligned(&bytes[4 * i..4 * i + 4]))
+    });
+    let refused = |&count: &u32| count == 0 || count > MAX_GROUPS;
+    if groups.iter().any(refused) { [0; 3] } else { groups }
+}
+
+/// Executes a launch of a host function for the device with the failures `failed`. `checks` are told which arrays it
+/// writes.
+///
+/// # Errors
+/// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
+pub(super) fn run_function(
+    function: &dyn HostKernel,
+    launch: &Launch,
+    params: &ParamsBlock,
+    failed: &FailedSteps,
+    checks: Option<&KernelChecks>,
+) -> Result<()> {
+    let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
+    run_on_copies(launch, |buffers| {
+        let _mark = FunctionMark::set(failed.device());
+        let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
+        catch_unwind(run).map_err(|panic| {
+            let problem = format!("the host function panicked: {}", panic_text(panic));
+            let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
+            Kind::LaunchFailed { kernel, launch, problem }.into()
+        })
+    })?;
+    if let Some(checks) = checks {
+        let written = launch.bindings.iter().filter(|bound| bound.used.is_some_and(|used| used.writes()));
+        written.for_each(|bound| checks.wrote(&bound.block, bound.range()));
+    }
+    Ok(())
+}
+
+/// Executes a launch of a program on this thread, for no longer than `limit`. `seed` chooses the order of the
+/// invocations. With `checks`, the launch is checked.
+///
+/// # Errors
+/// Returns the error of a launch that [ended early](ended_early) or whose mistakes end its queue. The arrays keep their
+/// earlier bytes then.
+#[cfg(cpu_code)]
+pub(super) fn run_program(
+    program: &CpuKernel,
+    launch: &Launch,
+    params: &ParamsBlock,
+    seed: u64,
+    limit: Duration,
+    checks: Option<&KernelChecks>,
+) -> Result<()> {
+    let timer = LaunchTimer::start(limit);
+    run_on_copies(launch, |buffers| {
+        let (groups, params, stop) = (groups(launch), params.bytes(), timer.stop());
+        GridRun::on_copies(groups, params, buffers, seed, stop, |run| match checks {
+            None => program.run_groups(run).map_err(|fault| ended_early(launch, &fault, limit)),
+            Some(checks) => checks.run(program, run, launch, limit),
+        })
+    })
+}
+
+/// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the
+/// results back if the code returns no error, and the messages in any case.
+fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Result<()>) -> Result<()> {
+    let interface = &launch.kernel().interface;
+    let mut copies: Vec<Vec<u8>> = launch
+        .bindings
+        .iter()
+        .map(|bound| cpu_device::copy(&bound.block, bound.offset..bound.offset + bound.size))
+        .collect();
+    let writes = |at: usize| interface.bindings[at].declared.writes();
+    let mut buffers: Vec<HostBuffer<'_>> = copies
+        .iter_mut()
+        .enumerate()
+        .map(|(at, bytes)| if writes(at) { HostBuffer::Write(bytes) } else { HostBuffer::Read(bytes) })
+        .collect();
+    let ran = run(&mut buffers);
+    drop(buffers);
+    let messages = launch.message_buffer().map(|buffer| buffer.id);
+    for (bound, bytes) in launch.bindings.iter().zip(&copies) {
+        let is_kept = ran.is_ok() || Some(bound.block.id) == messages;
+        if is_kept && bound.used.is_some_and(|used| used.writes()) {
+            cpu_device::write(&bound.block, bound.offset, bytes);
+        }
+    }
+    ran
 }

@@ -1,9 +1,9 @@
 //! Checks of the launches on the CPU, and their findings.
 
-use super::fault_error::ended_early;
-use crate::device::check_options::CheckOptions;
+use crate::device::checks::CheckOptions;
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::Block;
+use crate::record::cpu::cpu_lane::ended_early;
 use crate::work::kernel_launch::Launch;
 use fencepost_cpu::{Bound, CpuKernel, Finding, GridRun, Shadow};
 use fencepost_kernels::report;

@@ -5,26 +5,14 @@ pub(crate) mod cpu_device;
 #[cfg(cpu_code)]
 pub(crate) mod cpu_lane;
 pub(crate) mod cpu_recorder;
-mod cpu_work;
-mod device_clock;
-mod failed_steps;
+pub(crate) mod cpu_work;
 #[cfg(all(test, cpu_code))]
 mod failing_tests;
-#[cfg(cpu_code)]
-mod fault_error;
-#[cfg(cpu_code)]
-mod helper_threads;
-mod host_bytes;
 #[cfg(cpu_code)]
 mod kernel_checks;
 #[cfg(not(cpu_code))]
 #[path = "no_kernel_checks.rs"]
 mod kernel_checks;
-#[cfg(cpu_code)]
-mod lane_progress;
-#[cfg(cpu_code)]
-mod launch_timer;
-pub(crate) mod run_code;
 pub(crate) mod run_order;
 #[cfg(cpu_code)]
 mod shared_kernels;

@@ -1,7 +1,7 @@
 //! A submitted batch of the CPU recorder, and which of its steps may come next.
 
-use crate::device::recorder::LaneValue;
-use crate::work::graph_data::graph_run::GraphStep;
+use crate::device::LaneValue;
+use crate::work::graph::run::GraphStep;
 use crate::work::step::{Step, Work};
 use fencepost_sync::{Slot, TimelineValue};
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ impl TakenWork {
     pub(crate) fn work(&self) -> NextWork<'_> {
         let step = &self.steps[self.unit.step as usize];
         let part = match (&step.work, self.unit.node) {
-            (Work::Graph(graph), Some(node)) => StepPart::Node(GraphStep::of(&**graph), node),
+            (Work::Graph(graph), Some(node)) => StepPart::Node(graph, node),
             (Work::Graph(_), None) => StepPart::End,
             _ => StepPart::Whole,
         };
@@ -112,7 +112,7 @@ fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>)
     for (at, step) in steps.iter().enumerate() {
         let mut outside: Vec<usize> = before[at].iter().map(|&step| ends[step]).collect();
         if let Work::Graph(graph) = &step.work {
-            let (order, start) = (GraphStep::of(&**graph).order(), units.len());
+            let (order, start) = (graph.order(), units.len());
             for (place, first) in order.before.iter().enumerate() {
                 units.push(Unit { step: at as u32, node: Some(order.first + place as u32) });
                 let inside = first.iter().map(|&node| start + (node - order.first) as usize);

@@ -1,6 +1,6 @@
 //! The prepared kernels of the process: contexts share the code of a kernel that several of them prepare.
 
-use crate::work::compiled_kernel::Recipe;
+use crate::work::kernel_launch::Recipe;
 use fencepost_cpu::{CpuKernel, Error, Program};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
@@ -79,13 +79,13 @@ fn kernels() -> MutexGuard<'static, HashMap<CodeKey, Weak<CpuKernel>>> {
 mod tests {
     use super::*;
     use crate::api::context::Context;
-    use crate::api::context::compile_job::Job;
+    use crate::api::context::kernels::Job;
     use crate::api::kernel::DynKernel;
     use crate::api::options::ContextOptions;
-    use crate::device::check_options::CheckOptions;
+    use crate::device::checks::CheckOptions;
     use crate::record::cpu::cpu_recorder::CpuOptions;
-    use crate::work::compiled_kernel::Pipeline;
-    use crate::work::host_code::HostCode;
+    use crate::work::kernel_launch::Pipeline;
+    use crate::work::step::HostCode;
     use fencepost_kernels::ShaderSource;
 
     fn context() -> Context {

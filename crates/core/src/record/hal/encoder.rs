@@ -1,19 +1,20 @@
-//! A native encoder that records each command after the barrier that it needs.
+//! A native encoder that records each command after the barrier that it needs. Also the native buffers of blocks.
 #![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
 
-use crate::device::bind_groups::LayoutId;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline, HalQueries};
+use crate::device::wgpu_pipeline::LayoutId;
 use crate::driver::backend::Backend;
 use crate::driver::native_queue::NativeQueue;
-use crate::memory::block::Block;
-use crate::record::dispatch::GroupCount;
-use crate::record::hal::barriers::{ANYTHING, Barrier, BarrierTracker, BarrierUse, Epochs, OF_KERNELS};
-use crate::record::hal::buffer_states::{BufferStates, StateChange};
-use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::native_buffers::{buffer_of, native_of};
+use crate::memory::block::{Block, Memory};
+use crate::memory::wgpu_memory::WgpuMemory;
+use crate::record::hal::barriers::{
+    ANYTHING, Barrier, BarrierTracker, BarrierUse, BufferStates, Epochs, OF_KERNELS, StateChange,
+};
+use crate::record::hal::external::ExternalHandles;
+use crate::record::submitter::GroupCount;
 use smallvec::SmallVec;
-use wgpu::BufferUses as Uses;
-use wgpu::hal::{self, CommandEncoder as _};
+use wgpu::hal::CommandEncoder as _;
+use wgpu::{BufferUses as Uses, hal};
 
 /// A native encoder that records a batch's commands, with barriers between them.
 ///
@@ -350,4 +351,35 @@ fn change<A: Backend>(
     });
     // SAFETY: the buffers were created for these uses, and each is in the state that its change starts from.
     unsafe { encoder.transition_buffers(barriers) };
+}
+
+/// Returns the native buffer of a block, which may be external.
+///
+/// # Panics
+/// Panics if the block belongs to another recorder, or is an external block outside the batch, which is a bug.
+pub(crate) fn buffer_of<'a, A: Backend>(
+    block: &'a Block,
+    external: Option<&'a ExternalHandles<A>>,
+) -> &'a A::Buffer {
+    let found = external.and_then(|external| external.get(block.id));
+    found.unwrap_or_else(|| native_of::<A>(block))
+}
+
+/// Returns the native buffer of a block that is not external.
+///
+/// # Panics
+/// Panics if the block's memory is not native, which is a bug.
+pub(crate) fn native_of<A: Backend>(block: &Block) -> &A::Buffer {
+    match &block.memory {
+        Memory::Wgpu(memory) => native::<A>(memory),
+        _ => unreachable!("bug: {block:?} belongs to the CPU"),
+    }
+}
+
+/// Returns the native buffer of memory.
+///
+/// # Panics
+/// Panics if the memory belongs to wgpu, which is a bug.
+pub(crate) fn native<A: Backend>(memory: &WgpuMemory) -> &A::Buffer {
+    memory.native().and_then(|native| native.buffer::<A>()).expect("bug: the memory is not native")
 }

@@ -1,28 +1,34 @@
 //! The state of a batch while the native recorder records it.
+//!
+//! The device zeroes the memory of some blocks before their first use. Scratch memory is device memory for parameters
+//! and for checked group counts, which only the current batch uses.
+//!
+//! A kernel checks on the device that the group counts of an indirect launch keep within the device's limit. A gate has
+//! chosen the group counts of a launch in a body.
 
-use crate::device::bind_groups::{BindGroups, GroupKey, LayoutId};
+use crate::device::Device as _;
 use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
-use crate::device::parameter_path::ParameterPath;
 use crate::device::wgpu_device::WgpuDevice;
+use crate::device::wgpu_pipeline::{BindGroups, GroupKey, LayoutId, ParameterPath};
 use crate::driver::backend::Backend;
 use crate::driver::native_queue::NativeQueue;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
-use crate::memory::block::Block;
+use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::native_memory::NativeMemory;
 use crate::memory::staging::StagingPiece;
 use crate::memory::wgpu_memory::{WgpuMemory, refused};
-use crate::record::dispatch::{BoundRanges, Dispatch, GroupCount, bound_ranges};
 use crate::record::hal::barriers::BarrierUse;
-use crate::record::hal::encoder::NativeEncoder;
-use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::native_buffers::{buffer_of, native, native_of};
-use crate::record::hal::scratch::Scratch;
+use crate::record::hal::encoder::{NativeEncoder, buffer_of, native, native_of};
+use crate::record::hal::external::ExternalHandles;
 use crate::record::hal::stretch::{ResolvedGraph, Stretch, UsedStretch};
-use crate::record::hal::zero_fill::ZeroFills;
 use crate::record::own_kernels::{OwnKernel, OwnKernels};
-use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::record::submitter::{BoundRange, BoundRanges, Dispatch, GroupCount, bound_ranges};
+use crate::work::graph::control::{GatedPlace, counts_at};
+use crate::work::graph::plan::GraphPlan;
 use crate::work::kernel_launch::Launch;
+use crate::work::step::Span;
+use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -286,4 +292,190 @@ impl<'e, A: Backend> HalBatch<'e, A> {
 pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
     piece.ok_or_else(|| device.no_memory("upload staging"))
+}
+
+/// Blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was submitted.
+#[derive(Default)]
+pub(crate) struct ZeroFills(Vec<Arc<Block>>);
+
+impl ZeroFills {
+    /// Adds a block that the batch zeroes. The caller has marked it as zeroed.
+    #[cold]
+    pub(crate) fn add(&mut self, block: &Arc<Block>) {
+        self.0.push(block.clone());
+    }
+
+    /// Returns `true` if the batch zeroes no block.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Keeps the blocks marked as zeroed, because the batch was submitted.
+    pub(crate) fn settle(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for ZeroFills {
+    fn drop(&mut self) {
+        for block in &self.0 {
+            if let Some(memory) = block.memory.native() {
+                memory.still_blank();
+            }
+        }
+    }
+}
+
+/// Bytes of an ordinary page.
+const PAGE: u64 = 64 << 10;
+/// Alignment of each place in bytes, so that a dispatch can bind a single place.
+const ALIGNMENT: u64 = 256;
+
+/// Pages that are cut into places for a batch, from front to back. The next batch uses the same pages from the front
+/// again, because the device executes it after this batch. So the recorder keeps all pages, and no free list holds one.
+pub(crate) struct Scratch {
+    label: &'static str,
+    /// Id of the first page. The ids of later pages count downwards, and no array has such an id.
+    first: u64,
+    pages: Vec<Arc<Block>>,
+    /// Value of the current batch: all places before `at` and `used` belong to this batch.
+    signal: TimelineValue,
+    /// Index of the page from which the next place is cut. The first `used` bytes of this page and all earlier pages
+    /// are taken.
+    at: usize,
+    used: u64,
+}
+
+impl Scratch {
+    /// Makes scratch memory without pages. Each `Scratch` of a recorder has a different `kind`, so no two of their
+    /// pages share an id.
+    pub(crate) fn new(kind: u64, label: &'static str) -> Self {
+        Self {
+            label,
+            first: u64::MAX - (kind << 32),
+            pages: Vec::new(),
+            signal: TimelineValue(0),
+            at: 0,
+            used: 0,
+        }
+    }
+
+    /// Frees the places of the current batch, whose recording failed. The next batch may have the same value, and
+    /// [`place`](Self::place) could not tell the two apart.
+    pub(crate) fn give_back(&mut self) {
+        self.at = 0;
+        self.used = 0;
+    }
+
+    /// Reserves `size` bytes for the batch that signals `signal`. The first call for a batch starts at the front of the
+    /// first page. Returns the page and the offset in it.
+    ///
+    /// # Errors
+    /// Returns `OutOfMemory`.
+    pub(crate) fn place(
+        &mut self,
+        device: &WgpuDevice,
+        signal: TimelineValue,
+        size: u64,
+    ) -> Result<(Arc<Block>, u64)> {
+        if self.signal != signal {
+            self.signal = signal;
+            self.at = 0;
+            self.used = 0;
+        }
+        let size = size.next_multiple_of(ALIGNMENT);
+        while self.pages.get(self.at).is_some_and(|page| self.used + size > page.size) {
+            self.at += 1;
+            self.used = 0;
+        }
+        if self.at == self.pages.len() {
+            let page = self.make(device, size.max(PAGE))?;
+            self.pages.push(Arc::new(page));
+        }
+        self.used += size;
+        debug_assert!(self.used <= self.pages[self.at].size, "bug: a place ends after its page");
+        Ok((self.pages[self.at].clone(), self.used - size))
+    }
+
+    fn make(&self, device: &WgpuDevice, size: u64) -> Result<Block> {
+        let memory = Memory::Wgpu(device.scratch(size, self.label)?);
+        Ok(Block::new(BlockId(self.first - self.pages.len() as u64), Heap::Device, size, memory))
+    }
+}
+
+/// Records a launch in a body. A gate has written the group counts in the table, or zeros.
+///
+/// # Errors
+/// Returns `OutOfMemory`, or the error of a form of the kernel that the driver rejects.
+pub(crate) fn launch_gated<'e, A: Backend>(
+    batch: &mut HalBatch<'e, A>,
+    launch: &'e Launch,
+    params: &ParamsBlock,
+    place: GatedPlace<'e>,
+) -> Result<()> {
+    let pipeline = launch.pipeline::<HalPipeline<A>>().form(&launch.bindings)?;
+    let counts = &place.table.counts;
+    batch.touches.clear();
+    for (at, bound) in launch.bindings.iter().enumerate() {
+        if let Some((uses, write)) = pipeline.uses(at, bound) {
+            batch.touch(&bound.block, uses, write);
+        }
+    }
+    batch.touch(counts, Uses::INDIRECT, false);
+    batch.calls.admit(&batch.touches);
+    let size = GroupCount::Indirect(native_of::<A>(counts), counts_at(place.first));
+    let (params, parts) = (params.words(), bound_ranges(launch));
+    batch.dispatch(&HalDispatch { pipeline, params, parts, size })
+}
+
+/// The checking kernel, and the memory for checked group counts.
+pub(crate) struct IndirectGroups<A: Backend> {
+    kernels: OwnKernels<HalPipeline<A>>,
+    places: Scratch,
+}
+
+impl<A: Backend> Default for IndirectGroups<A> {
+    fn default() -> Self {
+        Self { kernels: OwnKernels::default(), places: Scratch::new(0, "sizes of launches") }
+    }
+}
+
+impl<A: Backend> IndirectGroups<A> {
+    /// Frees the memory of the current batch, whose recording failed.
+    pub(crate) fn give_back(&mut self) {
+        self.places.give_back();
+    }
+
+    /// Records a check of the three words at `span`. Returns the block and the offset of a copy of them. All words of
+    /// the copy are zero if one of the three exceeds the limit, so the launch then has no workgroups.
+    ///
+    /// # Errors
+    /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
+    pub(crate) fn limit<'e>(
+        &mut self,
+        batch: &mut HalBatch<'e, A>,
+        span: &'e Span,
+    ) -> Result<(Arc<Block>, u64)> {
+        let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
+        batch.calls.follow_earlier_batches(); // an earlier batch may use the same place
+        let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
+        batch.admit(&[(&span.block, read, false)]);
+        let kernel = batch.own_kernel(&mut self.kernels, OwnKernel::LimitGroups)?;
+        let caps = batch.device.caps();
+        let start = span.offset / caps.binding_alignment * caps.binding_alignment;
+        let params = [((span.offset - start) / 4) as u32, caps.max_groups];
+        let limited = [
+            BoundRange { block: &span.block, offset: start, size: span.offset + span.size - start },
+            BoundRange { block: &place, offset, size: 16 },
+        ];
+        batch.dispatch(&HalDispatch {
+            pipeline: &kernel,
+            params: &params,
+            parts: limited.into_iter(),
+            size: GroupCount::Fixed([1; 3]),
+        })?;
+        let more = if A::EXACT { Uses::empty() } else { Uses::STORAGE_READ_WRITE };
+        batch.calls.transition(native_of::<A>(&place), Uses::STORAGE_READ_WRITE, Uses::INDIRECT | more);
+        Ok((place, offset))
+    }
 }

@@ -1,57 +1,44 @@
 //! The native recorder: records the batches of a lane through wgpu-hal, and submits them itself or through wgpu.
 
-use crate::device::Device as _;
-use crate::device::bind_groups::BindGroups;
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
-use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::device::wgpu_device::WgpuDevice;
+use crate::device::wgpu_pipeline::BindGroups;
+use crate::device::{Device as _, Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
-use crate::driver::hal_encoder;
+use crate::driver::native_queue;
 use crate::driver::native_queue::NativeQueue;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
-use crate::memory::staged_bytes::Staged;
-use crate::memory::staging::StagingPiece;
+use crate::memory::staging::{Staged, StagingPiece};
 use crate::memory::wgpu_memory::WgpuMemory;
-use crate::record::dispatch::{GroupCount, bound_ranges};
-use crate::record::external_blocks::{NamedExternal, attribute};
-use crate::record::fill::fill;
-use crate::record::gate_kernels::{record_gate, record_gated_groups};
-use crate::record::gated_work::record_gated_transfer;
 use crate::record::hal::barriers::Epochs;
 use crate::record::hal::direct::{Direct, RecordedEncoder, SubmissionOrder};
-use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder};
-use crate::record::hal::external_handles::ExternalHandles;
-use crate::record::hal::external_state::ExternalStates;
-use crate::record::hal::gated_launch::launch_gated;
-use crate::record::hal::hal_batch::{HalBatch, HalDispatch};
-use crate::record::hal::hal_times;
-use crate::record::hal::hal_times::{HalTimePage, HalTimePages};
-use crate::record::hal::hal_transfers::HalTransfers;
-use crate::record::hal::indirect::IndirectGroups;
-use crate::record::hal::known_graphs::KnownGraphs;
-use crate::record::hal::native_buffers::native_of;
-use crate::record::hal::scratch::Scratch;
-use crate::record::hal::stretch;
-use crate::record::hal::stretch::{ResolvedGraph, UsedStretch};
-use crate::record::hal::zero_fill::ZeroFills;
-use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
-use crate::record::region_kernels::copy_region;
-use crate::record::staged_copy::BatchStaging;
-use crate::record::step_order::StepOrder;
-use crate::record::submitter::{CommandBuffers, Submitter};
-use crate::record::walk::{WorkVisitor, walk_nodes};
-use crate::record::{external_blocks, program_commands, submitter};
-use crate::work::graph_data::control_table::{ControlTable, GatedPlace};
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_data::graph_run::GraphStep;
+use crate::record::hal::encoder::{FinishedBuffers, NativeEncoder, native_of};
+use crate::record::hal::external::{ExternalHandles, ExternalStates};
+use crate::record::hal::hal_batch::{
+    HalBatch, HalDispatch, IndirectGroups, Scratch, ZeroFills, launch_gated,
+};
+use crate::record::hal::hal_transfers::{HalTimePage, HalTimePages, HalTransfers};
+use crate::record::hal::stretch::{KnownGraphs, ResolvedGraph, UsedStretch};
+use crate::record::hal::{hal_transfers, stretch};
+use crate::record::lanes::LaneFence;
+use crate::record::own_kernels::{
+    OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange, copy_region, record_gate, record_gated_groups,
+    record_gated_transfer,
+};
+use crate::record::submitter;
+use crate::record::submitter::{
+    CommandBuffers, GroupCount, NamedExternal, Submitter, attribute, bound_ranges,
+};
+use crate::record::transfers::{BatchStaging, fill};
+use crate::record::walk::{StepOrder, WorkVisitor, walk_nodes};
+use crate::work::graph::control::{ControlTable, Gate, GatedPlace};
+use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::{Step, Work};
+use crate::work::step::{Pattern, Span, Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
@@ -104,7 +91,7 @@ impl<A: Backend> HalSubmission<A> {
 
     /// Submits the user's command buffers through wgpu. The lane's fence passes `signal` when they are complete.
     fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
-        let record = || program_commands::send(self.device(), commands).map(|rest| (rest, ()));
+        let record = || submitter::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
             HalSubmission::Wgpu(submitter) => submitter.submit(signal, record, |()| &[])?,
             HalSubmission::Direct(direct) => {
@@ -178,7 +165,7 @@ impl<A: Backend> HalRecorder<A> {
         signal: TimelineValue,
     ) -> Result<HalBatchResources<A>, Failure> {
         let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
-        let named = external_blocks::named(device, steps);
+        let named = submitter::named(device, steps);
         let kept = submitter.submit(signal, || self.encode(device, steps, &named, &read), |_| &[])?;
         ExternalStates::done(&named);
         Ok(kept)
@@ -218,7 +205,7 @@ impl<A: Backend> HalRecorder<A> {
             let external = ExternalHandles::of(named)?;
             self.record_steps(device, (encoder, None), steps, (named, external.as_ref()), read, true)
         };
-        match hal_encoder::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
+        match native_queue::record::<A, _, _>(device.raw(), commands, || ExternalHandles::<A>::check(named)) {
             None => Err(submitter::failure(device, None, true)),
             Some(recorded) => recorded
                 .map(|(commands, kept)| (external_states.into_iter().chain([commands]).collect(), kept)),
@@ -235,7 +222,7 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<(HalBatchResources<A>, Option<RecordedEncoder<A>>), Failure> {
         let device = direct.device();
         if device.had_external_buffers() {
-            let named = external_blocks::named(device, steps);
+            let named = submitter::named(device, steps);
             if !named.is_empty() {
                 return self
                     .submit_external_through_wgpu(direct, steps, &named, signal)
@@ -396,7 +383,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
         }
         let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
         let timed = match order.times {
-            true => hal_times::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
+            true => hal_transfers::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
             false => Ok(Vec::new()),
         };
         batch.calls.publish(transfers.published::<A>());
@@ -500,11 +487,11 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
-        hal_times::start(self.times, self.batch.device, &mut self.batch.calls, (level, time));
+        hal_transfers::start(self.times, self.batch.device, &mut self.batch.calls, (level, time));
     }
 
     fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
-        hal_times::end(self.times, &mut self.batch.calls, time);
+        hal_transfers::end(self.times, &mut self.batch.calls, time);
     }
 }
 
@@ -563,7 +550,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         let submission = self.submission.clone();
         self.order.sort(steps);
         if self.order.more_than_launches
-            && let Some(commands) = program_commands::of(steps)
+            && let Some(commands) = submitter::of(steps)
         {
             if let HalSubmission::Direct(direct) = &*submission {
                 direct.hold_next(self.last)?;

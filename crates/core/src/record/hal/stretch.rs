@@ -1,28 +1,30 @@
 //! Stretches of a graph: launches with no other command between them. Where many launches have no named values, the
-//! launches that have them are in stretches of their own, because each replay may set other values. The recorder
-//! resolves a stretch once: its bind groups, and the barriers between its launches. A replay then records the stretch
-//! without searching any cache, or submits its native body.
+//! launches that have them are in stretches of their own, because each replay may set other values.
+//!
+//! The recorder resolves a stretch once: its bind groups, and the barriers between its launches. It keeps this for the
+//! graphs that it has replayed. A replay then records the stretch without searching any cache, or submits its native
+//! body.
 
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
-use crate::device::parameter_path::ParameterPath;
+use crate::device::wgpu_device::WgpuDevice;
+use crate::device::wgpu_pipeline::ParameterPath;
 use crate::driver::backend::Backend;
 use crate::driver::native_queue::NativeQueue;
 use crate::driver::reusable_encoders::ReusableEncoders;
 use crate::error::Result;
-use crate::memory::block::Block;
-use crate::memory::heap::BlockId;
-use crate::record::dispatch::GroupCount;
+use crate::memory::block::{Block, BlockId};
 use crate::record::hal::barriers::{BarrierTracker, BarrierUse, Epochs};
+use crate::record::hal::direct::NativeBody;
 use crate::record::hal::encoder::NativeEncoder;
-use crate::record::hal::native_body::NativeBody;
-use crate::work::graph_data::graph_plan::GraphPlan;
-use crate::work::graph_data::graph_run::GraphStep;
+use crate::record::submitter::GroupCount;
+use crate::work::graph::plan::{GraphPlan, PlanId};
+use crate::work::graph::run::GraphStep;
 use crate::work::kernel_launch::Launch;
 use crate::work::step::Work;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use wgpu::BufferUses as Uses;
 
 /// The stretches of a part of a graph.
@@ -295,5 +297,68 @@ fn launch_of(plan: &GraphPlan, node: u32) -> &Launch {
     match &plan.command(node).work {
         Work::Launch(launch) => launch,
         _ => unreachable!("bug: a stretch has only launches"),
+    }
+}
+
+/// Resolved parts of graphs, by the number of their plan's commands and the number of their segment.
+pub(crate) struct KnownGraphs<A: Backend> {
+    graphs: FxHashMap<(u64, u32), KnownGraph<A>>,
+    /// Maker of the encoders of native bodies: `None` before the first body, `Some(None)` if the device makes none.
+    encoders: Option<Option<Arc<dyn ReusableEncoders<A>>>>,
+}
+
+struct KnownGraph<A: Backend> {
+    /// Alive while a graph, one of its replays or an edit still has a plan with these commands.
+    commands: Weak<PlanId>,
+    /// `None` until the second replay: a graph that is replayed once would gain nothing.
+    resolved: Option<Arc<ResolvedGraph<A>>>,
+}
+
+impl<A: Backend> Default for KnownGraphs<A> {
+    fn default() -> Self {
+        Self { graphs: FxHashMap::default(), encoders: None }
+    }
+}
+
+impl<A: Backend> KnownGraphs<A> {
+    /// Forgets the graphs whose plans are gone.
+    #[inline]
+    pub(crate) fn sweep(&mut self) {
+        if !self.graphs.is_empty() {
+            self.graphs.retain(|_, known| known.commands.strong_count() > 0);
+        }
+    }
+
+    /// Returns the resolved part of a graph, which the second replay makes with `resolve`. Returns `None` at the first
+    /// replay, and always on a backend whose buffers must be in exact states.
+    ///
+    /// # Errors
+    /// Returns the error of `resolve`.
+    pub(crate) fn get(
+        &mut self,
+        graph: &GraphStep,
+        resolve: impl FnOnce() -> Result<ResolvedGraph<A>>,
+    ) -> Result<Option<Arc<ResolvedGraph<A>>>> {
+        let plan = &graph.run.plan;
+        let Some(segment) = graph.segment.filter(|_| !A::EXACT) else { return Ok(None) };
+        let key = (plan.commands.0, segment);
+        let Some(known) = self.graphs.get_mut(&key) else {
+            let first = KnownGraph { commands: Arc::downgrade(&plan.commands), resolved: None };
+            self.graphs.insert(key, first);
+            return Ok(None);
+        };
+        if known.resolved.is_none() {
+            known.resolved = Some(Arc::new(resolve()?));
+        }
+        Ok(known.resolved.clone())
+    }
+
+    /// Returns the maker of encoders for native bodies, if the device has one.
+    pub(crate) fn encoders(&mut self, device: &WgpuDevice) -> Option<&Arc<dyn ReusableEncoders<A>>> {
+        let make = || {
+            let parts = &device.parts;
+            A::reusable_encoders(&parts.device, &parts.queue, parts.adapter.as_ref()).map(Arc::from)
+        };
+        self.encoders.get_or_insert_with(make).as_ref()
     }
 }

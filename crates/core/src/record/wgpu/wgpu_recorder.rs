@@ -1,40 +1,31 @@
 //! The recorder that uses wgpu alone.
 
-use crate::device::Device as _;
-use crate::device::bind_groups::BindGroups;
-use crate::device::recorder::{Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::device::wgpu_device::WgpuDevice;
-use crate::device::wgpu_pipeline::WgpuPipeline;
+use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
+use crate::device::{Device as _, Failure, Keep, KeepAlive, LaneValue, Recorder};
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::Block;
 use crate::memory::read_slot::ReadSlot;
-use crate::memory::staged_bytes::Staged;
-use crate::record::dispatch::{GroupCount, bound_ranges};
-use crate::record::external_blocks::attribute;
-use crate::record::fill::fill;
-use crate::record::gate_kernels::{record_gate, record_gated_groups};
-use crate::record::gated_work::record_gated_transfer;
-use crate::record::lane_fence::LaneFence;
-use crate::record::own_kernels::{OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange};
-use crate::record::program_commands;
-use crate::record::region_kernels::copy_region;
-use crate::record::step_order::StepOrder;
-use crate::record::submitter::{CommandBuffers, Submitter};
-use crate::record::walk::WorkVisitor;
-use crate::record::wgpu::passes::{Passes, WgpuDispatch};
-use crate::record::wgpu::uniforms::Uniforms;
-use crate::record::wgpu::wgpu_times;
-use crate::record::wgpu::wgpu_times::{WgpuTimePage, WgpuTimePages};
-use crate::record::wgpu::wgpu_transfers::{WgpuTransferResources, WgpuTransfers};
-use crate::work::compiled_kernel::Recipe;
-use crate::work::graph_data::control_table::{ControlTable, GatedPlace, counts_at};
-use crate::work::graph_data::gate::Gate;
-use crate::work::graph_data::graph_run::GraphStep;
-use crate::work::kernel_launch::Launch;
+use crate::memory::staging::Staged;
+use crate::record::lanes::LaneFence;
+use crate::record::own_kernels::{
+    OwnCommands, OwnDispatch, OwnGroups, OwnKernels, OwnRange, copy_region, record_gate, record_gated_groups,
+    record_gated_transfer,
+};
+use crate::record::submitter;
+use crate::record::submitter::{CommandBuffers, GroupCount, Submitter, attribute, bound_ranges};
+use crate::record::transfers::fill;
+use crate::record::walk::{StepOrder, WorkVisitor};
+use crate::record::wgpu::passes::{Passes, Uniforms, WgpuDispatch};
+use crate::record::wgpu::wgpu_transfers;
+use crate::record::wgpu::wgpu_transfers::{
+    WgpuTimePage, WgpuTimePages, WgpuTransferResources, WgpuTransfers,
+};
+use crate::work::graph::control::{ControlTable, Gate, GatedPlace, counts_at};
+use crate::work::kernel_launch::{Launch, Recipe};
 use crate::work::region_copy::RegionCopy;
-use crate::work::span::{Pattern, Span};
-use crate::work::step::{Step, Work};
+use crate::work::step::{Pattern, Span, Step, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_kernels::ParamsBlock;
 use fencepost_sync::TimelineValue;
@@ -126,7 +117,7 @@ struct WgpuVisitor<'e> {
 impl WgpuVisitor<'_> {
     /// Ends the recording. Copies the times, and makes the staged bytes visible to the host.
     fn finish(mut self) -> Result<(CommandBuffers, Vec<WgpuTimePage>)> {
-        let pages = wgpu_times::finish(self.times, &mut self.passes, self.transfers, self.read)?;
+        let pages = wgpu_transfers::finish(self.times, &mut self.passes, self.transfers, self.read)?;
         publish(&mut self.passes, self.transfers.published());
         Ok((self.passes.finish(), pages))
     }
@@ -198,11 +189,11 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
     }
 
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>) {
-        wgpu_times::start(self.times, &mut self.passes, level, time);
+        wgpu_transfers::start(self.times, &mut self.passes, level, time);
     }
 
     fn end_time(&mut self, time: &'e Arc<TimeSlot>) {
-        wgpu_times::end(self.times, &mut self.passes, time);
+        wgpu_transfers::end(self.times, &mut self.passes, time);
     }
 }
 
@@ -248,8 +239,8 @@ impl Recorder for WgpuRecorder {
         signal: TimelineValue,
     ) -> Result<Keep, Failure> {
         let submitter = self.submitter.clone();
-        let record = || match program_commands::of(steps) {
-            Some(commands) => program_commands::send(submitter.device(), commands)
+        let record = || match submitter::of(steps) {
+            Some(commands) => submitter::send(submitter.device(), commands)
                 .map(|rest| (rest, WgpuBatchResources::default())),
             None => self.record(steps, signal),
         };
@@ -261,14 +252,14 @@ impl Recorder for WgpuRecorder {
 }
 
 /// Returns the download buffers of a submission, which wgpu maps for the host.
-fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::mapped_buffers::DownloadBuffer] {
+fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::transfers::DownloadBuffer] {
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
 /// Returns `true` if the batch holds launches and graphs of more than one queue, or a graph with several queues. Then
 /// it pays to give each level its own passes.
 fn several_queues(steps: &[Step]) -> bool {
-    let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if GraphStep::of(&**graph).forks());
+    let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if graph.forks());
     if steps.iter().any(forks) {
         return true;
     }

@@ -3,9 +3,9 @@
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::ContextThread::{Callbacks, Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, Model, QUICK};
-use crate::scheduler::queue_state::PointProgress;
+use crate::scheduler::queue::PointProgress;
 use crate::scheduler::test_engine::enqueue_callback;
-use crate::scheduler::wait_target::Caller;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use std::sync::Arc;

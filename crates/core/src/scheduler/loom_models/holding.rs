@@ -3,12 +3,12 @@
 use crate::error::Kind;
 use crate::memory::block::Block;
 use crate::memory::host_access::HostUseKind;
-use crate::scheduler::deadline::Deadline;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::host_guard::HostGuard;
 use crate::scheduler::loom_models::ContextThread::Lane;
 use crate::scheduler::loom_models::{Model, QUICK};
 use crate::scheduler::test_engine::{self, block, enqueue_work, span};
+use crate::scheduler::wakers::Deadline;
 use fencepost_sync::{Point, Slot};
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! A model of a device. It lists its submissions and completes them when the model asks for it.
 
-use crate::device::recorder::{Failure, Keep, LaneValue, Recorder};
-use crate::device::{CostModel, Lane};
+use crate::device::{CostModel, Failure, Keep, Lane, LaneValue, Recorder};
 use crate::work::step::Step;
 use fencepost_sync::TimelineValue;
 use fencepost_sync::backend::{Fence, ManualFence};

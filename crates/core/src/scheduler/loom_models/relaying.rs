@@ -3,10 +3,8 @@
 use crate::error::{Kind, Result};
 use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, Model, QUICK, Setup, explore};
-use crate::scheduler::relay::{Relay, RelaySource};
-use crate::scheduler::signaller::Signaller;
+use crate::scheduler::relay::{Relay, RelaySource, SignalledBy, Signaller};
 use crate::scheduler::test_engine::finish;
-use crate::scheduler::user_signal::SignalledBy;
 use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Point, Slot};
 use std::sync::Arc;

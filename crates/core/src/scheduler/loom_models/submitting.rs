@@ -3,7 +3,7 @@
 use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, QUICK, enqueue};
 use crate::scheduler::test_engine::{enqueue_wait, finish};
-use crate::scheduler::wait_target::Caller;
+use crate::scheduler::wait::Caller;
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep};
 use fencepost_sync::{Clock, Point};
 use loom::thread;

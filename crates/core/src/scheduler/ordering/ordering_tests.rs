@@ -6,7 +6,7 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{Error, Kind};
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::ordering::Policy;
 use std::ops::Range;
 
 fn context(policy: Policy) -> (Context, [CommandQueue; 3]) {

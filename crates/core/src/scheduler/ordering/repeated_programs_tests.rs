@@ -2,17 +2,17 @@
 //! the first, replays repeat the last use of their arrays; in the second, each replay is recorded in each array.
 
 use crate::api::context::Context;
+use crate::api::graph::Graph;
 use crate::api::graph::bindings::Bindings;
 use crate::api::graph::bindings::sealed::Prepare;
-use crate::api::graph::graph_handle::Graph;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{Kind, Result};
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::runtime::user_event::UserEvent;
-use crate::scheduler::command::Op;
-use crate::scheduler::ordering::policy::Policy;
-use crate::work::graph_data::graph_plan::GraphPlan;
+use crate::runtime::event::UserEvent;
+use crate::scheduler::batch::Op;
+use crate::scheduler::ordering::Policy;
+use crate::work::graph::plan::GraphPlan;
 use fencepost_sync::{Point, Slot, Stamp};
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,19 +1,17 @@
 //! Compares replays that repeat the last use of their blocks with replays that are recorded in each block.
 
-use crate::error::site::CommandKind;
+use crate::error::CommandKind;
 use crate::memory::block::Block;
-use crate::scheduler::command::Op;
+use crate::scheduler::batch::Op;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::admission::Admission;
-use crate::scheduler::ordering::policy::Policy;
+use crate::scheduler::ordering::{Admission, Policy};
 use crate::scheduler::test_engine::{
     block, engine_with, enqueue_wait, enqueue_work, fill, here, queues, span,
 };
-use crate::work::graph_data::graph_node::{GraphNode, NodeCommand};
-use crate::work::graph_data::graph_order::MissingOrder;
-use crate::work::graph_data::graph_plan::{GraphPlan, PlanParts};
-use crate::work::graph_data::graph_run::{GraphRun, GraphStep};
-use crate::work::graph_part::GraphPart;
+use crate::work::graph::nodes::{GraphNode, NodeCommand};
+use crate::work::graph::order::MissingOrder;
+use crate::work::graph::plan::{GraphPlan, PlanParts};
+use crate::work::graph::run::{GraphRun, GraphStep};
 use crate::work::step::Work;
 use fencepost_sync::{Point, Slot, Stamp};
 use smallvec::SmallVec;

@@ -1,15 +1,30 @@
-//! A batch that the planner adds commands to: the levels, the dependencies and the expected times of its steps.
+//! A batch that the planner adds commands to: the levels, the dependencies and the expected times of its steps. Also
+//! the choice of the commands that are due on a lane, and the order of the planned batches.
+//!
+//! A *context command* fills an array that the context makes. It waits for nothing, and a later command of any queue
+//! may need it without a wait. While few are pending, the planner plans a context command before the first command with
+//! a later stamp, and a short one even earlier, with the next batch. While many are pending, a command takes along only
+//! those that it needs, before all others, so that the arrays of one thread do not wait for the arrays of another. The
+//! block of an array records the context commands that use it.
+//!
+//! Each chunk of a loop in chunks ends its batch, so that its end is known as early as possible.
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
-use crate::scheduler::command::Timed;
-use crate::scheduler::command_costs::{ExpectedCost, transfer};
+use crate::scheduler::batch::{Info, Op, Status, Timed};
+use crate::scheduler::costs::{ExpectedCost, transfer};
+use crate::scheduler::lanes::Plannable;
+use crate::scheduler::plan::{FrontStep, LARGEST_BATCH, PlanGoal, Planner, host_conflict};
+use crate::scheduler::queue::Hold;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::replays::LoopStep;
+use crate::scheduler::state::State;
+use crate::scheduler::wakers::WakeCondition;
 use crate::work::kernel_launch::Launch;
-use crate::work::span::{Span, Touch};
-use crate::work::step::{Step, Work};
+use crate::work::step::{Span, Step, Touch, Work};
 use crate::work::time_slot::TimeSlot;
 use fencepost_sync::{Point, Seq, Slot, Stamp};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -350,4 +365,407 @@ fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.lazy.push((src.range(), read.clone()));
     read.set(ReadState::Lazy);
+}
+
+/// Most context commands of one planning, which holds the state lock (S). Each costs the planner as much as several
+/// launches.
+pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
+
+/// With at most this many pending context commands, each command comes after all earlier context commands.
+pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
+
+impl State {
+    /// Returns `true` if the thread of a lane plans the context commands now.
+    pub(crate) fn plans_context_on(&self, lane: usize) -> bool {
+        let queue = self.queue(Slot::CONTEXT);
+        !queue.pending.is_empty()
+            && queue.lane == lane
+            && queue.hold.is_none()
+            && self.context_commands_are_due()
+    }
+
+    /// Returns `true` if the threads plan the context commands although no other command needs them: the program
+    /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
+    pub(crate) fn context_commands_are_due(&self) -> bool {
+        let queue = self.queue(Slot::CONTEXT);
+        queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
+    }
+}
+
+impl Planner<'_> {
+    /// Puts the context commands up to the last of `roots` first in the batch, if they are few, as long as they delay
+    /// no later command by more than the bound of the lane.
+    pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
+        if let Some(upto) = roots.iter().map(|root| root.stamp).max()
+            && self.has_only_context_commands()
+        {
+            self.skip_early_commands();
+            if self.has_few_context_commands() {
+                self.drain_context_commands(upto, self.state.lanes[0].costs.bound, 0);
+            }
+        }
+    }
+
+    /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
+    /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
+    pub(crate) fn plan_context_commands(&mut self, upto: Stamp) -> FrontStep {
+        if self.state.first_context_command() > upto {
+            return FrontStep::Planned;
+        }
+        if !self.has_only_context_commands() {
+            return FrontStep::Later;
+        }
+        self.skip_early_commands();
+        if self.has_few_context_commands() {
+            self.drain_context_commands(upto, f32::INFINITY, 0);
+            return FrontStep::Again;
+        }
+        // If there are many, they are planned like the commands of any queue.
+        let cost = self.cost(Slot::CONTEXT);
+        if !self.fits(Slot::CONTEXT, cost) {
+            return FrontStep::Later;
+        }
+        self.append(Slot::CONTEXT, cost);
+        let Some(open) = self.open[0].as_mut() else { return FrontStep::Again };
+        open.end_context_commands();
+        let left = open.bound - open.late(0.0);
+        self.skip_early_commands();
+        self.drain_context_commands(upto, left, 1);
+        FrontStep::Again
+    }
+
+    /// Plans the context commands that must precede the front command of a queue, which has this stamp: all of them if
+    /// they are few, else only those that it needs. Returns `None` if they are planned, and otherwise the next step.
+    pub(crate) fn plan_context_commands_of(&mut self, slot: Slot, stamp: Stamp) -> Option<FrontStep> {
+        if self.has_few_context_commands() {
+            return Some(self.plan_context_commands(stamp));
+        }
+        let mut made: SmallVec<[Arc<Block>; 4]> = SmallVec::new();
+        let mut add = |block: &Arc<Block>| {
+            if block.order().made.is_some() && !made.iter().any(|known| known.id == block.id) {
+                made.push(block.clone());
+            }
+        };
+        let of_loop;
+        let work = match &self.state.queue(slot).pending.front()?.op {
+            Op::Work(work) => work,
+            Op::Timed(timed) => &timed.work,
+            Op::Loop(run) => {
+                of_loop = run.work();
+                &of_loop
+            }
+            // A wait needs no array. A host callback may use any array.
+            Op::Wait(_) | Op::WaitUser(_) => return None,
+            _ => return Some(self.plan_context_commands(stamp)),
+        };
+        work.touches().for_each(|touch| add(touch.block));
+        if let Work::Graph(part) = work {
+            part.tables().into_iter().flatten().for_each(add);
+        }
+        made.iter().find_map(|block| self.plan_uses_of(slot, block, stamp))
+    }
+
+    /// Plans the context commands before `upto` that use a block, and the context commands that these come after,
+    /// before the next command of `slot`. Returns `Some` if one of them cannot be planned now.
+    fn plan_uses_of(&mut self, slot: Slot, block: &Arc<Block>, upto: Stamp) -> Option<FrontStep> {
+        let planned = self.state.queue(Slot::CONTEXT).planned();
+        let (first, last) = block.order().made.filter(|&(_, last)| last > planned)?;
+        let mut from = first;
+        while let Some(command) = self.state.queue_mut(Slot::CONTEXT).pending_from(from)
+            && command.stamp <= last
+            && command.stamp < upto
+        {
+            let stamp = command.stamp;
+            from = Stamp(stamp.0 + 1);
+            let work = match &command.op {
+                &Op::Early(seq) => {
+                    self.follow_context(slot, seq);
+                    continue;
+                }
+                Op::Work(work) => work,
+                Op::Timed(timed) => &timed.work,
+                _ => continue,
+            };
+            if !work.touches().any(|touch| touch.block.id == block.id) {
+                continue;
+            }
+            // The command comes after the earlier uses of its other blocks.
+            let others: SmallVec<[Arc<Block>; 2]> = work
+                .touches()
+                .filter(|touch| touch.block.id != block.id)
+                .map(|touch| touch.block.clone())
+                .collect();
+            let cost = self.cost_of_context_command(stamp);
+            if let Some(step) = others.iter().find_map(|other| self.plan_uses_of(slot, other, stamp)) {
+                return Some(step);
+            }
+            if !self.fits(Slot::CONTEXT, cost) {
+                return Some(FrontStep::Later);
+            }
+            self.append_early(slot, stamp, cost);
+        }
+        None
+    }
+
+    /// Returns the expected seconds of a pending context command.
+    fn cost_of_context_command(&mut self, stamp: Stamp) -> f32 {
+        let State { queues, lanes, .. } = &mut *self.state;
+        let costs = &mut lanes[queues[Slot::CONTEXT].lane].costs;
+        match queues[Slot::CONTEXT].pending_from(stamp).map(|command| &command.op) {
+            Some(Op::Work(work)) => costs.of_work(work),
+            Some(Op::Timed(timed)) => costs.of_work(&timed.work),
+            _ => 0.0,
+        }
+    }
+
+    /// Moves a context command into the open batch, before the next command of `slot`.
+    fn append_early(&mut self, slot: Slot, stamp: Stamp, cost: f32) {
+        let (lane, is_start) = (self.state.queue(Slot::CONTEXT).lane, self.has_only_context_commands());
+        let seq = self.join_batch(Slot::CONTEXT, lane);
+        let Some(op) = self.state.queue_mut(Slot::CONTEXT).take_early(stamp, seq) else { return };
+        self.taken += 1;
+        self.state.after.planned_any = true;
+        // It may come after context commands that were planned early for this queue.
+        self.add_dependencies(slot, lane);
+        let Some(open) = self.open[lane].as_mut() else { return };
+        match op {
+            Op::Work(work) => open.add(Slot::CONTEXT, stamp, work, cost),
+            Op::Timed(timed) => open.add_timed(Slot::CONTEXT, stamp, *timed, cost),
+            _ => {}
+        }
+        if is_start {
+            open.end_context_commands();
+        }
+        self.follow_context(slot, seq);
+    }
+
+    /// Orders the next command of `slot` after the context commands in batch `seq`.
+    fn follow_context(&mut self, slot: Slot, seq: Seq) {
+        if self.state.batches.is_done(seq) {
+            return;
+        }
+        if let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) {
+            open.follow_last(slot, Slot::CONTEXT);
+        }
+        self.state.batches.watch(seq, slot);
+        self.state.queue_mut(slot).follow_batch(seq);
+        self.joined = None;
+    }
+
+    /// Removes the context commands at the front that are planned already. Only called while no open batch has commands
+    /// of the program: in such a batch, their order after a context command is kept only as long as that command is
+    /// listed.
+    fn skip_early_commands(&mut self) {
+        while let Some(&Op::Early(seq)) =
+            self.state.queue(Slot::CONTEXT).pending.front().map(|front| &front.op)
+        {
+            let seqs: SmallVec<[_; 1]> =
+                Some(seq).filter(|&seq| !self.state.batches.is_done(seq)).into_iter().collect();
+            self.state.queue_mut(Slot::CONTEXT).pop_wait(&seqs);
+            self.state.after.planned_any = true;
+        }
+    }
+
+    fn has_few_context_commands(&self) -> bool {
+        self.state.queue(Slot::CONTEXT).pending.len() <= FEW_CONTEXT_COMMANDS
+    }
+
+    /// Returns `true` if the open batches contain only context commands.
+    fn has_only_context_commands(&self) -> bool {
+        self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
+    }
+
+    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of work in total. This
+    /// step has taken `count` of them so far.
+    fn drain_context_commands(&mut self, upto: Stamp, seconds: f32, mut count: usize) {
+        let mut left = seconds;
+        while self.taken < LARGEST_BATCH && self.state.first_context_command() <= upto {
+            if self.state.queue(Slot::CONTEXT).front_has_failed() {
+                self.discard_failed(PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
+                continue;
+            }
+            let cost = self.cost(Slot::CONTEXT);
+            left -= cost;
+            if left < 0.0 {
+                break;
+            }
+            self.append(Slot::CONTEXT, cost);
+            self.skip_early_commands();
+            count += 1;
+            if count >= MOST_CONTEXT_COMMANDS {
+                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned after other threads could take S
+                break;
+            }
+        }
+        if let Some(open) = self.open[0].as_mut().filter(|_| count > 0) {
+            open.end_context_commands();
+        }
+    }
+}
+
+/// The commands of a lane to plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DueCommands {
+    /// Commands that the program requested with a flush or a wait.
+    Requested,
+    /// All pending commands, so that they share a batch.
+    All,
+    /// Requested commands of every queue but this one. They are planned even while planned batches are not yet
+    /// submitted.
+    RequestedExcept(Slot),
+}
+
+impl State {
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
+    /// [`plannable`](State::plannable) permits.
+    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
+        let all = due == DueCommands::All;
+        if !self.queues.can_plan_any(lane, !all) && !self.plans_context_on(lane) {
+            return;
+        }
+        let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
+        let plannable = Priority::ORDER.map(|priority| match except {
+            Some(_) => Plannable::All,
+            None => self.plannable(lane, priority),
+        });
+        let mut any_short = None;
+        for (priority, plannable) in Priority::ORDER.into_iter().zip(plannable) {
+            if plannable == Plannable::Nothing {
+                continue;
+            }
+            let mut slots = self.queues.to_plan(lane, priority, !all);
+            if priority == self.queue(Slot::CONTEXT).priority && self.plans_context_on(lane) {
+                slots.push(Slot::CONTEXT);
+            }
+            if slots.is_empty() {
+                continue;
+            }
+            let queues = slots.into_iter().map(|slot| (slot, self.queue(slot)));
+            let roots: Vec<Point> = if all {
+                queues.map(|(slot, q)| q.end(slot)).collect()
+            } else {
+                let queues = queues.filter(|(slot, q)| except != Some(*slot) && q.is_requested());
+                queues.map(|(slot, q)| q.end_of_requested(slot)).collect()
+            };
+            if plannable == Plannable::Short {
+                any_short = Some(self.plan_short(roots, priority) || any_short == Some(true));
+            } else if !roots.is_empty() {
+                self.plan(roots, priority);
+                self.lanes[lane].own_plannings = 0;
+            }
+        }
+        if let Some(any) = any_short {
+            self.note_short(any);
+        }
+    }
+}
+
+impl State {
+    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
+    /// the batch.
+    ///
+    /// In every list each batch stays after its dependencies: the needed batches come first and the others follow, each
+    /// group in its previous order.
+    pub(crate) fn move_to_front(&mut self, seq: Seq) {
+        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
+        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
+            return;
+        }
+        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
+        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
+        let (mut needed, mut stack) = (FxHashSet::default(), vec![seq]);
+        while let Some(seq) = stack.pop() {
+            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
+                stack.extend_from_slice(deps);
+            }
+        }
+        self.lanes.iter_mut().for_each(|lane| lane.mixed = true);
+        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
+            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
+        }
+    }
+
+    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
+    /// batch. Does nothing if the batch already has at least this priority.
+    pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
+        let Some(info) = self.batches.get(seq) else { return };
+        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
+        if from >= priority {
+            return;
+        }
+        let list = self.lanes[lane].list(from);
+        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
+        else {
+            return;
+        };
+        for &dep in &batch.deps {
+            self.raise_priority(dep, priority);
+        }
+        self.batches.set(seq, Status::Ready(priority));
+        self.lanes[lane].list(priority).push_back(batch);
+    }
+}
+
+/// A chunk of several parts is expected to take at most this many times the bound of rule E02. While a queue of higher
+/// priority exists, the limit is the bound itself.
+const LONGEST_CHUNK: f32 = 10.0;
+
+impl Planner<'_> {
+    /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
+    pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
+        let host_uses = self.state.host_uses;
+        let (ending, limit) = (self.state.ends_loops, self.state.loop_limit);
+        let Some((stamp, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
+        let (most, work) = match run.next() {
+            LoopStep::Ended => {
+                run.end_time();
+                return self.skip_front(goal.slot);
+            }
+            LoopStep::Held(hold) => return FrontStep::Held(Hold::Loop(hold)),
+            LoopStep::Chunk(most) => match run.stop(ending, limit) {
+                Some(error) => {
+                    self.state.fail_queue(goal.slot, stamp, error);
+                    return FrontStep::Again;
+                }
+                None => (most, run.work()),
+            },
+        };
+        if let Some(hold) = host_conflict(host_uses, &work) {
+            return FrontStep::Held(hold);
+        }
+        let lane = self.state.queue(goal.slot).lane;
+        let each = self.state.lanes[lane].costs.of_work(&work);
+        let factor = if self.state.urgent_above(self.priority) { 1.0 } else { LONGEST_CHUNK };
+        let longest = factor * self.state.lanes[lane].costs.bound;
+        let is_long = each.is_finite() && each * most as f32 > longest;
+        let parts = if is_long { ((longest / each) as u32).clamp(1, most) } else { most };
+        if !self.fits(goal.slot, each * parts as f32) {
+            return FrontStep::Later;
+        }
+        if self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST_BATCH) {
+            self.close(lane);
+        }
+        let seq = self.join_batch(goal.slot, lane);
+        self.taken += parts as usize;
+        let Some((_, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
+        let hold = run.hold;
+        let (time, read, waker) = (run.time_chunk(seq), run.add_chunk(seq, parts), run.waker().clone());
+        let works = (0..parts).map(|_| run.work()).collect();
+        let time = time.and_then(|(time, clocked)| clocked.then_some(time));
+        if let Some(open) = self.open[lane].as_mut() {
+            open.add_together(goal.slot, stamp, works, each, time);
+            if let Some((src, slot)) = &read {
+                open.add_staged_read(goal.slot, stamp, src.clone(), slot.clone());
+            }
+        }
+        if read.is_some() {
+            if !self.state.loops.contains(&(goal.slot, hold)) {
+                self.state.loops.push((goal.slot, hold));
+            }
+            self.state.wakers.register(WakeCondition::Batch(seq), &waker);
+        }
+        self.state.queue_mut(goal.slot).note_part(seq);
+        self.close(lane);
+        FrontStep::Again
+    }
 }

@@ -8,16 +8,15 @@ use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::command_costs::CommandCosts;
+use crate::scheduler::costs::CommandCosts;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::plan::context_commands::MOST_CONTEXT_COMMANDS;
-use crate::scheduler::plan::due_commands::DueCommands;
+use crate::scheduler::ordering::Policy;
+use crate::scheduler::plan::open_batch::{DueCommands, MOST_CONTEXT_COMMANDS};
 use crate::scheduler::plan::*;
 use crate::scheduler::test_engine::{
     TestTask, batch_of, block, enqueue, enqueue_wait, enqueue_work, fill, hold, queue, queue_of, queues, span,
 };
-use crate::scheduler::wait_target::WaitTarget;
+use crate::scheduler::wait::WaitTarget;
 use crate::work::kernel_launch::{BoundArray, Launch};
 use fencepost_kernels::Access;
 use fencepost_sync::prim::MutexGuard;

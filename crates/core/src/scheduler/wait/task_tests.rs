@@ -3,14 +3,12 @@
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::runtime::context_threads::ContextThreads;
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::priority::Priority;
-use crate::scheduler::relay::RelaySource;
-use crate::scheduler::signaller::Signaller;
+use crate::scheduler::ordering::Policy;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::relay::{RelaySource, SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
     TestTask, block, engine, enqueue, enqueue_callback, enqueue_work, fill, finish, hold, queue, span,
 };
-use crate::scheduler::user_signal::SignalledBy;
 use crate::scheduler::wait::wait_tests::{TURNS, reached_by_planning};
 use crate::scheduler::wait::*;
 use fencepost_sync::prim::{Mutex, lock};

@@ -4,17 +4,16 @@ use crate::api::context::Context;
 use crate::error::Kind;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::runtime::event::UserEvent;
 use crate::runtime::pending::{FutureLate, Pending};
-use crate::runtime::user_event::UserEvent;
 use crate::scheduler::batch::Status;
-use crate::scheduler::ordering::policy::Policy;
-use crate::scheduler::priority::Priority;
-use crate::scheduler::signaller::Signaller;
+use crate::scheduler::ordering::Policy;
+use crate::scheduler::queues::Priority;
+use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
     TestTask, batch_of, engine, enqueue, enqueue_callback, enqueue_wait, finish, hold, queue, queue_of,
     queues,
 };
-use crate::scheduler::user_signal::SignalledBy;
 use crate::scheduler::wait::*;
 use fencepost_sync::Lost;
 use fencepost_sync::backend::Fence;

@@ -6,11 +6,11 @@ use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind};
 use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::work::graph_data::decode_graph::decode;
-use crate::work::graph_data::encode_graph::encode;
-use crate::work::graph_data::graph_file::{
+use crate::work::graph::file::contents::{
     BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork, GraphFile,
 };
+use crate::work::graph::file::decode::decode;
+use crate::work::graph::file::encode::encode;
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;
 

@@ -2,19 +2,19 @@
 //! changed in turn, and bodies name ranges and counts that no device allows.
 
 use crate::api::context::Context;
-use crate::api::graph::bound::Bound;
+use crate::api::graph::control_flow::Bound;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
 use crate::record::cpu::cpu_recorder::CpuOptions;
 use crate::region;
 use crate::runtime::event::EventOptions;
-use crate::work::graph_data::decode_graph::decode;
-use crate::work::graph_data::encode_graph::encode;
-use crate::work::graph_data::file_container::{assemble, open};
-use crate::work::graph_data::graph_file::{
+use crate::work::graph::file::container::{assemble, open};
+use crate::work::graph::file::contents::{
     BlockContents, FileBlock, FileInput, FileRange, FileRegion, FileWork, GraphFile,
 };
+use crate::work::graph::file::decode::decode;
+use crate::work::graph::file::encode::encode;
 use crate::work::region_copy::RowAxis;
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;

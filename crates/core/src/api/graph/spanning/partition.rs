@@ -4,7 +4,7 @@
 //! begins where one of its nodes waits for another context. So two parts of different contexts wait for each other only
 //! where the capture orders their nodes.
 
-use crate::work::graph_data::graph_order::GraphOrder;
+use crate::work::graph::order::GraphOrder;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Tests how the planner closes batches so that no later command delays a result.
 
-use crate::scheduler::lane_state::Plannable;
+use crate::scheduler::lanes::Plannable;
 use crate::scheduler::plan::plan_tests::*;
 
 #[test]

@@ -1,0 +1,244 @@
+//! Diagnostics of a context: its text dump, its report of waits, its pool, and the messages of its kernels.
+//!
+//! For the developers of a program, the WGSL of kernels is also written to the folder that `FENCEPOST_DUMP` names.
+
+use crate::api::context::Context;
+use crate::arrays::storage::AllocationTracker;
+use crate::memory::pool::PoolStats;
+use crate::scheduler::messages::PrintOptions;
+use crate::scheduler::ordering::WaitReport;
+use fencepost_kernels::{ShaderSource, report};
+use fencepost_sync::prim::lock;
+use siphasher::sip::SipHasher13;
+use std::hash::Hasher as _;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+/// The folder of `FENCEPOST_DUMP`, if the variable is set.
+static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+    std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
+});
+
+/// Most characters of an entry point in a file name.
+const LONGEST: usize = 80;
+
+/// Writes the text of a kernel, with the snippets that it uses, to the folder if there is one. If a file cannot be
+/// written, the log has a warning.
+pub(crate) fn write(source: &ShaderSource, entry: &str) {
+    let Some(folder) = &*FOLDER else { return };
+    let Ok(text) = source.whole_text() else { return };
+    let path = folder.join(name(entry, &text));
+    let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
+    if let Err(error) = written {
+        report!(Warn, "`FENCEPOST_DUMP`: cannot write {}: {error}", path.display());
+    }
+}
+
+/// Returns the file name of a text. Equal texts have the same name, and other texts have other names.
+fn name(entry: &str, text: &str) -> String {
+    let mut hash = SipHasher13::new();
+    hash.write(text.as_bytes());
+    let entry: String = entry.chars().take(LONGEST).collect();
+    format!("{entry}-{:016x}.wgsl", hash.finish())
+}
+
+impl Context {
+    /// Starts (`true`) or stops (`false`) recording the waits that the policy adds, and the redundant waits of the
+    /// program. A stop discards the records. Recording is off at first, and then costs nothing.
+    pub fn record_waits(&self, on: bool) {
+        self.owner.engine().lock().wait_log = on.then(Box::default);
+    }
+
+    /// Returns the waits since [`record_waits`](Self::record_waits), and an empty report if recording is off.
+    ///
+    /// A wait counts as added even if the device had passed it already. The report does not list waits of the host. The
+    /// policies `Checked` and `Unchecked` add no waits.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, _) = fencepost::doctest();
+    /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// ctx.record_waits(true);
+    /// a.fill(&mut x, 1)?;
+    /// b.fill(&mut x, 2)?;                // the policy makes `b` wait for `a`
+    /// b.wait_for_queue(&a)?;             // `b` waits for `a` already
+    /// let report = ctx.wait_report();
+    /// assert_eq!((&*report.added[0].later.queue, &*report.added[0].earlier.queue), ("b", "a"));
+    /// assert_eq!((report.redundant[0].location.file(), report.redundant[0].count), (file!(), 1));
+    /// assert!(report.to_string().contains(file!()));         // two tables, with source lines
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn wait_report(&self) -> WaitReport {
+        let state = self.owner.engine().lock();
+        state.wait_log.as_ref().map(|log| log.report(&state)).unwrap_or_default()
+    }
+}
+
+impl Context {
+    /// Returns the statistics of the memory pool and of the staging memory, which is not part of the pool.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.zeros::<f32, 1>([1024])?;
+    /// let stats = ctx.pool_stats();
+    /// assert!(stats.used >= 4096 && stats.high_water >= stats.used && stats.arrays == 1);
+    /// assert!(stats.total() >= stats.used + stats.free + stats.staging);
+    /// # drop((x, queue));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn pool_stats(&self) -> PoolStats {
+        let engine = self.owner.engine();
+        let (staging, staging_free) = engine.device.staging();
+        PoolStats { staging, staging_free, ..engine.lock().pool.stats() }
+    }
+
+    /// Resets the high-water mark to the bytes in use now.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// drop(ctx.zeros::<f32, 1>([1024])?);
+    /// ctx.reset_high_water();
+    /// assert_eq!(ctx.pool_stats().high_water, 0);
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn reset_high_water(&self) {
+        self.owner.engine().lock().pool.reset_high_water();
+    }
+
+    /// Limits the bytes that the driver allocates for the pool. Pinned arrays and free memory count, staging memory
+    /// does not. `None`, the default, leaves the limit to the driver. The limit is a number of bytes and not a share,
+    /// because a driver does not report how much memory it has.
+    ///
+    /// If a new array would exceed the limit, the pool first returns free memory to the driver. If the array still does
+    /// not fit, the call returns [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). Existing arrays remain, even if the
+    /// limit is below their size.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// ctx.set_pool_limit(Some(1 << 20));
+    /// let error = ctx.zeros::<f32, 1>([1 << 20]).unwrap_err();
+    /// assert!(error.to_string().contains("arrays use 0 of the 1048576 bytes that the pool may allocate"));
+    /// ctx.set_pool_limit(None);
+    /// assert!(ctx.zeros::<f32, 1>([1 << 20]).is_ok());
+    /// # drop(queue);
+    /// ```
+    pub fn set_pool_limit(&self, bytes: Option<u64>) {
+        self.owner.engine().lock().pool.limit = bytes;
+    }
+
+    /// Limits the free bytes that the pool keeps for later arrays. The pool returns the surplus to the driver as soon
+    /// as no enqueued or running work uses it. `u64::MAX` keeps all free bytes until [`trim`](Self::trim).
+    ///
+    /// `None`, the default, keeps twice the largest number of bytes that arrays and running work used at one time while
+    /// the last 1024 arrays, or somewhat more, were dropped, and at least 16 MiB. The pool returns the surplus
+    /// when a block is made or a batch completes, and starts with the memory that has been free for the longest time.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// ctx.set_release_threshold(Some(0));
+    /// drop(ctx.zeros::<f32, 1>([1024])?);
+    /// assert_eq!(ctx.pool_stats().free, 0);
+    /// # drop(queue);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn set_release_threshold(&self, bytes: Option<u64>) {
+        self.owner.engine().lock().pool.threshold = bytes;
+        self.owner.engine().release_surplus();
+    }
+
+    /// Returns to the driver all free memory that no enqueued or running work uses, and the staging memory that is kept
+    /// for later. The result is the number of bytes that the driver gets back.
+    pub fn trim(&self) -> u64 {
+        self.owner.engine().trim()
+    }
+
+    /// Records every array that is made from now on, until the tracker is dropped; see [`AllocationTracker`]. Without a
+    /// tracker, nothing is recorded.
+    pub fn track_allocations(&self) -> AllocationTracker {
+        AllocationTracker::new(self.owner.clone())
+    }
+}
+
+impl Context {
+    /// Sets what the context does with the lines that `print` writes in kernels. The capacity applies to later launches
+    /// and captures, and the receiver to all lines that are not delivered yet.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{Grid, PrintOptions, PrintTo, args};
+    /// use std::sync::{Arc, Mutex};
+    /// # use fencepost::{AdapterChoice, Context, ContextOptions};
+    /// # let ctx = Context::with_options(ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() }).wait()?;
+    /// # let queue = ctx.queue("main");
+    /// let lines = Arc::new(Mutex::new(String::new()));
+    /// let copy = lines.clone();
+    /// let to = PrintTo::Function(Arc::new(move |printed| *copy.lock().unwrap() += &printed.to_string()));
+    /// ctx.set_print(PrintOptions { to, ..PrintOptions::default() });
+    /// let text = "@compute @workgroup_size(1) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///     print(\"invocation {} of {}\", id.x, 3);
+    /// }";
+    /// let kernel = ctx.kernel_from(text, "k")?;
+    /// queue.launch_dyn(&kernel, Grid::groups([3]), args![])?;
+    /// queue.finish().wait()?;
+    /// assert_eq!(*lines.lock().unwrap(), "invocation 0 of 3\ninvocation 1 of 3\ninvocation 2 of 3\n");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn set_print(&self, options: PrintOptions) {
+        if self.owner.engine().is_in_child() {
+            return; // no launch prints there
+        }
+        let old = std::mem::replace(&mut *lock(&self.owner.engine().print_options), options);
+        drop(old); // without the lock, because the drop of a function may run user code
+    }
+}
+
+#[cfg(all(test, cpu))]
+mod tests {
+    use super::*;
+    use crate::api::context::Context;
+    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use std::process::Command;
+
+    /// Compiles a kernel, in the process that the next test starts.
+    #[test]
+    #[ignore = "another test starts it with a folder"]
+    fn a_kernel_is_compiled() {
+        let ctx = Context::on_cpu(CpuOptions::default());
+        let text = crate::builtin_shader("saxpy.wgsl").expect("it is a shader of the library");
+        ctx.host_kernel("saxpy", fencepost_kernels::reference("saxpy").expect("it has one"))
+            .expect("it is the CPU");
+        ctx.kernel_from(text, "saxpy").expect("it compiles");
+    }
+
+    #[test]
+    fn the_text_of_a_compiled_kernel_is_in_the_folder() {
+        let folder = std::env::temp_dir().join(format!("fencepost-texts-{}", std::process::id()));
+        let own = concat!(module_path!(), "::a_kernel_is_compiled");
+        let (_, own) = own.split_once("::").expect("a path begins with the crate");
+        let mut child = Command::new(std::env::current_exe().expect("it runs"));
+        child.args(["--ignored", "--exact", own]).env("FENCEPOST_DUMP", &folder);
+        assert!(child.output().expect("it starts").status.success());
+        let files = std::fs::read_dir(&folder)
+            .expect("the folder is made")
+            .map(|file| file.expect("it is read").path());
+        let texts: Vec<PathBuf> =
+            files.filter(|file| file.extension().is_some_and(|kind| kind == "wgsl")).collect();
+        let [file] = &texts[..] else { panic!("{texts:?}") };
+        assert!(std::fs::read_to_string(file).expect("it is written").contains("fn saxpy("));
+        std::fs::remove_dir_all(folder).expect("it is there");
+    }
+
+    #[test]
+    fn equal_texts_have_one_file() {
+        assert_eq!(name("sum", "a"), name("sum", "a"));
+        assert_ne!(name("sum", "a"), name("sum", "b"));
+        let long = name(&"é".repeat(200), "a");
+        assert!(long.starts_with('é') && long.len() < 255, "{long}");
+    }
+}

@@ -1,0 +1,383 @@
+//! Calls that launch several entry points, and launches of kernels that return a value.
+
+use crate::api::grid::Grid;
+use crate::api::kernel::{DynKernel, Kernel};
+use crate::api::queue::CommandQueue;
+use crate::api::queue::launch::{LaunchArguments, SameKernel, named_values};
+use crate::arrays::device_array::DeviceArray;
+use crate::arrays::read::Reading;
+use crate::error::{CommandKind, Result};
+use crate::memory::read_slot::ReadSlot;
+use crate::runtime::event::same_context;
+use crate::runtime::pending::{Pending, WakerRegistration, late, then};
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::wait::Caller;
+use crate::work::step::{KindsOfWork, Pattern, Work};
+use fencepost_kernels::{
+    Binder, Element, EntryPoints, Interface, KernelArgs, NamedArg, Returns, check_dyn_each,
+};
+use std::iter;
+use std::panic::Location;
+
+impl CommandQueue {
+    /// *Enqueues* launches of all entry points of `kernel` in their order, each over its own grid.
+    ///
+    /// `#[kernel(..., entries("count", "place"))]` lists the entry points. Each takes the arguments that it declares,
+    /// and sees all writes of the entry points before it. The launches are enqueued together: all of them or, after an
+    /// error, none, and no other command of the queue comes between them. An entry point with an empty grid does not
+    /// run.
+    ///
+    /// # Errors
+    /// Returns the errors of [`launch`](Self::launch). They name the entry point.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::AdapterChoice;
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read> x: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> squares: array<u32>;
+    ///         @group(0) @binding(2) var<storage, read_write> total: array<u32>;
+    ///         @compute @workgroup_size(64) fn square(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///             if id.x < arrayLength(&x) { squares[id.x] = x[id.x] * x[id.x]; }
+    ///         }
+    ///         @compute @workgroup_size(1) fn add_up() {
+    ///             for (var i = 0u; i < arrayLength(&squares); i++) { total[0] += squares[i]; }
+    ///         }",
+    ///     entries("square", "add_up")
+    /// )]
+    /// struct Squares<'a> {
+    ///     x: &'a DeviceArray<u32>,
+    ///     squares: &'a mut DeviceArray<u32>,
+    ///     total: &'a mut DeviceArray<u32>,
+    /// }
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Squares>()?);
+    /// let x = ctx.array(&[1, 2, 3])?;
+    /// let (mut squares, mut total) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// let args = Squares { x: &x, squares: &mut squares, total: &mut total };
+    /// queue.launch_all(&kernel, [Grid::threads([3]), Grid::groups([1])], args)?;
+    /// assert_eq!(queue.read(&total).wait()?, [14]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    /// A launch with one grid is an error of the compiler:
+    /// ```compile_fail,E0080
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @compute @workgroup_size(1) fn first() {}
+    ///         @compute @workgroup_size(1) fn second() {}",
+    ///     entries("first", "second")
+    /// )]
+    /// struct Both;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// queue.launch(&ctx.kernel::<Both>()?, Grid::groups([1]), Both)?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn launch_all<F: EntryPoints>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: F::Each<Grid<'_>>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<()> {
+        const {
+            assert!(!F::RETURNS, "`call_all` launches a kernel that returns a value, `launch_all` does not");
+            check_count::<F>();
+        }
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let at = Location::caller();
+        let mut gathers = arguments(self, kernel, &args);
+        let works = works(self, &mut gathers, grids.as_ref(), at)?;
+        self.enqueue_launches(works, at).map(drop)
+    }
+
+    /// *Enqueues* launches of several kernels from one text in the order of the list, each over its own grid. All take
+    /// their arguments from one list, by name. An empty list of kernels enqueues nothing.
+    ///
+    /// # Errors
+    /// Returns [`Kind::Kernel`](crate::Kind::Kernel) if an argument does not fit, if no kernel declares it, or if it
+    /// has no name; and the errors of [`launch_all`](Self::launch_all).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{AdapterChoice, args};
+    /// use fencepost::prelude::*;
+    /// let text = "
+    ///     @group(0) @binding(0) var<storage, read> x: array<u32>;
+    ///     @group(0) @binding(1) var<storage, read_write> y: array<u32>;
+    ///     @group(0) @binding(2) var<storage, read_write> z: array<u32>;
+    ///     @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///         if id.x < arrayLength(&x) { y[id.x] = 2u * x[id.x]; }
+    ///     }
+    ///     @compute @workgroup_size(1) fn last() { z[0] = y[arrayLength(&y) - 1u]; }";
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, double, last) = (ctx.queue("main"), ctx.kernel_from(text, "double")?, ctx.kernel_from(text, "last")?);
+    /// let (x, mut y, mut z) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros::<u32, 1>([3])?, ctx.zeros::<u32, 1>([1])?);
+    /// let launches = [(&double, Grid::threads([3])), (&last, Grid::groups([1]))];
+    /// queue.launch_all_dyn(&launches, args![x = &x, y = &mut y, z = &mut z])?;
+    /// assert_eq!(queue.read(&z).wait()?, [6]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn launch_all_dyn<'a>(
+        &self,
+        launches: &[(&DynKernel, Grid<'_>)],
+        args: impl AsRef<[NamedArg<'a>]>,
+    ) -> Result<()> {
+        let (at, args) = (Location::caller(), args.as_ref());
+        if launches.is_empty() {
+            return Ok(());
+        }
+        for (kernel, _) in launches {
+            same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        }
+        let interfaces: Vec<&Interface> = launches.iter().map(|(kernel, _)| kernel.interface()).collect();
+        let plans = check_dyn_each(&interfaces, args)?;
+        let inner = launches.iter().map(|(kernel, _)| &kernel.inner);
+        let mut gathers: Vec<_> =
+            inner.zip(&plans).map(|(inner, plan)| LaunchArguments::new(self, inner, plan)).collect();
+        gathers.iter_mut().for_each(|gather| args.iter().for_each(|(_, arg)| arg.bind(gather)));
+        let grids: Vec<_> = launches.iter().map(|(_, grid)| *grid).collect();
+        let values: Vec<_> = plans.iter().map(|plan| named_values(args, plan.slots())).collect();
+        values.iter().try_for_each(|values| self.check_named("launch_all_dyn", values, at))?;
+        let works = works(self, &mut gathers, &grids, at)?;
+        let nodes = self.enqueue_launches(works, at)?;
+        let mut named = nodes.into_iter().zip(&values);
+        named.try_for_each(|(node, values)| self.name_values("launch_all_dyn", node, values, at))
+    }
+
+    /// Enqueues launches together. Returns their nodes if the queue is captured.
+    #[track_caller]
+    fn enqueue_launches(&self, mut works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
+        let Some(&(what, _)) = works.first() else { return Ok(Vec::new()) };
+        let Some(captured) = self.captured_queue() else {
+            let by = Admission { slot: self.slot()?, what, at };
+            let _nothing = self.bind_nothing_in(Some(by), &mut works)?;
+            self.owner().engine().enqueue_launches(by, works)?;
+            return Ok(Vec::new());
+        };
+        captured.begin_call();
+        let _nothing = self.bind_nothing_in(None, &mut works)?;
+        let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
+        let nodes = nodes.collect::<Result<Vec<u32>>>()?;
+        captured.begin_call(); // the call has several nodes: a later name must not apply to the last one only
+        Ok(nodes)
+    }
+}
+
+/// Checks at compile time that a hand-written `EntryPoints` has a grid for each entry point.
+pub(crate) const fn check_count<F: EntryPoints>() {
+    let grids = size_of::<F::Each<u8>>();
+    assert!(grids == F::NEXT.len() + 1, "`EntryPoints::Each` has an item for each entry point");
+}
+
+/// Binds the arguments to each entry point of a kernel.
+pub(crate) fn arguments<'a, F: KernelArgs>(
+    queue: &'a CommandQueue,
+    kernel: &'a Kernel<F>,
+    args: &impl KernelArgs,
+) -> Vec<LaunchArguments<'a>> {
+    let bound = kernel.entry_points().map(|(inner, plan)| {
+        let mut gather = LaunchArguments::new(queue, inner, plan);
+        args.bind(&mut gather);
+        gather
+    });
+    bound.collect()
+}
+
+/// Checks the launches, each over its grid, and takes them.
+pub(crate) fn works(
+    queue: &CommandQueue,
+    gathers: &mut [LaunchArguments<'_>],
+    grids: &[Grid<'_>],
+    at: &'static Location<'static>,
+) -> Result<KindsOfWork> {
+    let mut works = KindsOfWork::new();
+    for (gather, grid) in gathers.iter_mut().zip(grids) {
+        let what = CommandKind::Launch(gather.launch.kernel().id);
+        match gather.take(grid, at) {
+            Ok(launch) => works.push((what, Work::Launch(launch))),
+            Err(error) if queue.captured_queue().is_some() => {
+                return Err(queue.messages_of_several(gather, error));
+            }
+            Err(error) => {
+                let by = Admission { slot: queue.slot()?, what, at };
+                works.extend(queue.works_with_messages(gather, grid, by, error)?);
+            }
+        }
+    }
+    Ok(works)
+}
+
+/// Remedy for a call in a capture.
+const CALL_IN_CAPTURE: &str =
+    "a capture executes nothing: launch a kernel that writes to an array, and use `Capture::read_as`";
+
+impl CommandQueue {
+    /// *Flushes* a launch of a kernel that returns a value; the result is the value.
+    ///
+    /// `#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value. Its memory comes
+    /// from the pool, in the order of the queue, and is 0 before the launch. The value is there when the launch is
+    /// complete, and no later command delays it. With an empty grid, the value is 0.
+    ///
+    /// # Errors
+    /// Returns the errors of [`launch`](Self::launch), and [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). The
+    /// [`Pending`] returns the error of the launch, or of the work before it.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::AdapterChoice;
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read> x: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> total: atomic<u32>;
+    ///         @compute @workgroup_size(64) fn add_up(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///             if id.x < arrayLength(&x) { atomicAdd(&total, x[id.x]); }
+    ///         }",
+    ///     returns(total: u32)
+    /// )]
+    /// struct AddUp<'a> {
+    ///     x: &'a DeviceArray<u32>,
+    /// }
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, add_up) = (ctx.queue("main"), ctx.kernel::<AddUp>()?);
+    /// let x = ctx.array(&[1, 2, 3])?;
+    /// let total: u32 = queue.call(&add_up, Grid::threads([3]), AddUp { x: &x })?.wait()?;
+    /// assert_eq!(total, 6);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    /// A launch without the value is an error of the compiler:
+    /// ```compile_fail,E0080
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read_write> answer: u32;
+    ///         @compute @workgroup_size(1) fn find() { answer = 42u; }",
+    ///     returns(answer: u32)
+    /// )]
+    /// struct Find;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// queue.launch(&ctx.kernel::<Find>()?, Grid::groups([1]), Find)?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call<F: Returns>(
+        &self,
+        kernel: &Kernel<F>,
+        grid: Grid<'_>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<Pending<F::Value>> {
+        const { assert!(F::NEXT.is_empty(), "`call_all` launches several entry points, `call` does not") };
+        self.not_captured("call", CALL_IN_CAPTURE)?;
+        self.call_over(kernel, &[grid], &args)
+    }
+
+    /// *Flushes* launches of all entry points of a kernel that returns a value, as [`launch_all`](Self::launch_all)
+    /// runs them; the result is the value, as for [`call`](Self::call).
+    ///
+    /// # Errors
+    /// Returns the errors of [`launch_all`](Self::launch_all) and of [`call`](Self::call).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::AdapterChoice;
+    /// use fencepost::prelude::*;
+    ///
+    /// #[derive(KernelArgs)]
+    /// #[kernel(
+    ///     wgsl = "
+    ///         @group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///         @group(0) @binding(1) var<storage, read_write> total: u32;
+    ///         @compute @workgroup_size(64) fn square(@builtin(global_invocation_id) id: vec3<u32>) {
+    ///             if id.x < arrayLength(&x) { x[id.x] *= x[id.x]; }
+    ///         }
+    ///         @compute @workgroup_size(1) fn add_up() {
+    ///             for (var i = 0u; i < arrayLength(&x); i++) { total += x[i]; }
+    ///         }",
+    ///     entries("square", "add_up"),
+    ///     returns(total: u32)
+    /// )]
+    /// struct SumOfSquares<'a> {
+    ///     x: &'a mut DeviceArray<u32>,
+    /// }
+    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let ctx = Context::with_options(cpu).wait()?;
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<SumOfSquares>()?);
+    /// let mut x = ctx.array(&[1, 2, 3])?;
+    /// let grids = [Grid::threads([3]), Grid::groups([1])];
+    /// assert_eq!(queue.call_all(&kernel, grids, SumOfSquares { x: &mut x })?.wait()?, 14);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn call_all<F: EntryPoints + Returns>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: F::Each<Grid<'_>>,
+        args: impl KernelArgs<Family: SameKernel<F>>,
+    ) -> Result<Pending<F::Value>> {
+        const { check_count::<F>() };
+        self.not_captured("call_all", CALL_IN_CAPTURE)?;
+        self.call_over(kernel, grids.as_ref(), &args)
+    }
+
+    /// Calls a kernel, each of whose entry points has a grid.
+    #[track_caller]
+    fn call_over<F: Returns>(
+        &self,
+        kernel: &Kernel<F>,
+        grids: &[Grid<'_>],
+        args: &impl KernelArgs,
+    ) -> Result<Pending<F::Value>> {
+        same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
+        let maker = self.by(CommandKind::Launch(kernel.inner.id))?;
+        let value = maker.memory::<F::Value, 1>([1], [1])?;
+        let mut gathers = arguments(self, kernel, args);
+        gathers.iter_mut().for_each(|gather| gather.buffer(&value));
+        let mut launches = works(self, &mut gathers, grids, maker.by.at)?;
+        let _nothing = self.bind_nothing_in(Some(maker.by), &mut launches)?;
+        self.enqueue_call(maker.by, launches, &value)
+    }
+
+    /// Enqueues launches between a fill of the value and a read of it, and flushes the queue.
+    fn enqueue_call<T: Element>(
+        &self,
+        by: Admission,
+        launches: KindsOfWork,
+        value: &DeviceArray<T>,
+    ) -> Result<Pending<T>> {
+        let (span, slot, engine) = (value.array.words()?, ReadSlot::new(), self.owner().engine());
+        let fill = (CommandKind::Fill, Work::Fill { dst: span.clone(), pattern: Pattern::ZERO });
+        let read = (CommandKind::Read, Work::Read { src: span.clone(), slot: slot.clone() });
+        let works = iter::once(fill).chain(launches).chain([read]).collect();
+        let (point, past) = engine.enqueue_call(by, works)?;
+        let reading = Reading {
+            registration: WakerRegistration::default(),
+            engine: engine.clone(),
+            keep: Some(self.owner().clone()),
+            point,
+            past,
+            span,
+            slot,
+            len: 1,
+            out: Vec::new(),
+        };
+        if let Err(error) = engine.flush(by.slot, Caller::Waits) {
+            return Ok(Pending::ready(Err(error)));
+        }
+        Ok(then(late(reading), |elements: Vec<T>| Ok(elements[0])))
+    }
+}

@@ -1,0 +1,257 @@
+//! The options for the checks of kernels, and the check for endless waits of threads that execute host functions.
+//!
+//! The environment variable `FENCEPOST_CHECK` turns the checks on, and `FENCEPOST_CHECKED` compiles all kernels with
+//! all runtime checks.
+//!
+//! A device continues only when its host function returns, so a cycle of waits between such devices never ends.
+
+use crate::error::{Kind, Result};
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+/// Environment variable that turns the checks of kernels on.
+#[cfg(cpu_code)]
+const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
+
+/// The mistakes that the checks of kernels look for, besides races between invocations, barriers that only some
+/// invocations reach, indices out of range and reads of device memory that nothing wrote.
+///
+/// # Example
+/// ```
+/// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions};
+/// let check = Some(CheckOptions { nan: true, ..CheckOptions::default() });
+/// let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+/// let ctx = Context::with_options(options).wait()?;
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// `true` to find integer divisions by zero, divisions of the least integer by -1, shifts by too many bits, and
+    /// conversions of floats that the integer type lacks. WGSL gives all of them a result, which is rarely meant.
+    pub operands: bool,
+    /// `true` to find operations that make a NaN from operands that are not NaN. Such a kernel computes each float
+    /// twice.
+    pub nan: bool,
+    /// `true` to find reads of workgroup variables that no invocation wrote. WGSL sets the variables to zero, so such a
+    /// read is not a mistake by itself.
+    pub unwritten_workgroup: bool,
+    /// `true` to count a store to a component of a vector as a store to the whole vector, which WGSL allows a device to
+    /// do.
+    pub whole_vectors: bool,
+    /// `true` to fail the queue of a launch that has mistakes, with
+    /// [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The later commands of the queue are not executed then,
+    /// and the contents of the arrays that the launch writes are undefined.
+    pub fail_queue: bool,
+}
+
+#[cfg(cpu_code)]
+impl CheckOptions {
+    /// Returns the chosen options, or those that the environment variable chooses.
+    ///
+    /// # Errors
+    /// Returns `Setting` if the variable has an unknown value.
+    pub(crate) fn or_variable(chosen: Option<Self>) -> Result<Option<Self>> {
+        match chosen {
+            None => of_value(&std::env::var_os(CHECK_VARIABLE).unwrap_or_default().to_string_lossy()),
+            chosen => Ok(chosen),
+        }
+    }
+}
+
+#[cfg(cpu_code)]
+fn of_value(value: &str) -> Result<Option<CheckOptions>> {
+    match value.trim() {
+        "1" => Ok(Some(CheckOptions::default())),
+        "" | "0" => Ok(None),
+        _ => {
+            let needed = "`1` to check kernels, or `0` or empty to check none";
+            Err(Kind::Setting { name: CHECK_VARIABLE, value: value.into(), needed }.into())
+        }
+    }
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self {
+            operands: true,
+            nan: false,
+            unwritten_workgroup: false,
+            whole_vectors: false,
+            fail_queue: false,
+        }
+    }
+}
+
+const CHECKED_VARIABLE: &str = "FENCEPOST_CHECKED";
+
+/// Returns `true` if the variable demands all runtime checks for all kernels.
+///
+/// # Errors
+/// Returns `Setting` if the variable has an unknown value.
+pub(crate) fn all_checked() -> Result<bool> {
+    is_yes(&std::env::var_os(CHECKED_VARIABLE).unwrap_or_default().to_string_lossy())
+}
+
+fn is_yes(value: &str) -> Result<bool> {
+    match value.trim() {
+        "1" => Ok(true),
+        "" | "0" => Ok(false),
+        _ => {
+            let needed =
+                "`1` to compile all kernels with all runtime checks, or `0` or empty to trust proven kernels";
+            Err(Kind::Setting { name: CHECKED_VARIABLE, value: value.into(), needed }.into())
+        }
+    }
+}
+
+thread_local! {
+    /// Devices whose functions this thread executes. A function may wait for another device, and the waiting thread may
+    /// execute a function of that device.
+    static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Endless waits of all threads that execute functions: the device of a function, and the device that the
+/// function waits for. This is a lock of `std` even in loom models, since a static needs a constant initializer. No
+/// other lock is taken while it is held.
+static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
+
+/// Id of a device among those that exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DeviceNumber(pub(crate) usize);
+
+/// A guard that marks this thread as one that executes a host function.
+#[cfg(cpu)]
+pub(crate) struct FunctionMark(());
+
+#[cfg(cpu)]
+impl FunctionMark {
+    /// Marks this thread as one that executes a function of `device`.
+    pub(crate) fn set(device: DeviceNumber) -> Self {
+        let _ = DEVICES.try_with(|devices| devices.borrow_mut().push(device));
+        Self(())
+    }
+}
+
+#[cfg(cpu)]
+impl Drop for FunctionMark {
+    fn drop(&mut self) {
+        let _ = DEVICES.try_with(|devices| devices.borrow_mut().pop());
+    }
+}
+
+/// Returns `true` if this thread executes a function of `device`.
+pub(crate) fn is_set(device: DeviceNumber) -> bool {
+    with_devices(|devices| devices.contains(&device))
+}
+
+/// Returns `true` if this thread executes a function of any device.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn is_any_set() -> bool {
+    with_devices(|devices| !devices.is_empty())
+}
+
+/// Calls `look` with the devices whose functions this thread executes. At the end of a thread the list may be gone
+/// already when a destructor calls this; the thread executes no function then.
+fn with_devices<R>(mut look: impl FnMut(&[DeviceNumber]) -> R) -> R {
+    let looked = DEVICES.try_with(|devices| look(&devices.borrow()));
+    looked.unwrap_or_else(|_| look(&[]))
+}
+
+/// This thread's wait for a device, recorded until the value is dropped.
+#[derive(Default)]
+pub(crate) struct FunctionWait(Vec<(DeviceNumber, DeviceNumber)>);
+
+impl FunctionWait {
+    /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never
+    /// end, because the thread executes a function of the device, or the device waits for a device whose function the
+    /// thread executes.
+    pub(crate) fn begin(device: DeviceNumber, is_endless: bool) -> Option<Self> {
+        with_devices(|own| {
+            if own.is_empty() || !is_endless {
+                return (!own.contains(&device)).then(Self::default);
+            }
+            let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+            if leads_to(&waits, device, own) {
+                return None;
+            }
+            let new: Vec<_> = own.iter().map(|&own| (own, device)).collect();
+            waits.extend(&new);
+            Some(Self(new))
+        })
+    }
+}
+
+impl Drop for FunctionWait {
+    fn drop(&mut self) {
+        if self.0.is_empty() {
+            return;
+        }
+        let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+        for wait in &self.0 {
+            let at = waits.iter().position(|other| other == wait);
+            at.map(|at| waits.swap_remove(at));
+        }
+    }
+}
+
+/// Returns `true` if `from` is one of `ends`, or waits for one of them, directly or through other devices.
+fn leads_to(waits: &[(DeviceNumber, DeviceNumber)], from: DeviceNumber, ends: &[DeviceNumber]) -> bool {
+    let mut reached = vec![from];
+    let mut at = 0;
+    while let Some(&device) = reached.get(at) {
+        if ends.contains(&device) {
+            return true;
+        }
+        for &(waiter, awaited) in waits {
+            if waiter == device && !reached.contains(&awaited) {
+                reached.push(awaited);
+            }
+        }
+        at += 1;
+    }
+    false
+}
+
+#[cfg(all(test, cpu_code))]
+mod check_options_tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_turns_checks_on_or_off_or_is_an_error() {
+        for value in ["1", " 1 "] {
+            assert_eq!(of_value(value).ok(), Some(Some(CheckOptions::default())), "{value:?}");
+        }
+        for value in ["", "0"] {
+            assert_eq!(of_value(value).ok(), Some(None), "{value:?}");
+        }
+        for value in ["yes", "2", "true"] {
+            let error = of_value(value).unwrap_err().to_string();
+            let expected =
+                format!("variable `FENCEPOST_CHECK` is `{value}`; it must be `1` to check kernels, or");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_options_of_the_program_are_kept() {
+        let chosen = CheckOptions { nan: true, ..CheckOptions::default() };
+        assert_eq!(CheckOptions::or_variable(Some(chosen)).ok(), Some(Some(chosen)));
+    }
+}
+
+#[cfg(test)]
+mod checked_kernels_tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_demands_checks_or_is_an_error() {
+        for (value, checked) in [("1", true), (" 1 ", true), ("0", false), ("", false)] {
+            assert_eq!(is_yes(value).ok(), Some(checked), "{value:?}");
+        }
+        let error = is_yes("yes").unwrap_err().to_string();
+        assert!(
+            error.starts_with("variable `FENCEPOST_CHECKED` is `yes`; it must be `1` to compile"),
+            "{error}"
+        );
+    }
+}

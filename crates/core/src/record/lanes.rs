@@ -1,0 +1,282 @@
+//! The lanes of a wgpu device. A device has one lane, with the recorder and the fence of its submit path.
+//!
+//! The commands of a graph are recorded at each replay, or some of its launches are recorded once.
+
+use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
+use crate::device::{Lane, Recorder};
+#[cfg(native)]
+use crate::driver::backend::{Backend, BackendVisitor, with_backend};
+use crate::error::{Kind, Result};
+#[cfg(native)]
+use crate::record::hal::hal_recorder::HalRecorder;
+use crate::record::transfers::DownloadBuffer;
+use crate::record::wgpu::wgpu_recorder::WgpuRecorder;
+use crate::work::graph::nodes::GraphNode;
+use crate::work::graph::plan::GraphPlan;
+use crate::work::step::Work;
+use fencepost_sync::TimelineValue;
+#[cfg(native)]
+use fencepost_sync::backend::HalFence;
+use fencepost_sync::backend::{Fence, PortableFence};
+use std::sync::Arc;
+use std::{env, fmt};
+
+/// Returns the lane of the device's one queue.
+///
+/// # Errors
+/// Returns `Device` if the driver cannot make the objects that a native recorder needs.
+pub(crate) fn open_lanes(device: &Arc<WgpuDevice>) -> Result<Vec<Lane>> {
+    let (recorder, fence) = recorder(device)?;
+    let parts = &device.parts;
+    let executes_in_submit = device.raw().adapter_info().backend == wgpu::Backend::Gl;
+    let async_submit = parts.async_submit;
+    let cost_model = parts.cost_model;
+    Ok(vec![Lane { recorder, fence, async_submit, executes_in_submit, cost_model }])
+}
+
+/// A recorder, and the fence that reports the completion of its submissions.
+type LaneParts = (Box<dyn Recorder>, Arc<dyn Fence>);
+
+/// Makes the native recorder of a device, or the wgpu recorder if the device does not use a native one.
+fn recorder(device: &Arc<WgpuDevice>) -> Result<LaneParts> {
+    #[cfg(native)]
+    if device.parts.native.is_some() && device.parts.submit_path != SubmitPath::Wgpu {
+        let native = with_backend(device.raw().adapter_info().backend, NativeRecorder(device));
+        if let Some(recording) = native {
+            return recording;
+        }
+    }
+    let fence = wgpu_fence(device);
+    let shared = fence.shared();
+    Ok((Box::new(WgpuRecorder::new(device.clone(), fence)), shared))
+}
+
+fn wgpu_fence(device: &WgpuDevice) -> LaneFence {
+    LaneFence::new(PortableFence::new(device.raw(), device.lost().clone(), device.gate().turn().clone()))
+}
+
+/// The maker of a device's native recorder, for [`with_backend`].
+#[cfg(native)]
+struct NativeRecorder<'a>(&'a Arc<WgpuDevice>);
+
+#[cfg(native)]
+impl BackendVisitor for NativeRecorder<'_> {
+    type Output = Result<LaneParts>;
+
+    fn visit<A: Backend>(self) -> Result<LaneParts> {
+        let device = self.0.clone();
+        if device.parts.submit_path == SubmitPath::Hal {
+            let fence = wgpu_fence(&device);
+            let shared = fence.shared();
+            return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));
+        }
+        let made = HalFence::<A>::new(device.raw(), device.lost().clone(), device.gate().turn().clone());
+        let refused = |error: fencepost_sync::Error| Kind::Device {
+            object: "a fence".into(),
+            message: error.to_string(),
+        };
+        let fence = Arc::new(made.map_err(refused)?);
+        Ok((Box::new(HalRecorder::direct(device, fence.clone())), fence))
+    }
+}
+
+const VARIABLE: &str = "FENCEPOST_RECORDER";
+
+/// The recorder that turns the batches of a context into calls of its device. Every choice gives the same results.
+///
+/// # Example
+/// ```no_run
+/// use fencepost::{Context, ContextOptions, RecorderChoice};
+/// let options = ContextOptions { recorder: RecorderChoice::Hal, ..ContextOptions::default() };
+/// let ctx = Context::with_options(options).wait()?;
+/// assert!(ctx.state_dump().contains("recorder hal"));   // if the device supports it
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecorderChoice {
+    /// The recorder that `FENCEPOST_RECORDER` names: `wgpu`, `hal` or `direct`. Without the variable, this is
+    /// [`Direct`](Self::Direct) on Vulkan, where it is proved, and [`Wgpu`](Self::Wgpu) on other backends and on
+    /// adopted devices.
+    #[default]
+    Auto,
+    /// Recording and submission through wgpu. This is safe Rust and works on every device.
+    Wgpu,
+    /// Recording through wgpu-hal, with the fewest barriers that keep the order, and submission through wgpu. In the
+    /// browser, this is [`Wgpu`](Self::Wgpu).
+    Hal,
+    /// Recording and submission through wgpu-hal. This costs the least. On a device to which other code submits, this
+    /// is [`Hal`](Self::Hal).
+    Direct,
+}
+
+impl RecorderChoice {
+    /// Returns `self`, or for `Auto` the choice that the variable names.
+    ///
+    /// # Errors
+    /// Returns `Setting` if the variable names no recorder.
+    pub(crate) fn or_variable(self) -> Result<Self> {
+        match self {
+            Self::Auto => named(&env::var_os(VARIABLE).unwrap_or_default().to_string_lossy()),
+            chosen => Ok(chosen),
+        }
+    }
+
+    /// Returns the path by which batches reach a device of this adapter.
+    pub(crate) fn submit_path(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
+        match self {
+            Self::Auto if adapter.backend == wgpu::Backend::Vulkan => SubmitPath::Direct,
+            Self::Auto | Self::Wgpu => SubmitPath::Wgpu,
+            Self::Hal => SubmitPath::Hal,
+            Self::Direct => SubmitPath::Direct,
+        }
+    }
+}
+
+fn named(value: &str) -> Result<RecorderChoice> {
+    match value {
+        "" => Ok(RecorderChoice::Auto),
+        "wgpu" => Ok(RecorderChoice::Wgpu),
+        "hal" => Ok(RecorderChoice::Hal),
+        "direct" => Ok(RecorderChoice::Direct),
+        other => Err(unknown(other)),
+    }
+}
+
+fn unknown(value: &str) -> crate::error::Error {
+    Kind::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu`, `hal` or `direct`" }.into()
+}
+
+/// The way in which the second and later replays of a graph reach the device, as
+/// [`Graph::statistics`](crate::Graph::statistics) reports it. A profiled replay records all commands in any case.
+///
+/// # Example
+/// ```
+/// use fencepost::ReplayForm;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = ctx.zeros::<u32, 1>([4])?;
+/// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;
+/// assert!(matches!(graph.statistics().replay, ReplayForm::Encoded { .. }));
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ReplayForm {
+    /// The device executes `launches` launches from command buffers that were recorded once. Each replay records the
+    /// other commands.
+    Native {
+        /// Number of launches that were recorded once.
+        launches: usize,
+    },
+    /// Each replay records all commands.
+    Encoded {
+        /// Reason why no launch is recorded once.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for ReplayForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Native { launches } => write!(f, "native: {launches} launches are recorded once"),
+            Self::Encoded { reason } => write!(f, "encoded: {reason}"),
+        }
+    }
+}
+
+/// Returns the form of the replays of a plan. The device is `None` on the CPU recorder.
+pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> ReplayForm {
+    let Some(device) = device else {
+        return ReplayForm::Encoded { reason: "the CPU recorder executes the commands itself" };
+    };
+    if let Some(reason) = obstacle(device) {
+        return ReplayForm::Encoded { reason };
+    }
+    let limit = device.parts.native_replay_from.max(1);
+    let launches = plan.segments.iter().flat_map(|segment| {
+        let mut stretches = vec![0];
+        for &node in &segment.order.sorted {
+            let node = plan.nodes.get(node);
+            let has_values = plan.values_of(&node.command).next().is_some();
+            match executes_plainly(device, node).filter(|_| !has_values) {
+                None => stretches.push(0),
+                Some(counts) => *stretches.last_mut().expect("bug: no stretch") += usize::from(counts),
+            }
+        }
+        stretches
+    });
+    match launches.filter(|&length| length >= limit).sum() {
+        0 => ReplayForm::Encoded { reason: "no stretch of plain launches is long enough" },
+        launches => ReplayForm::Native { launches },
+    }
+}
+
+/// Returns the reason why no replay on the device is native, if there is one.
+fn obstacle(device: &WgpuDevice) -> Option<&'static str> {
+    let backend = device.raw().adapter_info().backend;
+    if !matches!(backend, wgpu::Backend::Vulkan | wgpu::Backend::Noop) {
+        return Some("only Vulkan submits a command buffer many times");
+    }
+    if device.parts.submit_path != SubmitPath::Direct {
+        return Some("another recorder than the direct one was chosen");
+    }
+    if backend == wgpu::Backend::Vulkan && device.parts.adapter.is_none() {
+        return Some("the program opened the device");
+    }
+    None
+}
+
+/// Returns `None` if the node ends a stretch, and otherwise whether the device executes it.
+fn executes_plainly(device: &WgpuDevice, node: &GraphNode) -> Option<bool> {
+    let Work::Launch(launch) = &node.command.work else { return None };
+    let bytes = 4 * launch.params.words().len();
+    let is_plain = node.gate.is_none()
+        && launch.indirect.is_none()
+        && bytes <= device.parts.caps.max_immediates as usize
+        && !launch.bindings.iter().any(|bound| bound.block.is_external());
+    is_plain.then(|| !launch.groups.contains(&0))
+}
+
+/// A fence that passes a value when wgpu's own callbacks for its submission have run. A native signal would not be
+/// reliable, because another submission to the same queue, such as one of user code, could carry the signal.
+#[derive(Clone)]
+pub(crate) struct LaneFence(Arc<PortableFence>);
+
+impl LaneFence {
+    pub(crate) fn new(fence: PortableFence) -> Self {
+        Self(Arc::new(fence))
+    }
+
+    pub(crate) fn shared(&self) -> Arc<dyn Fence> {
+        self.0.clone()
+    }
+
+    /// Makes the fence pass `value` after the callback of the last submission and after the maps of `reads`, the
+    /// download buffers of that submission.
+    pub(crate) fn arm(&self, queue: &wgpu::Queue, value: TimelineValue, reads: &[DownloadBuffer]) {
+        let mut arrivals = self.0.arm(value, reads.len() + 1).into_iter();
+        for (read, arrival) in reads.iter().zip(arrivals.by_ref()) {
+            read.map(arrival);
+        }
+        for arrival in arrivals {
+            queue.on_submitted_work_done(move || drop(arrival));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_a_recorder_or_is_an_error() {
+        assert_eq!(named("hal").ok(), Some(RecorderChoice::Hal));
+        assert_eq!(named("").ok(), Some(RecorderChoice::Auto));
+        assert_eq!(RecorderChoice::Direct.or_variable().ok(), Some(RecorderChoice::Direct));
+        let error = named("cuda").expect_err("there is no such recorder");
+        assert_eq!(
+            error.to_string(),
+            "variable `FENCEPOST_RECORDER` is `cuda`; it must be `wgpu`, `hal` or `direct`"
+        );
+    }
+}

@@ -1,0 +1,441 @@
+//! The order of commands that use the same bytes. A policy treats the uses that the program left unordered.
+//!
+//! Every command is checked before it gets its stamp. While a report is wanted, the context counts the waits that the
+//! policy adds and the redundant waits of the program.
+
+#[cfg(test)]
+mod ordering_tests;
+#[cfg(test)]
+mod repeated_programs_tests;
+#[cfg(test)]
+mod repeated_replay_tests;
+
+use crate::error::{CommandKind, Error, Kind, Result, Site};
+use crate::memory::block::Block;
+use crate::memory::uses::{Use, UseDetails, UseOrigin};
+use crate::scheduler::state::State;
+use crate::work::step::{Touch, Work};
+use fencepost_sync::{Clock, Point, Slot, Stamp};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::fmt;
+use std::ops::Range;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Treatment of uses of the same bytes that the program left unordered.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Policy {
+    /// Missing waits are added. The results are the same as if all commands ran one by one in the order of the calls.
+    #[default]
+    Ordered,
+    /// A missing wait is an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only the calls of
+    /// the program count, never the progress of the device, so every run gives the same answer.
+    Checked,
+    /// Nothing is checked. The program promises that its events and waits order all uses of the same bytes.
+    Unchecked,
+}
+
+/// Queue, kind and source line of a command that is about to be enqueued.
+#[derive(Clone, Copy)]
+pub(crate) struct Admission {
+    pub(crate) slot: Slot,
+    pub(crate) what: CommandKind,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// Checks `work` against all earlier uses of its bytes. Returns the waits that must be enqueued before it.
+///
+/// # Errors
+/// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
+#[inline]
+pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    // A single queue of the program is in order without waits. A context command waits for nothing.
+    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
+        return Ok(SmallVec::new());
+    }
+    find_missing_waits(state, by, work)
+}
+
+fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
+    // A replay that repeats the last use of its blocks already comes after everything that its queue had to wait for.
+    if let Work::Graph(graph) = work
+        && graph.last_use().is_of(by.slot)
+    {
+        return Ok(SmallVec::new());
+    }
+    state.compared.set(state.compared.get() + 1);
+    let mut waits = SmallVec::new();
+    for touch in work.touches() {
+        let order = touch.block.order();
+        for earlier in order.uses.conflicts(touch.range.clone(), touch.write) {
+            if ordered(state, by.slot, earlier) {
+                continue;
+            }
+            // Some commands are internal: one half of a copy between contexts, the part of a replay in another context,
+            // and the read that displays an array. The program has no call that could order them, so the missing wait
+            // is added instead of an error.
+            let is_unnamed = |what: CommandKind| {
+                matches!(
+                    what,
+                    CommandKind::BetweenContexts | CommandKind::ReplayPart(_) | CommandKind::Inspect
+                )
+            };
+            let between_contexts = is_unnamed(by.what) || is_unnamed(earlier.what);
+            if state.policy() == Policy::Checked && !between_contexts {
+                return Err(hazard(state, by, &touch, earlier, &order.label));
+            }
+            need(&mut waits, earlier);
+        }
+    }
+    Ok(waits)
+}
+
+/// Returns `true` if the calls of the program order `earlier` before the next command of `slot`.
+fn ordered(state: &State, slot: Slot, earlier: &Use) -> bool {
+    earlier.slot == slot
+        || earlier.slot == Slot::CONTEXT
+        || state.queue(slot).clock.covers(earlier.slot, earlier.stamp())
+        || state.host_clock().covers(earlier.slot, earlier.stamp())
+}
+
+/// Adds a wait for `earlier`. Waits for the same queue merge into one for the largest stamp.
+fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
+    match waits.iter_mut().find(|point| point.slot == earlier.slot) {
+        Some(point) => point.stamp = point.stamp.max(earlier.stamp()),
+        None => waits.push(earlier.point()),
+    }
+}
+
+#[cold]
+fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
+    let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
+    let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
+    let gone = state.has_no_handle(earlier.point());
+    let wait = match gone {
+        false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
+        true => "ctx.synchronize().wait()?".into(),
+    };
+    Kind::Hazard {
+        array: array.into(),
+        range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
+        earlier: Box::new(earlier_site),
+        later: Box::new(later),
+        access: access(earlier.write),
+        later_access: access(touch.write),
+        wait,
+        gone,
+    }
+    .into()
+}
+
+#[cold]
+fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
+    let queue = state.queue(slot);
+    Arc::new(UseDetails::Origin(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() }))
+}
+
+/// Returns the label of the queue that made a use. The use itself keeps the label if possible, because another queue
+/// may have the slot by now.
+pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
+    earlier.origin().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
+}
+
+/// Returns the word for the access in messages.
+pub(crate) fn access(write: bool) -> &'static str {
+    if write { "write" } else { "read" }
+}
+
+/// Records the uses of bytes that `work` makes as the command with this stamp.
+#[inline]
+pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
+    let clock = &state.queue(by.slot).clock;
+    let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
+    let Admission { slot, what, at } = by;
+    let details = match work {
+        _ if kept => Some(origin(state, slot)),
+        Work::Graph(graph) if graph.last_use().repeat(slot, at, stamp, clock) => return,
+        Work::Graph(graph) => Some(graph.last_use().begin(slot, at, stamp, clock)),
+        _ => None,
+    };
+    for Touch { block, range, write } in work.touches() {
+        let mut order = block.order();
+        order.fresh &= !write;
+        if slot == Slot::CONTEXT {
+            let planned = state.queue(slot).planned();
+            let first = order.made.filter(|&(_, last)| last > planned).map_or(stamp, |(first, _)| first);
+            order.made = Some((first, stamp));
+        }
+        let more = details.clone();
+        let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
+        // The list of uses has grown long, so uses that no later command can need are removed.
+        if many {
+            let born = order.born;
+            let is_failed = |u: &Use| state.sticky_failure(u, born).is_some();
+            order.uses.retain_with_failed(|u| !state.forgettable(u), is_failed);
+        }
+    }
+}
+
+/// Records that a queue made an array in this block. The creation comes after all earlier uses of the block, so they
+/// are dropped.
+pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
+    let clock = &state.queue(by.slot).clock;
+    let (range, more) = (0..block.size, Some(origin(state, by.slot)));
+    let Admission { slot, what, at } = by;
+    let making = Use { slot, first: stamp, range, write: true, what, at, more };
+    let mut order = block.order();
+    order.uses.clear();
+    order.uses.record(making, clock);
+}
+
+/// Records `waits`, which the policy adds before `work`, each with the last use that it waits for. Does nothing if the
+/// context does not record waits.
+#[cold]
+pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &[Point]) {
+    let Some(mut log) = state.wait_log.take() else { return };
+    for wait in waits {
+        log.note_wait(state, by, work, *wait);
+    }
+    state.wait_log = Some(log);
+}
+
+/// Records a wait of the program, of `slot` for `point`, if the wait changes no order. Does nothing if the context does
+/// not record waits.
+#[cold]
+pub(crate) fn note_requested_wait(
+    state: &mut State,
+    slot: Slot,
+    at: &'static Location<'static>,
+    point: Point,
+    clock: &Clock,
+) {
+    let Some(already) = already(state, slot, point, clock) else { return };
+    let Some(mut log) = state.wait_log.take() else { return };
+    let queue = state.queue(slot).label.clone();
+    let wait = RedundantWaitKey { queue, at, waited_for: state.name_of(point), already };
+    *log.redundant.entry(wait).or_default() += 1;
+    state.wait_log = Some(log);
+}
+
+/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`, or `None` if a
+/// wait would add an order.
+fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
+    if point.slot == slot {
+        // If `point` is of an earlier queue of the slot, this queue has been ordered after that queue since its
+        // creation.
+        return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
+    }
+    let (own, host) = (&state.queue(slot).clock, state.host_clock());
+    let ordered = |at, stamp| at == Slot::CONTEXT || at == slot || own.covers(at, stamp);
+    let is_reported = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
+    let all = |known: &dyn Fn(Slot, Stamp) -> bool| {
+        known(point.slot, point.stamp)
+            && clock.entries().all(|(at, stamp)| known(at, stamp))
+            && state.known_upto(clock.all(), known)
+    };
+    match () {
+        () if all(&ordered) => Some(Already::Ordered),
+        () if all(&is_reported) => Some(Already::Told),
+        () => None,
+    }
+}
+
+impl WaitLog {
+    /// Counts a wait that the policy adds before `work`, under the source lines of both commands and the array.
+    pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
+        let is_for = |earlier: &&Use| earlier.point() == wait;
+        for touch in work.touches() {
+            let order = touch.block.order();
+            let Some(earlier) = order.uses.conflicts(touch.range.clone(), touch.write).find(is_for) else {
+                continue;
+            };
+            let added = AddedWaitKey {
+                later: WaitSite { queue: state.queue(by.slot).label.clone(), what: by.what, at: by.at },
+                earlier: WaitSite { queue: label(state, earlier), what: earlier.what, at: earlier.at },
+                array: order.label.clone(),
+            };
+            let range = touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
+            return self.added.entry(added).or_insert(WaitCount::none(&range)).count(range, earlier.write);
+        }
+    }
+
+    /// Returns the report of all recorded waits, the most frequent first.
+    pub(crate) fn report(&self, state: &State) -> WaitReport {
+        let site = |line: &WaitSite| state.site(line.queue.clone(), line.what, line.at);
+        let added = |(wait, times): (&AddedWaitKey, &WaitCount)| AddedWait {
+            later: site(&wait.later),
+            earlier: site(&wait.earlier),
+            array: wait.array.to_string(),
+            range: times.range.clone(),
+            access: access(times.write),
+            count: times.count,
+        };
+        let redundant = |(wait, &count): (&RedundantWaitKey, &u64)| RedundantWait {
+            queue: wait.queue.clone(),
+            location: wait.at,
+            waited_for: wait.waited_for.clone(),
+            already: wait.already,
+            count,
+        };
+        let mut added: Vec<AddedWait> = self.added.iter().map(added).collect();
+        let mut redundant: Vec<RedundantWait> = self.redundant.iter().map(redundant).collect();
+        added.sort_by_key(|wait| (Reverse(wait.count), wait.later.location, wait.earlier.location));
+        redundant.sort_by_key(|wait| (Reverse(wait.count), wait.location));
+        WaitReport { added, redundant }
+    }
+}
+
+/// All waits since recording began. Waits of the same source lines share an entry.
+#[derive(Default)]
+pub(crate) struct WaitLog {
+    pub(crate) added: FxHashMap<AddedWaitKey, WaitCount>,
+    pub(crate) redundant: FxHashMap<RedundantWaitKey, u64>,
+}
+
+/// Two commands that the policy put in order, and the array that both use.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct AddedWaitKey {
+    pub(crate) later: WaitSite,
+    pub(crate) earlier: WaitSite,
+    pub(crate) array: Arc<str>,
+}
+
+/// A line of the program, the command that it enqueues, and the queue.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct WaitSite {
+    pub(crate) queue: Arc<str>,
+    pub(crate) what: CommandKind,
+    pub(crate) at: &'static Location<'static>,
+}
+
+/// Waits of one entry: their number, the smallest range that contains their bytes, and `true` if an earlier command
+/// wrote them.
+pub(crate) struct WaitCount {
+    pub(crate) count: u64,
+    pub(crate) range: Range<u64>,
+    pub(crate) write: bool,
+}
+
+/// A wait of the program that changed no order.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct RedundantWaitKey {
+    pub(crate) queue: Arc<str>,
+    pub(crate) at: &'static Location<'static>,
+    pub(crate) waited_for: Arc<str>,
+    pub(crate) already: Already,
+}
+
+impl WaitCount {
+    pub(crate) fn none(range: &Range<u64>) -> Self {
+        Self { count: 0, range: range.clone(), write: false }
+    }
+
+    pub(crate) fn count(&mut self, range: Range<u64>, write: bool) {
+        self.count += 1;
+        self.range = self.range.start.min(range.start)..self.range.end.max(range.end);
+        self.write |= write;
+    }
+}
+
+/// Waits that the policy added, and waits of the program that were not needed, the most frequent first.
+/// [`Context::wait_report`](crate::Context::wait_report) returns the report, and `Display` prints it as tables.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct WaitReport {
+    /// Waits that [`Policy::Ordered`](crate::Policy::Ordered) added.
+    pub added: Vec<AddedWait>,
+    /// Waits that the program could leave out.
+    pub redundant: Vec<RedundantWait>,
+}
+
+/// A wait that the policy added, of one line of the program for another.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AddedWait {
+    /// Command that waits.
+    pub later: Site,
+    /// Command that is waited for.
+    pub earlier: Site,
+    /// Label of the array that both commands use.
+    pub array: String,
+    /// Smallest range of the array's block that contains the bytes in conflict, over all counted waits.
+    pub range: Range<u64>,
+    /// Access of the earlier command: `read` or `write`.
+    pub access: &'static str,
+    /// Number of times that the policy added the wait.
+    pub count: u64,
+}
+
+/// A wait of the program that changed no order.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RedundantWait {
+    /// Queue that waits.
+    pub queue: Arc<str>,
+    /// Line of the program that enqueues the wait.
+    pub location: &'static Location<'static>,
+    /// Queue that is waited for.
+    pub waited_for: Arc<str>,
+    /// Reason why the wait changed no order.
+    pub already: Already,
+    /// Number of times that the program enqueued the wait.
+    pub count: u64,
+}
+
+/// Reason why a wait changed no order.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Already {
+    /// The wait is for a point of the same queue, which executes in order.
+    SameQueue,
+    /// The queues are ordered already: by an earlier wait of the program or of the policy, or because the waiting
+    /// queue was made later.
+    Ordered,
+    /// A wait of the host has reported the point as complete to the program.
+    Told,
+}
+
+impl fmt::Display for Already {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SameQueue => "a queue executes in order",
+            Self::Ordered => "the queue is already ordered after it",
+            Self::Told => "the host has waited for it",
+        })
+    }
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let added = self.added.iter().map(|wait| {
+            let bytes = format!("bytes {:?} of array `{}`", wait.range, wait.array);
+            [wait.count.to_string(), wait.later.to_string(), wait.earlier.to_string(), bytes]
+        });
+        let redundant = self.redundant.iter().map(|wait| {
+            let line = format!("queue `{}` at {}", wait.queue, wait.location);
+            [wait.count.to_string(), line, format!("queue `{}`", wait.waited_for), wait.already.to_string()]
+        });
+        f.write_str("waits that the policy added")?;
+        table(f, ["times", "later", "earlier", "both use"], added.collect())?;
+        f.write_str("waits that were not needed")?;
+        table(f, ["times", "wait", "for", "because"], redundant.collect())
+    }
+}
+
+/// Writes a table after the title on the current line. Each column is as wide as its longest entry.
+fn table(f: &mut fmt::Formatter<'_>, heads: [&str; 4], rows: Vec<[String; 4]>) -> fmt::Result {
+    if rows.is_empty() {
+        return writeln!(f, ": none");
+    }
+    writeln!(f)?;
+    let rows: Vec<[String; 4]> = std::iter::once(heads.map(str::to_owned)).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 3] = [width(0), width(1), width(2)];
+    for [times, first, second, last] in &rows {
+        let [a, b, c] = widths;
+        writeln!(f, "  {times:>a$}  {first:b$}  {second:c$}  {last}")?;
+    }
+    Ok(())
+}

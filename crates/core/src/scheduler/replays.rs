@@ -1,0 +1,605 @@
+//! Replays of graphs, and loops in chunks. A graph with work of several contexts has commands in each of them. S is the
+//! state lock.
+//!
+//! A loop in chunks is a command of a queue whose work the planner plans piece by piece. A loop stays at the front of
+//! its queue until it ends. The planner plans its chunks, each with a batch of its own, and keeps two of them planned.
+//! When the first one is complete, a thread reads the word that tells whether the loop goes on, and the queue is
+//! planned again.
+
+#[cfg(all(test, not(fencepost_loom)))]
+mod loop_tests;
+
+use crate::error::{CommandKind, Error, Kind, Result};
+use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::staging::{ReplaySource, Staged};
+use crate::scheduler::batch::{Callback, Command, Op};
+use crate::scheduler::complete::PointHistory;
+use crate::scheduler::engine::Engine;
+use crate::scheduler::ordering;
+use crate::scheduler::ordering::Admission;
+use crate::scheduler::queue::{Hold, PointProgress, QueueState};
+use crate::scheduler::state::State;
+use crate::scheduler::wakers::WakeCondition;
+use crate::work::graph::control::ChunkedLoop;
+use crate::work::graph::plan::GraphPlan;
+use crate::work::graph::run::{GraphRun, GraphStep};
+use crate::work::step::{Span, Work};
+use crate::work::time_slot::TimeSlot;
+use fencepost_profile::WaitCause;
+use fencepost_sync::prim::{Mutex, lock};
+use fencepost_sync::{HoldId, Point, Seq, Slot, Stamp};
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Wake, Waker};
+use std::time::Duration;
+use web_time::Instant;
+
+/// End of a graph's last replay. The next replay waits for it if the replays of the graph take turns.
+#[derive(Default)]
+pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
+
+impl ReplayTurn {
+    /// Returns the end of the last replay.
+    pub(crate) fn last(&self) -> Option<Point> {
+        *lock(&self.0)
+    }
+
+    /// Records the end of a replay.
+    pub(crate) fn set(&self, end: Point) {
+        *lock(&self.0) = Some(end);
+    }
+}
+
+impl State {
+    /// Checks works as if their queue came after `ends`, the ends of the earlier replays that they must follow.
+    /// Enqueues nothing, so that a refused replay leaves no wait.
+    ///
+    /// # Errors
+    /// Returns `Mapped`, or `Hazard` under `Checked`.
+    pub(crate) fn check_behind(&mut self, by: Admission, works: &[Work], ends: &[Point]) -> Result<()> {
+        let clock = self.queue(by.slot).clock.clone();
+        ends.iter().for_each(|end| self.queue_mut(by.slot).clock.see(end.slot, end.stamp));
+        let checked = works.iter().try_for_each(|work| self.check_work(by, work));
+        self.queue_mut(by.slot).clock = clock;
+        checked
+    }
+}
+
+impl Engine {
+    /// Copies the pinned arrays that a replay of the plan uploads to staging memory, on a device without pinned memory.
+    ///
+    /// # Errors
+    /// Returns the error of an allocation.
+    pub(crate) fn stage_uploads(&self, plan: &GraphPlan) -> Result<Vec<Staged>> {
+        let stage = |source: &Arc<dyn ReplaySource>| {
+            self.stage(source.size(), &mut |staging: &mut [u8]| source.copy_to(staging))
+        };
+        plan.sources.iter().map(stage).collect()
+    }
+
+    /// Cancels a replay, unless it is already planned to its end. Its commands are those after `before` up to `end`.
+    /// Commands enqueued after it so far are cancelled too, because they may use what the replay does not write.
+    pub(crate) fn cancel_replay(&self, before: Stamp, end: Point, graph: &str) {
+        let mut state = self.lock();
+        let over = state.reached(end) != PointProgress::Unplanned || state.queue(end.slot).error.is_some();
+        if state.lost.is_some() || over {
+            return;
+        }
+        let next = state.next_stamp();
+        let queue = state.queue_mut(end.slot);
+        let error = Kind::Cancelled { graph: graph.into() };
+        queue.cancel(Stamp(before.0 + 1), error.into(), next);
+        queue.end_times();
+        // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning finds it again.
+        let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
+        if let Some(held) = held {
+            state.release(held);
+        }
+        state.queue_mut(end.slot).request(next);
+        self.unlock(state);
+        if !self.threads {
+            self.make_progress(Duration::ZERO);
+        }
+    }
+
+    /// Enqueues the commands of a replay, with no other command between them. `turns` are the turns of the graph and of
+    /// the graphs in it. `message_reads` read the message buffers of the graph, after its commands. Returns the stamp
+    /// that the commands come after, and the point of the last command with its history.
+    ///
+    /// # Errors
+    /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
+    pub(crate) fn enqueue_replay(
+        &self,
+        by: Admission,
+        run: &Arc<GraphRun>,
+        ops: Vec<Op>,
+        turns: &[(u64, Arc<ReplayTurn>)],
+        message_reads: Vec<Work>,
+    ) -> Result<(Stamp, Point, Arc<PointHistory>)> {
+        let step = GraphStep { run: run.clone(), segment: None };
+        let whole = [Work::Graph(Box::new(step.clone()))];
+        let mut state = self.lock_with_room(by.slot)?;
+        state.check(by.slot)?;
+        if run.plan.takes_turns {
+            let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last()).collect();
+            if ends.iter().any(|end| end.slot != by.slot) {
+                state.check_behind(by, &whole, &ends)?;
+            }
+            ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
+        }
+        state.check_all(by, &whole)?;
+        let before = state.last_stamp();
+        self.time_replay(&mut state, by, &step);
+        let mut last = None;
+        for op in ops {
+            let stamp = state.next_stamp();
+            match op {
+                Op::Work(Work::Graph(step)) => {
+                    last = Some(stamp);
+                    state.push_replay(by, stamp, (*step).clone());
+                }
+                Op::Callback(callback) => {
+                    let callback = state.note_callback(by.slot, callback, by.at);
+                    // The note takes a stamp of its own.
+                    let stamp = state.next_stamp();
+                    let queue = state.queue_mut(by.slot);
+                    queue.end_times();
+                    queue.push(Command { stamp, op: Op::Callback(callback) });
+                }
+                Op::Loop(mut run) => {
+                    self.begin_loop(&mut state, by, stamp, &mut run);
+                    let queue = state.queue_mut(by.slot);
+                    queue.end_times();
+                    queue.push(Command { stamp, op: Op::Loop(run) });
+                }
+                op => state.queue_mut(by.slot).push(Command { stamp, op }),
+            }
+        }
+        for read in message_reads {
+            let stamp = state.next_stamp();
+            let by = Admission { what: CommandKind::Read, ..by };
+            ordering::record(&state, by, stamp, &read);
+            state.push_stamped(by, stamp, read);
+            // A command that comes after a use of the graph comes after its messages too.
+            last = Some(stamp);
+        }
+        if let Some(last) = last {
+            ordering::record(&state, by, last, &whole[0]);
+        }
+        let (point, past) = state.marker(by.slot);
+        turns.iter().for_each(|(_, turn)| turn.set(point));
+        self.notify_lane(state, by.slot);
+        Ok((before, point, past))
+    }
+}
+
+/// A command of a replay.
+pub(crate) enum PartCommand {
+    /// A part of the graph.
+    Nodes(GraphStep),
+    /// One side of a copy between contexts, with its uses.
+    Copy(Vec<Op>, Vec<Work>),
+    /// A wait for another context.
+    Wait(Op),
+    /// A host callback.
+    Host(Callback),
+    /// No command. The answer has the point of the commands so far.
+    Mark,
+}
+
+/// Answer for one command.
+pub(crate) enum EnqueuedPart {
+    /// Stamps of the commands.
+    Stamps(Vec<Stamp>),
+    Mark(Point, Arc<PointHistory>),
+}
+
+impl PartCommand {
+    /// Returns the uses of the command.
+    fn uses(&self) -> Vec<Work> {
+        match self {
+            PartCommand::Nodes(step) => {
+                let whole = GraphStep { run: step.run.clone(), segment: None };
+                vec![Work::Graph(Box::new(whole))]
+            }
+            PartCommand::Copy(_, uses) => uses.iter().map(Work::duplicate).collect(),
+            PartCommand::Wait(_) | PartCommand::Host(_) | PartCommand::Mark => Vec::new(),
+        }
+    }
+}
+
+/// Lists the ends of the last replays.
+fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
+    turns.iter().filter_map(|turn| turn.last()).collect()
+}
+
+impl Engine {
+    /// Checks that the commands of a replay can be enqueued now, after `turns`. Enqueues nothing.
+    ///
+    /// # Errors
+    /// Returns the errors of [`enqueue_parts`](Self::enqueue_parts).
+    pub(crate) fn check_parts(
+        &self,
+        by: Admission,
+        commands: &[PartCommand],
+        turns: &[&Arc<ReplayTurn>],
+    ) -> Result<()> {
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        let works: Vec<Work> = commands.iter().flat_map(PartCommand::uses).collect();
+        state.check_behind(by, &works, &ends(turns))
+    }
+
+    /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
+    /// commands come after `turns`, and each turn is set to the last command. Returns an answer for each command.
+    ///
+    /// # Errors
+    /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
+    pub(crate) fn enqueue_parts(
+        &self,
+        by: Admission,
+        commands: Vec<PartCommand>,
+        turns: &[&Arc<ReplayTurn>],
+    ) -> Result<Vec<EnqueuedPart>> {
+        let mut state = self.lock();
+        state.check(by.slot)?;
+        let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
+        let ends = ends(turns);
+        uses.iter().try_for_each(|works| state.check_behind(by, works, &ends))?;
+        ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
+        let mut answers = Vec::with_capacity(commands.len());
+        for (command, uses) in commands.into_iter().zip(uses) {
+            // The waits of a part come directly before it, so that other contexts, which may wait for an earlier part,
+            // do not wait for them.
+            state.check_all(by, &uses).expect("bug: a command is refused after its check");
+            let answer = self.push_part(&mut state, by, command);
+            if let EnqueuedPart::Stamps(stamps) = &answer
+                && let Some(&last) = stamps.last()
+            {
+                uses.iter().for_each(|work| ordering::record(&state, by, last, work));
+            }
+            answers.push(answer);
+        }
+        let (end, _) = state.marker(by.slot);
+        turns.iter().for_each(|turn| turn.set(end));
+        self.notify_lane(state, by.slot);
+        Ok(answers)
+    }
+
+    /// Adds one command to the end of a queue.
+    fn push_part(&self, state: &mut State, by: Admission, command: PartCommand) -> EnqueuedPart {
+        match command {
+            PartCommand::Nodes(step) => {
+                self.time_replay(state, by, &step);
+                let stamp = state.next_stamp();
+                state.push_replay(by, stamp, step);
+                EnqueuedPart::Stamps(vec![stamp])
+            }
+            PartCommand::Copy(ops, _) => {
+                EnqueuedPart::Stamps(ops.into_iter().map(|op| state.push_op(by, op)).collect())
+            }
+            PartCommand::Wait(op) => EnqueuedPart::Stamps(vec![state.push_op(by, op)]),
+            PartCommand::Host(function) => {
+                let callback = state.note_callback(by.slot, function, by.at);
+                EnqueuedPart::Stamps(vec![state.push_op(by, Op::Callback(callback))])
+            }
+            PartCommand::Mark => {
+                let (point, past) = state.marker(by.slot);
+                // Another context waits for the point.
+                state.queue_mut(by.slot).note_use();
+                EnqueuedPart::Mark(point, past)
+            }
+        }
+    }
+}
+
+impl State {
+    /// Adds a command to the end of a queue and returns its stamp.
+    fn push_op(&mut self, by: Admission, op: Op) -> Stamp {
+        let stamp = self.next_stamp();
+        self.queue_mut(by.slot).end_times();
+        match op {
+            Op::Work(work) => self.push_stamped(by, stamp, work),
+            op => self.queue_mut(by.slot).push(Command { stamp, op }),
+        }
+        stamp
+    }
+}
+
+/// Number of planned chunks that are not yet known to go on: the device executes one, and the next one is submitted
+/// ahead.
+const CHUNKS_AHEAD: usize = 2;
+
+/// A loop in chunks of one replay.
+pub(crate) struct LoopRun {
+    /// One part of the loop. Its nodes have no times, because they execute many times.
+    part: GraphStep,
+    chunked: ChunkedLoop,
+    /// Hold of the queue while the planner waits for the first chunk.
+    pub(crate) hold: HoldId,
+    /// Called when a chunk is complete.
+    waker: Waker,
+    /// Time at which the first chunk was planned.
+    started: Option<Instant>,
+    /// Number of planned iterations.
+    iterations: u64,
+    /// Number of parts of the next chunk.
+    parts: u32,
+    /// Planned chunks, except those that are known to go on.
+    pub(crate) chunks: VecDeque<LoopChunk>,
+    time: Option<LoopTime>,
+}
+
+/// A planned chunk.
+pub(crate) struct LoopChunk {
+    pub(crate) seq: Seq,
+    pub(crate) read: Arc<ReadSlot>,
+    /// `true` if the loop goes on after the chunk. `None` until this is read.
+    pub(crate) goes_on: Option<bool>,
+}
+
+/// Time of a loop that is measured.
+pub(crate) struct LoopTime {
+    whole: Arc<TimeSlot>,
+    /// `true` if the device has a clock.
+    clocked: bool,
+    /// Times of the first chunk and of the last planned ones.
+    first: Option<Arc<TimeSlot>>,
+    last: VecDeque<Arc<TimeSlot>>,
+}
+
+/// Next step of the planner for a loop.
+pub(crate) enum LoopStep {
+    /// The loop has ended, or all iterations that its bound allows are planned.
+    Ended,
+    /// A chunk must complete first.
+    Held(HoldId),
+    /// A chunk of this many parts follows.
+    Chunk(u32),
+}
+
+impl LoopRun {
+    pub(crate) fn new(run: &GraphRun, segment: u32, chunked: ChunkedLoop) -> Self {
+        let (plan, outputs, times, at) = (run.plan.clone(), Vec::new(), OnceLock::new(), run.at);
+        let part = GraphRun { plan, outputs, uploads: Vec::new(), times, at };
+        Self {
+            part: GraphStep { run: Arc::new(part), segment: Some(segment) },
+            chunked,
+            hold: HoldId(0),
+            waker: Waker::noop().clone(),
+            started: None,
+            iterations: 0,
+            parts: 1,
+            chunks: VecDeque::new(),
+            time: None,
+        }
+    }
+
+    /// Prepares the loop, which is about to be enqueued. `time` receives the time of the loop; its `bool` is `true` if
+    /// the device measures the time.
+    pub(crate) fn begin(&mut self, hold: HoldId, waker: Waker, time: Option<(Arc<TimeSlot>, bool)>) {
+        self.hold = hold;
+        self.waker = waker;
+        let timed = |(whole, clocked)| LoopTime { whole, clocked, first: None, last: VecDeque::new() };
+        self.time = time.map(timed);
+    }
+
+    /// Returns the next step of the planner.
+    pub(crate) fn next(&mut self) -> LoopStep {
+        while let Some(goes_on) = self.chunks.front().and_then(|chunk| chunk.goes_on) {
+            if !goes_on {
+                return LoopStep::Ended;
+            }
+            self.chunks.pop_front();
+            if let Some(time) = &mut self.time {
+                time.last.pop_front();
+            }
+        }
+        let left = u64::from(self.chunked.bound).saturating_sub(self.iterations);
+        if left == 0 {
+            return LoopStep::Ended;
+        }
+        if self.chunks.len() >= CHUNKS_AHEAD {
+            return LoopStep::Held(self.hold);
+        }
+        let needed = left.div_ceil(u64::from(self.chunked.iterations));
+        LoopStep::Chunk(self.parts.min(u32::try_from(needed).unwrap_or(u32::MAX)))
+    }
+
+    /// Returns the work of one part.
+    pub(crate) fn work(&self) -> Work {
+        Work::Graph(Box::new(self.part.clone()))
+    }
+
+    /// Records that a chunk is planned in batch `seq`. Returns the read of the word that tells whether the loop goes
+    /// on, unless the bound allows no iteration after the chunk.
+    pub(crate) fn add_chunk(&mut self, seq: Seq, parts: u32) -> Option<(Span, Arc<ReadSlot>)> {
+        self.started.get_or_insert_with(Instant::now);
+        self.iterations += u64::from(parts) * u64::from(self.chunked.iterations);
+        self.parts = parts.saturating_mul(2).min(self.chunked.most_parts()).max(1);
+        if self.iterations >= u64::from(self.chunked.bound) {
+            return None;
+        }
+        let read = ReadSlot::new();
+        self.chunks.push_back(LoopChunk { seq, read: read.clone(), goes_on: None });
+        let table = self.part.run.plan.control.as_ref().expect("bug: a loop without a table");
+        Some((self.chunked.state(table), read))
+    }
+
+    /// Returns the error that ends the loop before its next chunk: the context is ending, or the loop has run for
+    /// `limit`.
+    pub(crate) fn stop(&self, ending: bool, limit: Option<Duration>) -> Option<Error> {
+        let (graph, launch) = (self.part.run.plan.label.to_string(), self.part.run.at);
+        if ending {
+            return Some(Kind::Cancelled { graph }.into());
+        }
+        let limit = limit.filter(|limit| self.started.is_some_and(|start| start.elapsed() > *limit))?;
+        let iterations = self.iterations.min(self.chunked.bound.into());
+        Some(Kind::LoopTooLong { graph, launch, iterations, limit }.into())
+    }
+
+    /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed. The
+    /// `bool` is `true` if the device measures the time.
+    pub(crate) fn time_chunk(&mut self, seq: Seq) -> Option<(Arc<TimeSlot>, bool)> {
+        let time = self.time.as_mut()?;
+        time.whole.plan(seq);
+        let of_chunk = Arc::<TimeSlot>::default();
+        of_chunk.plan(seq);
+        time.first.get_or_insert_with(|| of_chunk.clone());
+        time.last.push_back(of_chunk.clone());
+        Some((of_chunk, time.clocked))
+    }
+
+    /// Stores the time of the loop, which has ended: from the start of the first chunk to the end of the chunk in which it
+    /// ended.
+    pub(crate) fn end_time(&self) {
+        let Some(LoopTime { whole, first: Some(first), last, .. }) = &self.time else { return };
+        let ended = self.chunks.front().is_some_and(|chunk| chunk.goes_on == Some(false));
+        let end = if ended { last.front() } else { last.back() };
+        if let Some(end) = end {
+            whole.span(first, end);
+        }
+    }
+
+    pub(crate) fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Describes the loop for a dump of the state.
+    pub(crate) fn describe(&self) -> String {
+        let (graph, bound) = (&self.part.run.plan.label, self.chunked.bound);
+        let planned = self.iterations.min(u64::from(bound));
+        format!("loop of graph `{graph}`, {planned} of at most {bound} iterations planned")
+    }
+
+    /// Returns the batch of the chunk that the planner waits for.
+    pub(crate) fn awaited(&self) -> Option<Seq> {
+        self.chunks.iter().find(|chunk| chunk.goes_on.is_none()).map(|chunk| chunk.seq)
+    }
+}
+
+/// Waker that continues the loops of a context.
+struct LoopWaker(Weak<Engine>);
+
+impl Wake for LoopWaker {
+    fn wake(self: Arc<Self>) {
+        if let Some(engine) = self.0.upgrade() {
+            engine.continue_loops();
+        }
+    }
+}
+
+impl Engine {
+    /// Prepares a loop that is about to be enqueued.
+    pub(crate) fn begin_loop(&self, state: &mut State, by: Admission, stamp: Stamp, run: &mut LoopRun) {
+        let clocked = state.queue(by.slot).timing.as_ref().map(|timing| timing.clocked);
+        let time = clocked.map(|clocked| (Arc::<TimeSlot>::default(), clocked));
+        if let Some((whole, _)) = &time {
+            state.note_work(by, stamp, None, Some(whole));
+        }
+        run.begin(state.new_hold(), Arc::new(LoopWaker(self.me.clone())).into(), time);
+    }
+
+    /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
+    /// may call this. The words are read without S, because the read may call the device.
+    pub(crate) fn continue_loops(&self) {
+        let complete = self.lock().complete_chunks();
+        if complete.is_empty() {
+            return;
+        }
+        let read = |read: &ReadSlot| -> Result<bool, Error> {
+            let ReadState::Staged(staging) = read.place() else {
+                let (object, message) = ("a loop".into(), "its state was not copied".into());
+                return Err(Kind::Device { object, message }.into());
+            };
+            let mut word = [0; 4];
+            let copied = staging.copy_out(&mut word).map_err(|lost| self.device.caps().lost(lost).into());
+            self.checked(copied).map(|()| word != [0; 4])
+        };
+        let results: Vec<_> = complete.into_iter().map(|(hold, slot)| (hold, read(&slot), slot)).collect();
+        let mut state = self.lock();
+        for (hold, result, of) in &results {
+            state.note_chunk(*hold, of, result);
+        }
+        if !self.threads {
+            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
+        }
+        self.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
+    }
+}
+
+/// Returns the loop at the front of a queue.
+fn front_loop(queue: &QueueState) -> Option<&LoopRun> {
+    match queue.pending.front().map(|front| &front.op) {
+        Some(Op::Loop(run)) => Some(run),
+        _ => None,
+    }
+}
+
+impl State {
+    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
+    /// incomplete chunks are registered again, because a waker may be called early.
+    fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
+        let Self { queues, batches, wakers, loops, .. } = self;
+        let mut complete = Vec::new();
+        let goes_on =
+            |&(slot, hold): &(Slot, HoldId)| front_loop(&queues[slot]).is_some_and(|run| run.hold == hold);
+        loops.retain(goes_on);
+        for run in loops.iter().filter_map(|&(slot, _)| front_loop(&queues[slot])) {
+            for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
+                if batches.is_done(chunk.seq) {
+                    complete.push((run.hold, chunk.read.clone()));
+                } else {
+                    wakers.register(WakeCondition::Batch(chunk.seq), run.waker());
+                }
+            }
+        }
+        complete
+    }
+
+    /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
+    /// have stored it already, and the queue may have failed meanwhile.
+    fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
+        let Some(&(slot, _)) = self.loops.iter().find(|(slot, of)| {
+            *of == hold && front_loop(self.queue(*slot)).is_some_and(|run| run.hold == hold)
+        }) else {
+            return;
+        };
+        let queue = self.queue_mut(slot);
+        let Some(front) = queue.pending.front_mut() else { return };
+        let Op::Loop(run) = &mut front.op else { return };
+        let chunk = run.chunks.iter_mut().find(|chunk| Arc::ptr_eq(&chunk.read, read));
+        match (chunk, result) {
+            (None, _) => {}
+            (Some(chunk), Ok(goes_on)) => {
+                chunk.goes_on = Some(*goes_on);
+                self.release(Hold::Loop(hold));
+            }
+            (Some(_), Err(error)) => {
+                let stamp = front.stamp;
+                self.fail_queue(slot, stamp, error.clone());
+            }
+        }
+    }
+
+    /// If a loop holds the queue of an unplanned point, returns the batch of the chunk that must complete before the
+    /// point can be planned.
+    pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
+        let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
+        if self.reached(point) != PointProgress::Unplanned {
+            return None;
+        }
+        let held = self.queues.held(Hold::Loop(hold)).into_iter();
+        held.filter_map(|slot| front_loop(self.queue(slot))).find(|run| run.hold == hold)?.awaited()
+    }
+
+    /// Returns the loop at the front of a queue, to plan it.
+    pub(crate) fn front_loop_mut(&mut self, slot: Slot) -> Option<(Stamp, &mut LoopRun)> {
+        let front = self.queue_mut(slot).pending.front_mut()?;
+        let stamp = front.stamp;
+        if let Op::Loop(run) = &mut front.op { Some((stamp, run)) } else { None }
+    }
+}

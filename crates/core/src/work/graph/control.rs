@@ -1,0 +1,579 @@
+//! Control flow of a graph: gates, the control table, and loops.
+//!
+//! A *gate* is a node that decides on the device whether the nodes of a body execute. The table has the words that the
+//! gates set and the group counts that they choose, and a layout says which bytes belong to which node.
+//!
+//! The iterations of a loop in chunks are submitted in several batches, as long as the loop goes on. The nodes of such
+//! a loop are one *part* of it, which executes a few iterations. A part is a segment of the plan, and the scheduler
+//! executes it again and again. The gates of a part form a ring of words: the gate before an iteration reads the word
+//! of the iteration before, and the last gate of a part sets the word that the first body of the next part reads.
+//!
+//! The decoding of the body of a command in a file is also here.
+
+use crate::memory::block::Block;
+use crate::work::graph::file::container::ByteCursor;
+use crate::work::graph::file::contents::{
+    BoundValue, Decoded, FileCounter, FileGate, FileLaunch, FileRange, FileRegion, FileTest, FileWork,
+    node_kind, test,
+};
+use crate::work::graph::nodes::GraphNode;
+use crate::work::kernel_launch::BoundArray;
+use crate::work::region_copy::RowAxis;
+use crate::work::step::{Pattern, Span};
+use fencepost_kernels::Access;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Test of a gate on the value of its condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum GateTest {
+    /// Any value passes. The first gate of a `do_while` has this test.
+    Always,
+    NonZero,
+    /// Only 0 passes. The gate of the other half of an `if_else` has this test.
+    Zero,
+    /// Values above this number pass. The gates of a `repeat` have this test. A gate with a bound adds the number of
+    /// past iterations.
+    Above(u32),
+    /// Signed values above this number pass.
+    SignedAbove(u32),
+    /// No value passes. A gate with this test only resets a counter.
+    Never,
+}
+
+/// A gate. The nodes that name the word `own` execute if the words `parent` and `previous` are set and the condition
+/// passes the test. Words are words of the graph's [`ControlTable`](super::control_table::ControlTable).
+#[derive(Clone)]
+pub(crate) struct Gate {
+    /// Four bytes of the condition, which the gate reads at its place in the order of the graph.
+    pub(crate) condition: Span,
+    pub(crate) test: GateTest,
+    /// Word of the body that the gate is in, if any.
+    pub(crate) parent: Option<u32>,
+    /// Word of the previous iteration of the loop, if the gate belongs to a later one.
+    pub(crate) previous: Option<u32>,
+    /// Word that the gate sets: to 0 if the body does not execute, and otherwise to 1, or to the number of the
+    /// iteration if the gate has a bound.
+    pub(crate) own: u32,
+    /// Most iterations, if the gate belongs to a loop in chunks. The word `previous` then holds the number of past
+    /// iterations, because the same gate decides about many iterations.
+    pub(crate) bound: Option<u32>,
+    pub(crate) counter: Option<GateCounter>,
+}
+
+/// Counter of a gate of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct GateCounter {
+    /// Index of the loop in the graph.
+    pub(crate) index: u32,
+    /// `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. The end of the
+    /// capture decides this.
+    pub(crate) resets: bool,
+    /// `true` for the gate after the last iteration. It has no body: if it passes, the loop has reached its bound.
+    pub(crate) last: bool,
+}
+
+impl GateTest {
+    /// Returns `true` if a condition of this value passes after `past` iterations. `past` is 0 for a gate without a
+    /// bound.
+    pub(crate) fn passes(self, value: u32, past: u32) -> bool {
+        match self {
+            GateTest::Always => true,
+            GateTest::NonZero => value != 0,
+            GateTest::Zero => value == 0,
+            GateTest::Above(limit) => u64::from(value) > u64::from(limit) + u64::from(past),
+            GateTest::SignedAbove(limit) => {
+                i64::from(value.cast_signed()) > i64::from(limit) + i64::from(past)
+            }
+            GateTest::Never => false,
+        }
+    }
+
+    /// Returns the test of a gate with a bound, which adds the number of past iterations to the limit itself.
+    pub(crate) fn after_past(self) -> Self {
+        match self {
+            GateTest::Above(_) => GateTest::Above(0),
+            GateTest::SignedAbove(_) => GateTest::SignedAbove(0),
+            other => other,
+        }
+    }
+
+    /// Returns what a gate writes to its word for a condition of this value, and `true` if the condition passes. `past` is
+    /// the word `previous` of a gate with a bound, and otherwise 0.
+    pub(crate) fn decide(self, bound: Option<u32>, value: u32, past: u32) -> (u32, bool) {
+        let passes = self.passes(value, past);
+        let goes = passes && bound.is_none_or(|bound| past < bound);
+        (if goes { past + 1 } else { 0 }, passes)
+    }
+
+    /// Returns the number of the test and its limit, as the shader of gates takes them.
+    pub(crate) fn code(self) -> [u32; 2] {
+        match self {
+            GateTest::Always => [0, 0],
+            GateTest::NonZero => [1, 0],
+            GateTest::Zero => [2, 0],
+            GateTest::Above(limit) => [3, limit],
+            GateTest::SignedAbove(limit) => [4, limit],
+            GateTest::Never => [5, 0],
+        }
+    }
+}
+
+impl Gate {
+    /// Names the gate in dumps.
+    pub(crate) fn name(&self) -> String {
+        match self.test {
+            GateTest::Always => "always".into(),
+            GateTest::NonZero => "if not 0".into(),
+            GateTest::Zero => "if 0".into(),
+            GateTest::Above(_) | GateTest::SignedAbove(_) if self.bound.is_some() => {
+                "if above the past iterations".into()
+            }
+            GateTest::Above(limit) | GateTest::SignedAbove(limit) => format!("if above {limit}"),
+            GateTest::Never => "reset of a counter".into(),
+        }
+    }
+
+    /// Returns the gate, moved into a graph with `words` words before its own, where it counts the loop as `counter`. A
+    /// gate outside any body gets the body of the word `parent`.
+    pub(crate) fn moved(&self, words: u32, parent: Option<u32>, counter: Option<GateCounter>) -> Self {
+        Self {
+            condition: self.condition.clone(),
+            test: self.test,
+            parent: self.parent.map(|word| word + words).or(parent),
+            previous: self.previous.map(|word| word + words),
+            own: self.own + words,
+            bound: self.bound,
+            counter,
+        }
+    }
+}
+
+/// Alignment of each upload's bytes in the table. No device needs a larger alignment of a binding.
+const ALIGNMENT: u64 = 256;
+
+/// A layout, with the initial contents of the table.
+pub(crate) struct ControlContents {
+    pub(crate) layout: ControlLayout,
+    /// Initial contents of the table's words.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Group counts of each dispatch of a node, if the node is in a body.
+type NodeCounts = Option<Arc<[[u32; 3]]>>;
+
+/// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body, and
+/// `contents` the bytes and the size of an upload.
+pub(crate) fn lay_out(
+    nodes: &[GraphNode],
+    (gates, loops): (u32, Vec<u64>),
+    mut dispatches: impl FnMut(&GraphNode) -> Arc<[[u32; 3]]>,
+    contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
+) -> ControlContents {
+    let of_nodes: Vec<NodeCounts> = nodes.iter().map(|node| node.gate.map(|_| dispatches(node))).collect();
+    let places = places(nodes, &of_nodes, gates);
+    let mut layout = ControlLayout { gates, loops, places, ..ControlLayout::default() };
+    let mut bytes = vec![0; layout.head() as usize];
+    add_wanted(&mut layout, nodes, &of_nodes, &mut bytes);
+    add_uploads(&mut layout, nodes, contents, &mut bytes);
+    bytes.resize(bytes.len().next_multiple_of(16).max(16), 0);
+    ControlContents { layout, bytes }
+}
+
+/// Returns for each gate the places of the dispatches of its nodes, one gate after the other.
+fn places(nodes: &[GraphNode], of_nodes: &[NodeCounts], gates: u32) -> Vec<Range<u32>> {
+    let mut counts = vec![0; gates as usize];
+    for (node, of_node) in nodes.iter().zip(of_nodes) {
+        if let (Some(gate), Some(of_node)) = (node.gate, of_node) {
+            counts[gate as usize] += of_node.len() as u32;
+        }
+    }
+    let mut end = 0;
+    let place = |count| {
+        end += count;
+        end - count..end
+    };
+    counts.into_iter().map(place).collect()
+}
+
+/// Gives each node in a body its places, and stores the group counts that its gate allows there.
+fn add_wanted(layout: &mut ControlLayout, nodes: &[GraphNode], of_nodes: &[NodeCounts], bytes: &mut [u8]) {
+    let mut next: Vec<u32> = layout.places.iter().map(|place| place.start).collect();
+    for (node, of_node) in nodes.iter().zip(of_nodes) {
+        let (Some(gate), Some(of_node)) = (node.gate, of_node) else {
+            layout.first.push(0);
+            continue;
+        };
+        let first = next[gate as usize];
+        layout.first.push(first);
+        next[gate as usize] += of_node.len() as u32;
+        let at = 4 * (layout.wanted_at() + COUNTS * first) as usize;
+        let wanted: &[u8] = bytemuck::cast_slice(of_node);
+        bytes[at..at + wanted.len()].copy_from_slice(wanted);
+    }
+}
+
+/// Adds the bytes of each upload in a body. The nodes of all iterations share the bytes of their command.
+fn add_uploads(
+    layout: &mut ControlLayout,
+    nodes: &[GraphNode],
+    contents: impl Fn(&GraphNode) -> Option<(Arc<[u8]>, u64)>,
+    bytes: &mut Vec<u8>,
+) {
+    let mut known = FxHashMap::default();
+    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| node.gate.is_some()) {
+        let Some((upload, size)) = contents(node) else { continue };
+        let offset = *known.entry(Arc::as_ptr(&node.command)).or_insert_with(|| {
+            let offset = (bytes.len() as u64).next_multiple_of(ALIGNMENT);
+            bytes.resize(offset as usize, 0);
+            bytes.extend_from_slice(&upload);
+            bytes.resize((offset + size) as usize, 0);
+            offset
+        });
+        layout.uploads.insert(at as u32, offset);
+    }
+}
+
+/// Most gates and dispatches in the bodies of a graph.
+pub(crate) const MOST_DISPATCHES: u64 = 65_536;
+/// Number of words of one dispatch's group counts.
+pub(crate) const COUNTS: u32 = 3;
+/// Number of words of one loop's counter: the iterations, and 1 if the loop has reached its bound.
+pub(crate) const COUNTER: u32 = 2;
+
+/// Memory of a graph's gates. The replays of a graph with a table come one after the other, so one table serves all of
+/// them. An edit makes another table.
+pub(crate) struct ControlTable {
+    /// Words of the gates, counters of the loops, wanted group counts and bytes of uploads.
+    pub(crate) words: Arc<Block>,
+    /// Group counts from which the device dispatches: the wanted counts in `words`, or zeros. They have a block of
+    /// their own, because a dispatch cannot both bind the buffer of its own counts for writing and read the counts from
+    /// it.
+    pub(crate) counts: Arc<Block>,
+    pub(crate) layout: ControlLayout,
+}
+
+/// Layout of a [`ControlTable`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ControlLayout {
+    /// Number of words of the gates.
+    pub(crate) gates: u32,
+    /// Tokens of the graph's loops. Each loop has one counter.
+    pub(crate) loops: Vec<u64>,
+    /// For each word of a gate, the places of the dispatches that the gate allows.
+    pub(crate) places: Vec<Range<u32>>,
+    /// For each node in a body, the place of its first dispatch; 0 for other nodes.
+    pub(crate) first: Vec<u32>,
+    /// First byte in the table of the contents of each upload in a body, by node.
+    pub(crate) uploads: FxHashMap<u32, u64>,
+    /// Output of the graph that reads the counters. The last node of the graph is this read.
+    pub(crate) output: Option<u32>,
+}
+
+/// Place of a body's node in the control table.
+#[derive(Clone, Copy)]
+pub(crate) struct GatedPlace<'e> {
+    pub(crate) table: &'e ControlTable,
+    /// Word of the gate that the node belongs to.
+    pub(crate) gate: u32,
+    /// Place of the node's first dispatch.
+    pub(crate) first: u32,
+    /// First byte of an upload's contents.
+    pub(crate) upload: u64,
+}
+
+impl ControlLayout {
+    /// Returns the number of dispatches of all bodies.
+    pub(crate) fn dispatches(&self) -> u32 {
+        self.places.last().map_or(0, |last| last.end)
+    }
+
+    /// Returns the number of gates and dispatches of all bodies.
+    pub(crate) fn all_dispatches(&self) -> u64 {
+        u64::from(self.gates) + u64::from(self.dispatches())
+    }
+
+    /// Returns the places of the dispatches that a gate allows.
+    pub(crate) fn places(&self, gate: u32) -> Range<u32> {
+        self.places[gate as usize].clone()
+    }
+
+    /// Returns the word of a loop's counter.
+    pub(crate) fn counter_at(&self, index: u32) -> u32 {
+        self.gates + COUNTER * index
+    }
+
+    /// Returns the word of the first wanted group count.
+    pub(crate) fn wanted_at(&self) -> u32 {
+        self.counter_at(self.loops.len() as u32)
+    }
+
+    /// Returns the number of bytes before the uploads.
+    pub(crate) fn head(&self) -> u64 {
+        4 * u64::from(self.wanted_at() + COUNTS * self.dispatches())
+    }
+
+    /// Returns the bytes of the counters.
+    pub(crate) fn counters(&self) -> Range<u64> {
+        4 * u64::from(self.counter_at(0))..4 * u64::from(self.wanted_at())
+    }
+
+    /// Returns the nodes without the read of the counters.
+    pub(crate) fn own_nodes<'n, N>(&self, nodes: &'n [N]) -> &'n [N] {
+        &nodes[..nodes.len() - usize::from(self.output.is_some())]
+    }
+}
+
+impl ControlTable {
+    /// Returns the place of a node in a body.
+    pub(crate) fn place(&self, node: u32, gate: u32) -> GatedPlace<'_> {
+        let first = self.layout.first[node as usize];
+        let upload = self.layout.uploads.get(&node).copied().unwrap_or_default();
+        GatedPlace { table: self, gate, first, upload }
+    }
+
+    /// Returns the uses of the table by a replay.
+    pub(crate) fn uses(&self) -> impl Iterator<Item = BoundArray> {
+        [&self.words, &self.counts].into_iter().map(|block| BoundArray {
+            at: 0,
+            block: block.clone(),
+            offset: 0,
+            size: block.size,
+            used: Some(Access::ReadWrite),
+        })
+    }
+}
+
+/// Returns the first byte of the group counts of a dispatch.
+pub(crate) fn counts_at(place: u32) -> u64 {
+    4 * u64::from(COUNTS * place)
+}
+
+/// Reads the body of a command.
+pub(crate) fn work(body: &mut ByteCursor<'_>, kind: u32) -> Decoded<FileWork> {
+    Ok(match kind {
+        node_kind::NOTHING => FileWork::Nothing,
+        node_kind::LAUNCH => FileWork::Launch(launch(body)?),
+        node_kind::COPY => FileWork::Copy { src: range(body)?, dst: range(body)? },
+        node_kind::FILL => FileWork::Fill { dst: range(body)?, pattern: pattern(body)? },
+        node_kind::UPLOAD => FileWork::Upload { dst: range(body)?, bytes: body.blob()?.to_vec() },
+        node_kind::REGION => FileWork::Region(region(body)?),
+        node_kind::READ_OUTPUT => FileWork::Read { src: range(body)?, output: body.u32()? },
+        node_kind::GATE => FileWork::Gate(gate(body)?),
+        _ => return Err(body.fault(format!("a node of kind {kind} is unknown"))),
+    })
+}
+
+fn launch(body: &mut ByteCursor<'_>) -> Decoded<FileLaunch> {
+    let (kernel, groups) = (body.u32()?, [body.u32()?, body.u32()?, body.u32()?]);
+    let mut indirect = body.list(range)?;
+    if indirect.len() > 1 {
+        return Err(body.fault("a launch has the group counts of one place"));
+    }
+    let (bindings, params) = (body.list(range)?, body.blob()?.to_vec());
+    let values = body.list(|body| Ok(BoundValue { value: body.u32()?, offset: body.u32()? }))?;
+    Ok(FileLaunch { kernel, groups, indirect: indirect.pop(), bindings, params, values })
+}
+
+fn pattern(body: &mut ByteCursor<'_>) -> Decoded<Pattern> {
+    let bytes = body.blob()?;
+    let known = matches!(bytes.len(), 4 | 8 | 16).then(|| Pattern::of(bytes)).flatten();
+    known.ok_or_else(|| body.fault(format!("a pattern of {} bytes does not exist", bytes.len())))
+}
+
+fn region(body: &mut ByteCursor<'_>) -> Decoded<FileRegion> {
+    let (src, dst, from, to, row) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?, body.u64()?);
+    let axes = body.list(|body| Ok(RowAxis { count: body.u64()?, src: body.u64()?, dst: body.u64()? }))?;
+    Ok(FileRegion { src, dst, from, to, row, axes })
+}
+
+fn gate(body: &mut ByteCursor<'_>) -> Decoded<FileGate> {
+    let condition = range(body)?;
+    let test = match body.u32()? {
+        test::ALWAYS => FileTest::Always,
+        test::NON_ZERO => FileTest::NonZero,
+        test::IS_ZERO => FileTest::Zero,
+        test::ABOVE => FileTest::Above,
+        test::SIGNED_ABOVE => FileTest::SignedAbove,
+        test::NEVER => FileTest::Never,
+        other => return Err(body.fault(format!("a gate with test {other} is unknown"))),
+    };
+    let mut counters = body.list(|body| Ok((body.u32()?, body.u32()?)))?;
+    let counter = match (counters.pop(), counters.is_empty()) {
+        (None, _) => None,
+        (Some((index, last @ (0 | 1))), true) => Some(FileCounter { index, last: last == 1 }),
+        _ => return Err(body.fault("a gate counts one loop and is its last gate or is not")),
+    };
+    Ok(FileGate { condition, test, counter })
+}
+
+fn range(cursor: &mut ByteCursor<'_>) -> Decoded<FileRange> {
+    Ok(FileRange { block: cursor.u32()?, offset: cursor.u64()?, size: cursor.u64()? })
+}
+
+/// Most gates and dispatches of a chunk with several parts, so that a device skips a chunk after the loop's end in
+/// little time.
+const MOST_OF_A_CHUNK: u64 = 512;
+
+/// A loop in chunks.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkedLoop {
+    /// Nodes of one part.
+    pub(crate) nodes: Range<u32>,
+    /// Number of iterations of one part.
+    pub(crate) iterations: u32,
+    /// Number of gates and dispatches of one part.
+    pub(crate) dispatches: u64,
+    /// Most iterations of the loop.
+    pub(crate) bound: u32,
+    /// Word that says, after each part, if the loop goes on.
+    pub(crate) word: u32,
+}
+
+/// Boundary between two segments of a plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Cut {
+    /// A host callback runs.
+    HostCall,
+    /// The segment after the cut is a part of this loop in chunks.
+    LoopStart(u32),
+    /// The segment before the cut is a part of a loop in chunks.
+    LoopEnd,
+}
+
+/// Nodes before which a segment starts, each with the cut before it.
+pub(crate) type Cuts = Vec<(u32, Cut)>;
+
+impl Cut {
+    /// Returns the number of levels that the cut takes.
+    pub(crate) fn levels(self) -> u32 {
+        u32::from(!matches!(self, Cut::LoopStart(_)))
+    }
+}
+
+impl ChunkedLoop {
+    /// Returns the loop, moved into a graph with this many nodes and words before it.
+    pub(crate) fn moved(&self, nodes: u32, words: u32) -> Self {
+        let nodes = self.nodes.start + nodes..self.nodes.end + nodes;
+        Self { nodes, word: self.word + words, ..self.clone() }
+    }
+
+    /// Returns the number of parts in the largest chunk.
+    pub(crate) fn most_parts(&self) -> u32 {
+        (MOST_OF_A_CHUNK / self.dispatches.max(1)).clamp(1, MOST_OF_A_CHUNK) as u32
+    }
+
+    /// Returns the bytes of the word that says whether the loop goes on.
+    pub(crate) fn state(&self, table: &ControlTable) -> Span {
+        Span { block: table.words.clone(), offset: 4 * u64::from(self.word), size: 4 }
+    }
+}
+
+/// Returns the cuts of a graph, in the order of the nodes. `calls` lists the number of nodes before each host callback.
+pub(crate) fn cuts(calls: impl Iterator<Item = u32>, loops: &[ChunkedLoop]) -> Cuts {
+    let of_loops = loops.iter().zip(0..).flat_map(|(chunked, at)| {
+        [(chunked.nodes.start, Cut::LoopStart(at)), (chunked.nodes.end, Cut::LoopEnd)]
+    });
+    let mut all: Cuts = of_loops.chain(calls.map(|at| (at, Cut::HostCall))).collect();
+    // A loop's gate precedes its nodes, so a host callback at the same position runs after the loop.
+    all.sort_by_key(|&(at, _)| at);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::CommandKind;
+    use crate::memory::block::{Block, BlockId, Heap, Memory};
+    use crate::memory::cpu_memory::CpuMemory;
+    use crate::work::graph::nodes::NodeCommand;
+    use crate::work::step::Work;
+    use smallvec::SmallVec;
+    use std::panic::Location;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_signed_count_below_zero_is_above_no_number() {
+        assert!(GateTest::Above(5).passes(u32::MAX, 0));
+        assert!(!GateTest::SignedAbove(0).passes(u32::MAX, 0));
+        assert!(!GateTest::SignedAbove(u32::MAX).passes(i32::MAX as u32, 0));
+        assert!(GateTest::SignedAbove(2).passes(3, 0) && !GateTest::SignedAbove(3).passes(3, 0));
+        assert!(GateTest::Above(0).passes(3, 2) && !GateTest::SignedAbove(0).passes(3, 3));
+    }
+
+    #[test]
+    fn a_moved_gate_is_behind_the_moved_gate_of_the_previous_iteration() {
+        let memory = Memory::Host(CpuMemory::zeroed(0));
+        let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
+        let condition = Span { block, offset: 0, size: 4 };
+        let test = GateTest::NonZero;
+        let gate =
+            Gate { condition, test, parent: None, previous: Some(2), own: 3, bound: None, counter: None };
+        let words = |moved: Gate| (moved.parent, moved.previous, moved.own);
+        assert_eq!(words(gate.moved(10, Some(5), None)), (Some(5), Some(12), 13));
+        let inner = Gate { parent: Some(1), previous: None, ..gate };
+        assert_eq!(words(inner.moved(10, Some(5), None)), (Some(11), None, 13));
+    }
+
+    #[test]
+    fn a_gate_with_a_bound_counts_the_iterations_in_its_word() {
+        let after = |past| GateTest::NonZero.decide(Some(3), 7, past);
+        assert_eq!([0, 1, 2, 3].map(after), [(1, true), (2, true), (3, true), (0, true)]);
+        assert_eq!(GateTest::NonZero.decide(Some(3), 0, 1), (0, false));
+        assert_eq!(GateTest::Above(0).decide(Some(u32::MAX), 2, 1), (2, true));
+        assert_eq!(GateTest::Above(0).decide(Some(u32::MAX), 2, 2), (0, false));
+    }
+
+    fn node(gate: Option<u32>) -> GraphNode {
+        let (what, at) = (CommandKind::Fill, Location::caller());
+        let command =
+            NodeCommand { work: Work::Nothing, what, at, label: None, output: None, values: <_>::default() };
+        GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate }
+    }
+
+    #[test]
+    fn the_dispatches_of_a_gate_follow_each_other() {
+        let nodes = [None, Some(1), Some(0), None, Some(1), Some(2)].map(node);
+        let mut made = 0;
+        let counts = |_: &GraphNode| -> Arc<[[u32; 3]]> {
+            made += 1;
+            (0..made).map(|at| [made, at, 1]).collect()
+        };
+        let contents = |node: &GraphNode| node.gate.filter(|&gate| gate == 1).map(|_| ([7; 5].into(), 8));
+        let ControlContents { layout, bytes } = lay_out(&nodes, (3, vec![9, 8]), counts, contents);
+        assert_eq!(layout.places, [0..2, 2..6, 6..10]);
+        assert_eq!(layout.first, [0, 2, 0, 0, 3, 6]);
+        assert_eq!((layout.counters(), layout.wanted_at(), layout.all_dispatches()), (12..28, 7, 13));
+        let words: &[u32] = bytemuck::cast_slice(&bytes[..layout.head() as usize]);
+        assert_eq!(words[7..16], [2, 0, 1, 2, 1, 1, 1, 0, 1]);
+        assert_eq!(layout.uploads, FxHashMap::from_iter([(1, 256), (4, 512)]));
+        assert_eq!(bytes[512..], [7, 7, 7, 7, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    }
+
+    fn chunked(nodes: Range<u32>, dispatches: u64) -> ChunkedLoop {
+        ChunkedLoop { nodes, iterations: 4, dispatches, bound: 9, word: 3 }
+    }
+
+    #[test]
+    fn a_function_of_the_host_behind_a_loop_comes_after_it() {
+        let loops = [chunked(3..9, 8), chunked(10..12, 8)];
+        let found = cuts([1, 9, 9, 12].into_iter(), &loops);
+        let call = |at| (at, Cut::HostCall);
+        let of_loop = |start, end, at| [(start, Cut::LoopStart(at)), (end, Cut::LoopEnd)];
+        let ([start, end], [second, last]) = (of_loop(3, 9, 0), of_loop(10, 12, 1));
+        assert_eq!(found, [call(1), start, end, call(9), call(9), second, last, call(12)]);
+    }
+
+    #[test]
+    fn a_chunk_of_a_large_body_has_one_part() {
+        let most = |dispatches| chunked(0..1, dispatches).most_parts();
+        assert_eq!([0, 8, 512, 513].map(most), [512, 64, 1, 1]);
+    }
+
+    #[test]
+    fn a_moved_loop_has_other_nodes_and_another_word() {
+        let moved = chunked(3..9, 8).moved(10, 20);
+        assert_eq!((moved.nodes, moved.word, moved.bound), (13..19, 23, 9));
+    }
+}

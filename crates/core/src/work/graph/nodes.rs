@@ -1,0 +1,517 @@
+//! The nodes of a graph: captured commands as plain data. Plans share a list of nodes, and a plan with changed nodes
+//! keeps only these for itself.
+//!
+//! An input of a graph can replace the parts of a command that name memory. Two captured commands that use the same
+//! bytes and that nothing orders can be an error.
+//!
+//! In a file, a node names other nodes and gates by their distance. So the nodes of all iterations of a loop are equal,
+//! and the file has them once.
+
+use crate::error::{CommandKind, Error, Kind, Result, Site};
+use crate::memory::block::{Block, overlap};
+use crate::work::graph::file::contents::FileNode;
+use crate::work::graph::order::UnorderedNodes;
+use crate::work::kernel_launch::check_aliases;
+use crate::work::step::{Span, Touch, Work};
+use fencepost_kernels::ArgumentSlot;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use std::ops::{Index, Range};
+use std::panic::Location;
+use std::sync::Arc;
+
+/// A command of a graph, with its place among the others. A clone shares the command.
+#[derive(Clone)]
+pub(crate) struct GraphNode {
+    /// Number of the captured queue. The nodes of one queue execute in the order of their indices.
+    pub(crate) queue: u32,
+    /// Earlier nodes of other queues that the program has ordered before this node with a fork, a join or an event.
+    pub(crate) after: SmallVec<[u32; 2]>,
+    pub(crate) command: Arc<NodeCommand>,
+    /// Word in the graph's control table of the gate that decides if the node executes, if the node is in a body.
+    pub(crate) gate: Option<u32>,
+}
+
+/// Command of a node.
+pub(crate) struct NodeCommand {
+    pub(crate) work: Work,
+    pub(crate) what: CommandKind,
+    pub(crate) at: &'static Location<'static>,
+    /// Name that the program has given the node, if any.
+    pub(crate) label: Option<Arc<str>>,
+    /// Number of the graph output that the node reads, if the node is a read. Each run has its own slot for it.
+    pub(crate) output: Option<u32>,
+    /// Parameters of the launch that hold named values, each with the token of the value.
+    pub(crate) values: SmallVec<[(u64, ArgumentSlot); 1]>,
+}
+
+impl GraphNode {
+    /// Returns the accesses of the node. A launch without workgroups accesses nothing.
+    pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
+        let most = if self.command.is_empty() { 0 } else { usize::MAX };
+        self.command.work.touches().take(most)
+    }
+
+    /// Returns the node with another command.
+    pub(crate) fn with_command(&self, command: Arc<NodeCommand>) -> Self {
+        Self { command, ..self.clone() }
+    }
+}
+
+impl NodeCommand {
+    /// Returns `true` for a timed marker: a node that executes nothing and has a time in each run.
+    pub(crate) fn is_timed_marker(&self) -> bool {
+        matches!(self.work, Work::Nothing)
+    }
+
+    /// Returns `true` for a side of a copy between contexts: a read of the source or a fill of the target, which stands
+    /// for the copy in the order of the graph.
+    pub(crate) fn is_side_of_copy(&self) -> bool {
+        let is_copy = matches!(self.what, CommandKind::Copy | CommandKind::BetweenContexts);
+        is_copy && matches!(self.work, Work::Read { .. } | Work::Fill { .. })
+    }
+
+    /// Returns the command with other work.
+    pub(crate) fn with_work(&self, work: Work) -> Self {
+        let Self { what, at, label, output, values, .. } = self;
+        let (label, values) = (label.clone(), values.clone());
+        Self { work, what: *what, at, label, output: *output, values }
+    }
+
+    /// Returns the same command.
+    pub(crate) fn duplicate(&self) -> Self {
+        self.with_work(self.work.duplicate())
+    }
+
+    /// Returns `true` for a launch without workgroups, which executes nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(&self.work, Work::Launch(launch) if launch.is_empty())
+    }
+
+    /// Returns the command with another number of its output.
+    pub(crate) fn with_output(&self, output: u32) -> Self {
+        Self { output: Some(output), ..self.duplicate() }
+    }
+
+    /// Returns the name of the node in messages and dumps: its label, or the name of its kernel or its kind.
+    pub(crate) fn name(&self) -> String {
+        if let Some(label) = &self.label {
+            return label.to_string();
+        }
+        match &self.work {
+            _ if self.is_side_of_copy() => "copy between contexts".into(),
+            Work::Launch(launch) => launch.kernel().name.to_string(),
+            Work::Copy { .. } | Work::Region(_) => "copy".into(),
+            Work::Fill { .. } => "fill".into(),
+            Work::Upload { .. } => "upload".into(),
+            Work::Read { .. } => "read".into(),
+            Work::Gate(gate) => gate.name(),
+            Work::Nothing => "marker".into(),
+            _ => "nothing".into(),
+        }
+    }
+
+    /// Describes the place of the command in the program, for messages.
+    pub(crate) fn site(&self, queue: &Arc<str>) -> Site {
+        let command = match &self.work {
+            _ if self.is_side_of_copy() => "a copy between contexts".into(),
+            Work::Launch(launch) => launch.kernel().subject(),
+            Work::Copy { .. } | Work::Region(_) => "a copy".into(),
+            Work::Fill { .. } => "a fill".into(),
+            Work::Upload { .. } => "an upload".into(),
+            Work::Read { .. } => "a read".into(),
+            Work::Gate(_) => "a condition".into(),
+            _ => "a command".into(),
+        };
+        Site { queue: queue.clone(), command, location: self.at }
+    }
+}
+
+/// A list of nodes. A clone shares them, and a list with changed nodes shares the others.
+#[derive(Clone)]
+pub(crate) struct NodeList {
+    captured: Arc<[GraphNode]>,
+    /// Changed nodes by their numbers, in ascending order, or `None` if no node is changed.
+    changed: Option<Arc<Vec<(u32, GraphNode)>>>,
+}
+
+impl NodeList {
+    pub(crate) fn new(nodes: Vec<GraphNode>) -> Self {
+        Self { captured: nodes.into(), changed: None }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.captured.len()
+    }
+
+    /// Returns a node.
+    #[inline]
+    pub(crate) fn get(&self, node: u32) -> &GraphNode {
+        match &self.changed {
+            None => &self.captured[node as usize],
+            Some(changed) => match changed.binary_search_by_key(&node, |(at, _)| *at) {
+                Ok(at) => &changed[at].1,
+                Err(_) => &self.captured[node as usize],
+            },
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &GraphNode> + ExactSizeIterator {
+        (0..self.len()).map(|node| &self[node])
+    }
+
+    /// Returns the list with other nodes in place of some. `changes` is in ascending order. The cost does not depend on
+    /// the length of the list, as long as less than half of the nodes are changed.
+    pub(crate) fn with(&self, changes: Vec<(u32, GraphNode)>) -> Self {
+        if changes.is_empty() {
+            return self.clone();
+        }
+        let changed = match self.changed.as_deref() {
+            None => changes,
+            Some(earlier) => merged(earlier, changes),
+        };
+        let captured = self.captured.clone();
+        let all = Self { captured, changed: Some(Arc::new(changed)) };
+        let many = all.changed.as_ref().is_some_and(|changed| changed.len() * 2 > all.len());
+        if many { Self::new(all.to_vec()) } else { all }
+    }
+
+    /// Puts the changed nodes into the list, if no other plan shares it. Then the list names no old block.
+    pub(crate) fn absorb(&mut self) {
+        let Some(captured) = Arc::get_mut(&mut self.captured) else { return };
+        for (node, changed) in self.changed.take().map(Arc::unwrap_or_clone).into_iter().flatten() {
+            captured[node as usize] = changed;
+        }
+    }
+
+    /// Returns a copy of all nodes. A node shares its command with the list.
+    pub(crate) fn to_vec(&self) -> Vec<GraphNode> {
+        self.iter().cloned().collect()
+    }
+}
+
+impl Index<usize> for NodeList {
+    type Output = GraphNode;
+
+    #[inline]
+    fn index(&self, node: usize) -> &GraphNode {
+        self.get(node as u32)
+    }
+}
+
+/// Merges two ascending lists of changes. A later change replaces an earlier one of the same node.
+fn merged(earlier: &[(u32, GraphNode)], later: Vec<(u32, GraphNode)>) -> Vec<(u32, GraphNode)> {
+    let mut all = Vec::with_capacity(earlier.len() + later.len());
+    let mut earlier = earlier.iter().peekable();
+    for change in later {
+        while let Some(before) = earlier.next_if(|(node, _)| *node < change.0) {
+            all.push(before.clone());
+        }
+        earlier.next_if(|(node, _)| *node == change.0);
+        all.push(change);
+    }
+    all.extend(earlier.cloned());
+    all
+}
+
+/// Part of a command that names a range of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum CommandPart {
+    /// Argument for this binding of the kernel's interface.
+    Binding(u32),
+    /// Place of the workgroup counts.
+    Groups,
+    /// Range that a transfer reads.
+    Source,
+    /// Range that a transfer writes.
+    Target,
+}
+
+/// A part of a command, with its range.
+pub(crate) struct NamedRange<'w> {
+    pub(crate) part: CommandPart,
+    pub(crate) block: &'w Arc<Block>,
+    pub(crate) range: Range<u64>,
+    /// `true` for a write, and `None` if the command does not access the bytes.
+    pub(crate) write: Option<bool>,
+}
+
+/// Lists the parts of a command.
+pub(crate) fn parts(work: &Work) -> SmallVec<[NamedRange<'_>; 4]> {
+    let mut all = SmallVec::new();
+    match work {
+        Work::Launch(launch) => {
+            all.extend(launch.indirect.iter().map(|groups| whole(CommandPart::Groups, groups)));
+            all.extend(launch.bindings.iter().map(|bound| NamedRange {
+                part: CommandPart::Binding(bound.at),
+                block: &bound.block,
+                range: bound.range(),
+                write: bound.used.map(|used| used.writes()),
+            }));
+        }
+        Work::Copy { src, dst } => {
+            all.extend([whole(CommandPart::Source, src), whole(CommandPart::Target, dst)]);
+        }
+        Work::Region(copy) => {
+            all.extend([whole(CommandPart::Source, &copy.src), whole(CommandPart::Target, &copy.dst)]);
+        }
+        Work::Fill { dst, .. } | Work::Upload { dst, .. } => all.push(whole(CommandPart::Target, dst)),
+        Work::Read { src, .. } => all.push(whole(CommandPart::Source, src)),
+        Work::Gate(gate) => all.push(whole(CommandPart::Source, &gate.condition)),
+        _ => {}
+    }
+    all
+}
+
+fn whole(part: CommandPart, span: &Span) -> NamedRange<'_> {
+    NamedRange { part, block: &span.block, range: span.range(), write: Some(part == CommandPart::Target) }
+}
+
+/// Makes a part of a command name another range of the same size.
+pub(crate) fn move_part(work: &mut Work, part: CommandPart, block: &Arc<Block>, offset: u64) {
+    match (work, part) {
+        (Work::Launch(launch), CommandPart::Binding(at)) => {
+            if let Some(bound) = launch.bindings.iter_mut().find(|bound| bound.at == at) {
+                bound.block = block.clone();
+                bound.offset = offset;
+            }
+        }
+        (Work::Launch(launch), _) => launch.indirect.iter_mut().for_each(|span| span.place(block, offset)),
+        (Work::Region(copy), CommandPart::Source) => {
+            copy.rows.from = copy.rows.from - copy.src.offset + offset;
+            copy.src.place(block, offset);
+        }
+        (Work::Region(copy), _) => {
+            copy.rows.to = copy.rows.to - copy.dst.offset + offset;
+            copy.dst.place(block, offset);
+        }
+        (Work::Gate(gate), _) => gate.condition.place(block, offset),
+        (Work::Copy { src, .. }, CommandPart::Source) | (Work::Read { src, .. }, _) => {
+            src.place(block, offset)
+        }
+        (Work::Copy { dst, .. } | Work::Fill { dst, .. } | Work::Upload { dst, .. }, _) => {
+            dst.place(block, offset);
+        }
+        _ => {}
+    }
+}
+
+/// Checks that the parts of one command overlap only where the command may read both.
+///
+/// # Errors
+/// Returns `Aliased`.
+pub(crate) fn check_parts(work: &Work) -> Result<()> {
+    let apart = |src: &Span, dst: &Span| {
+        if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&src.range(), &dst.range()) {
+            return Ok(());
+        }
+        let array = src.block.order().label.to_string();
+        let [subject, first, second] = ["a copy", "source", "target"].map(String::from);
+        Err(Kind::Aliased { subject, node: String::new(), first, second, array }.into())
+    };
+    match work {
+        Work::Launch(launch) => check_aliases(launch.kernel(), &launch.bindings),
+        Work::Copy { src, dst } => apart(src, dst),
+        Work::Region(copy) => apart(&copy.src, &copy.dst),
+        _ => Ok(()),
+    }
+}
+
+/// Most nodes that a file repeats, plus the earlier nodes that these name, so that a short file does not become a long
+/// list. A graph has fewer nodes in bodies.
+pub(crate) const MOST_REPEATED: u64 = 1 << 18;
+/// Start of an entry of one node.
+pub(crate) const ONE: u32 = 0;
+/// Start of an entry that repeats earlier nodes.
+pub(crate) const AGAIN: u32 = 1;
+/// Kind of a loop whose iterations are nodes of the file.
+pub(crate) const UNROLLED: u32 = 0;
+/// Kind of a loop in chunks: the nodes of one part are nodes of the file.
+pub(crate) const CHUNKED: u32 = 1;
+
+/// A node, described by distances.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct RelativeNode {
+    pub(crate) command: u32,
+    pub(crate) queue: u32,
+    /// Distance to the gate of the node: 0 if the node is in no body, 1 for the last gate before it.
+    pub(crate) gate: u32,
+    /// Distance to the gate of the previous iteration: 0 if there is none, 1 for the last gate before this one.
+    pub(crate) previous: u32,
+    /// Distances to earlier nodes: 1 for the node before this one.
+    pub(crate) after: Vec<u32>,
+}
+
+/// An entry of the list of nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NodeEntry {
+    One(RelativeNode),
+    /// `count` nodes, each of which equals the node `distance` nodes before it.
+    Again {
+        distance: u32,
+        count: u32,
+    },
+}
+
+/// Returns 1 for the node, plus the number of earlier nodes that it names.
+pub(crate) fn weight(node: &RelativeNode) -> u64 {
+    1 + node.after.len() as u64
+}
+
+/// Returns the nodes with distances. `is_gate` says which commands are gates.
+pub(crate) fn relative(nodes: &[FileNode], is_gate: impl Fn(u32) -> bool) -> Vec<RelativeNode> {
+    let mut gates = 0;
+    let of_node = |(at, node): (usize, &FileNode)| {
+        let back = |gate: Option<u32>| gate.map_or(0, |gate| gates - gate);
+        let found = RelativeNode {
+            command: node.command,
+            queue: node.queue,
+            gate: back(node.gate),
+            previous: back(node.previous),
+            after: node.after.iter().map(|after| at as u32 - after).collect(),
+        };
+        gates += u32::from(is_gate(node.command));
+        found
+    };
+    nodes.iter().enumerate().map(of_node).collect()
+}
+
+/// Returns entries that a simple search finds: a run of nodes that equals the run from the latest occurrence of its
+/// first node becomes one entry.
+pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
+    let mut latest: FxHashMap<&RelativeNode, usize> = FxHashMap::default();
+    let (mut entries, mut repeated, mut at) = (Vec::new(), 0, 0);
+    while at < nodes.len() {
+        let earlier = latest.get(&nodes[at]).copied();
+        let most = MOST_REPEATED - repeated;
+        let (equal, weight) = earlier.map_or((0, 0), |earlier| equal_nodes(nodes, earlier, at, most));
+        let count = match earlier {
+            Some(earlier) if equal > 1 => {
+                let (distance, count) = ((at - earlier) as u32, equal as u32);
+                entries.push(NodeEntry::Again { distance, count });
+                repeated += weight;
+                equal
+            }
+            _ => {
+                entries.push(NodeEntry::One(nodes[at].clone()));
+                1
+            }
+        };
+        (at..at + count).for_each(|node| _ = latest.insert(&nodes[node], node));
+        at += count;
+    }
+    entries
+}
+
+/// Returns the number of nodes from `at` on that equal those from `earlier` on, and their weight, which is at most
+/// `most`.
+fn equal_nodes(nodes: &[RelativeNode], earlier: usize, at: usize, most: u64) -> (usize, u64) {
+    let (mut count, mut all) = (0, 0);
+    for (node, before) in nodes[at..].iter().zip(&nodes[earlier..]) {
+        if node != before || all + weight(node) > most {
+            break;
+        }
+        count += 1;
+        all += weight(node);
+    }
+    (count, all)
+}
+
+/// Returns the error of two captured commands that nothing orders.
+pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedNodes) -> Error {
+    let site = |at: u32| {
+        let node = &nodes[at as usize];
+        Box::new(node.command.site(&queues[node.queue as usize]))
+    };
+    let access = |write: bool| if write { "write" } else { "read" };
+    let (earlier, later) = (site(pair.earlier), site(pair.later));
+    let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
+    let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
+    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);
+    let (access, later_access) = (access(pair.earlier_writes), access(pair.later_writes));
+    let range = pair.range.clone();
+    Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(command: u32) -> RelativeNode {
+        RelativeNode { command, ..RelativeNode::default() }
+    }
+
+    /// Returns the nodes of entries.
+    fn unpacked(entries: &[NodeEntry]) -> Vec<RelativeNode> {
+        let mut nodes: Vec<RelativeNode> = Vec::new();
+        for entry in entries {
+            match entry {
+                NodeEntry::One(node) => nodes.push(node.clone()),
+                NodeEntry::Again { distance, count } => {
+                    for _ in 0..*count {
+                        nodes.push(nodes[nodes.len() - *distance as usize].clone());
+                    }
+                }
+            }
+        }
+        nodes
+    }
+
+    #[test]
+    fn entries_stand_for_the_same_nodes() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        for _ in 0..200 {
+            let kinds = rng.u32(1..6);
+            let mut nodes = Vec::new();
+            for _ in 0..rng.usize(0..6) {
+                let stretch: Vec<_> = (0..rng.usize(1..8)).map(|_| node(rng.u32(0..kinds))).collect();
+                (0..rng.usize(1..9)).for_each(|_| nodes.extend(stretch.iter().cloned()));
+            }
+            assert_eq!(unpacked(&packed(&nodes)), nodes);
+        }
+    }
+
+    #[test]
+    fn many_iterations_are_few_entries() {
+        // Three nested loops of ten iterations: the first iteration of each is written, and the others are repeated.
+        let inner: Vec<_> = (0..10).flat_map(|_| [2, 3, 4].map(node)).collect();
+        let middle: Vec<_> = (0..10).flat_map(|_| [vec![node(1)], inner.clone()].concat()).collect();
+        let outer: Vec<_> = (0..10).flat_map(|_| [vec![node(0)], middle.clone()].concat()).collect();
+        assert_eq!(outer.len(), 3110);
+        let entries = packed(&outer);
+        assert!(entries.len() <= 10, "{entries:?}");
+        assert_eq!(unpacked(&entries), outer);
+    }
+
+    #[test]
+    fn a_file_repeats_no_more_nodes_than_a_reader_accepts() {
+        let nodes = vec![node(0); 300_000];
+        let entries = packed(&nodes);
+        assert_eq!(entries[1], NodeEntry::Again { distance: 1, count: MOST_REPEATED as u32 });
+        assert_eq!(entries.len(), 2 + 300_000 - 1 - MOST_REPEATED as usize);
+        assert_eq!(unpacked(&entries), nodes);
+    }
+
+    #[test]
+    fn distances_count_nodes_and_gates() {
+        let file = |command, gate, previous, after: &[u32]| FileNode {
+            queue: 1,
+            after: after.to_vec(),
+            command,
+            gate,
+            previous,
+        };
+        let nodes = [
+            file(9, None, None, &[]),
+            file(0, Some(0), None, &[0]),
+            file(9, None, Some(0), &[]),
+            file(0, Some(0), None, &[1, 2]),
+        ];
+        let found: Vec<_> = relative(&nodes, |command| command == 9)
+            .into_iter()
+            .map(|node| (node.gate, node.previous, node.after))
+            .collect();
+        let expected = [(0, 0, vec![]), (1, 0, vec![1]), (0, 1, vec![]), (2, 0, vec![2, 1])];
+        assert_eq!(found, expected);
+    }
+}

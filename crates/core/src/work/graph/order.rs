@@ -1,0 +1,446 @@
+//! The order of a graph's nodes: which nodes come before a node, and at which level it executes.
+//!
+//! The order has three sources: the nodes of one captured queue are in order; forks, joins and events order nodes of
+//! several queues; and two uses of the same bytes, one of them a write, are ordered as the program captured them. The
+//! last source is the policy of a context, applied to the graph alone.
+//!
+//! The nodes of a file must come after the gates that they read, on whatever queue. The barriers of a graph are counted
+//! without a recording, by the rule of the native recorder.
+
+use crate::error::CommandKind;
+use crate::memory::block::{BlockId, overlap};
+use crate::work::graph::control::ControlTable;
+use crate::work::graph::file::contents::{FileFault, FileNode, FileWork};
+use crate::work::graph::file::decode::DecodedFile;
+use crate::work::graph::nodes::GraphNode;
+use crate::work::graph::plan::GraphPlan;
+use crate::work::step::{Span, Touch, Work};
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
+use std::ops::Range;
+
+/// Policy for two nodes that use the same bytes and that nothing orders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MissingOrder {
+    /// The later node comes after the earlier one.
+    Add,
+    /// The pair is returned as an error.
+    Report,
+    /// The nodes stay unordered.
+    Ignore,
+}
+
+/// Policy for each captured queue. The nodes of a queue use memory of the queue's context, which has a policy of its
+/// own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct MissingOrders(SmallVec<[MissingOrder; 8]>);
+
+impl From<MissingOrder> for MissingOrders {
+    /// Returns one policy for all queues.
+    fn from(missing: MissingOrder) -> Self {
+        Self(smallvec![missing])
+    }
+}
+
+impl FromIterator<MissingOrder> for MissingOrders {
+    /// Returns a policy for each queue.
+    fn from_iter<I: IntoIterator<Item = MissingOrder>>(missing: I) -> Self {
+        Self(missing.into_iter().collect())
+    }
+}
+
+impl MissingOrders {
+    /// Returns the policy for a queue.
+    pub(crate) fn of(&self, queue: u32) -> MissingOrder {
+        self.0.get(queue as usize).or(self.0.first()).copied().unwrap_or(MissingOrder::Add)
+    }
+}
+
+/// Order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the graph.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GraphOrder {
+    pub(crate) first: u32,
+    /// Level of each node. A node depends only on nodes of lower levels.
+    pub(crate) levels: Vec<u32>,
+    /// For each node, the nodes that come before it: the previous node of its queue, if there is one, and nodes of
+    /// other queues.
+    pub(crate) before: Vec<SmallVec<[u32; 2]>>,
+    /// Nodes by level, and within a level as they were captured.
+    pub(crate) sorted: Vec<u32>,
+    /// Number of levels.
+    pub(crate) depth: u32,
+}
+
+/// Two nodes that use the same bytes and that nothing orders, for an error.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct UnorderedNodes {
+    pub(crate) earlier: u32,
+    pub(crate) later: u32,
+    pub(crate) block: BlockId,
+    pub(crate) range: Range<u64>,
+    pub(crate) earlier_writes: bool,
+    pub(crate) later_writes: bool,
+}
+
+/// A node's use of a block, for later nodes.
+struct NodeUse {
+    node: u32,
+    queue: u32,
+    range: Range<u64>,
+    write: bool,
+}
+
+/// Derivation of an order, one node after the other.
+struct Derivation<'n> {
+    nodes: &'n [GraphNode],
+    missing: &'n MissingOrders,
+    /// Clock of each queue: for every queue, the number of nodes (as an index plus 1) that the next node comes after.
+    clocks: Vec<Vec<u32>>,
+    /// Clock after each node; empty if the graph has one queue.
+    behind: Vec<Vec<u32>>,
+    last: Vec<Option<u32>>,
+    uses: FxHashMap<BlockId, SmallVec<[NodeUse; 2]>>,
+    order: GraphOrder,
+}
+
+/// Returns the order of the nodes in `range`.
+///
+/// # Errors
+/// Returns the first pair of nodes that nothing orders, if `missing` is [`MissingOrder::Report`] for the later one.
+pub(crate) fn derive(
+    nodes: &[GraphNode],
+    range: Range<u32>,
+    missing: &MissingOrders,
+) -> Result<GraphOrder, UnorderedNodes> {
+    let of_range = &nodes[range.start as usize..range.end as usize];
+    let queues = of_range.iter().map(|node| node.queue as usize + 1).max().unwrap_or(0);
+    let mut derivation = Derivation {
+        nodes,
+        missing,
+        clocks: vec![vec![0; queues]; queues],
+        behind: Vec::new(),
+        last: vec![None; queues],
+        uses: FxHashMap::default(),
+        order: GraphOrder { first: range.start, ..GraphOrder::default() },
+    };
+    for at in range {
+        derivation.place(at)?;
+    }
+    Ok(derivation.finish())
+}
+
+impl Derivation<'_> {
+    /// Adds the next node.
+    fn place(&mut self, at: u32) -> Result<(), UnorderedNodes> {
+        let (nodes, first) = (self.nodes, self.order.first);
+        let node = &nodes[at as usize];
+        let queue = node.queue as usize;
+        let mut before: SmallVec<[u32; 2]> = self.last[queue].into_iter().collect();
+        for &earlier in node.after.iter().filter(|&&earlier| earlier >= first) {
+            self.add(queue, earlier, &mut before);
+        }
+        if self.clocks.len() > 1 && self.missing.of(node.queue) != MissingOrder::Ignore {
+            for touch in node.touches() {
+                self.compare(at, &touch, &mut before)?;
+            }
+        }
+        let level = before.iter().map(|&earlier| self.level(earlier) + 1).max().unwrap_or(0);
+        self.order.depth = self.order.depth.max(level + 1);
+        self.order.levels.push(level);
+        self.order.before.push(before);
+        self.last[queue] = Some(at);
+        if self.clocks.len() > 1 {
+            self.clocks[queue][queue] = at + 1;
+            self.behind.push(self.clocks[queue].clone());
+        }
+        Ok(())
+    }
+
+    fn level(&self, node: u32) -> u32 {
+        self.order.levels[(node - self.order.first) as usize]
+    }
+
+    /// Orders the next node of `queue` after `earlier`.
+    fn add(&mut self, queue: usize, earlier: u32, before: &mut SmallVec<[u32; 2]>) {
+        let other = self.nodes[earlier as usize].queue as usize;
+        if other == queue || self.clocks[queue][other] > earlier {
+            return;
+        }
+        before.push(earlier);
+        let known = &self.behind[(earlier - self.order.first) as usize];
+        for (own, known) in self.clocks[queue].iter_mut().zip(known) {
+            *own = (*own).max(*known);
+        }
+    }
+
+    /// Compares a use of the node `at` with the earlier uses of the same block, and records it.
+    fn compare(
+        &mut self,
+        at: u32,
+        touch: &Touch<'_>,
+        before: &mut SmallVec<[u32; 2]>,
+    ) -> Result<(), UnorderedNodes> {
+        let queue = self.nodes[at as usize].queue;
+        let mut uses = self.uses.remove(&touch.block.id).unwrap_or_default();
+        for earlier in uses.iter().rev() {
+            let conflicts = (earlier.write || touch.write) && overlap(&earlier.range, &touch.range);
+            if !conflicts || self.clocks[queue as usize][earlier.queue as usize] > earlier.node {
+                continue;
+            }
+            if earlier.queue == queue {
+                continue;
+            }
+            // The program has no call that could order the half of a copy between contexts that the capture adds.
+            let is_unnamed = [earlier.node, at]
+                .iter()
+                .any(|&node| self.nodes[node as usize].command.what == CommandKind::BetweenContexts);
+            if self.missing.of(queue) == MissingOrder::Report && !is_unnamed {
+                let range =
+                    touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end);
+                return Err(UnorderedNodes {
+                    earlier: earlier.node,
+                    later: at,
+                    block: touch.block.id,
+                    range,
+                    earlier_writes: earlier.write,
+                    later_writes: touch.write,
+                });
+            }
+            self.add(queue as usize, earlier.node, before);
+        }
+        let clock = &self.clocks[queue as usize];
+        let is_covered = |earlier: &NodeUse| {
+            let inside = touch.range.start <= earlier.range.start && earlier.range.end <= touch.range.end;
+            let ordered = earlier.queue == queue || clock[earlier.queue as usize] > earlier.node;
+            inside && ordered && (touch.write || !earlier.write)
+        };
+        uses.retain(|earlier| !is_covered(earlier));
+        uses.push(NodeUse { node: at, queue, range: touch.range.clone(), write: touch.write });
+        self.uses.insert(touch.block.id, uses);
+        Ok(())
+    }
+
+    fn finish(mut self) -> GraphOrder {
+        let order = &mut self.order;
+        order.sorted = (0..order.levels.len() as u32).map(|at| at + order.first).collect();
+        order.sorted.sort_by_key(|&at| order.levels[(at - order.first) as usize]);
+        self.order
+    }
+}
+
+/// Order of the nodes so far, derived from the queues and the lists of earlier nodes.
+struct Clocks {
+    /// Clock of each queue: for every queue, the number of its nodes (as an index plus 1) that the next node comes
+    /// after.
+    queues: Vec<Vec<u32>>,
+    /// Last node of each queue, as an index plus 1.
+    last: Vec<u32>,
+    /// Clock after each node.
+    behind: Vec<Vec<u32>>,
+}
+
+/// Checks that each node of a body comes after its gate, and each gate after the gate around it, after the gate of the
+/// previous iteration, and after the earlier gates of its loop. The device writes and reads the words of gates in this
+/// order. The last gate of a loop in chunks writes the word that the first body reads, so it comes after all nodes of the
+/// part.
+///
+/// # Errors
+/// Returns the first node for which the file does not ensure this.
+pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
+    let graph = &decoded.graph;
+    let queues = graph.queues.len();
+    if queues < 2 || !graph.has_gates() {
+        return Ok(()); // the nodes of one queue execute in its order
+    }
+    let mut clocks =
+        Clocks { queues: vec![vec![0; queues]; queues], last: vec![0; queues], behind: Vec::new() };
+    let (mut gates, mut counted) = (Vec::new(), vec![None; graph.loops.len()]);
+    let parts: FxHashMap<u32, u32> =
+        graph.rings().iter().map(|ring| (ring.nodes().end - 1, ring.nodes().start)).collect();
+    for (at, node) in graph.nodes.iter().enumerate() {
+        clocks.enter(node);
+        let mut needed: Vec<u32> = [node.gate, node.previous].into_iter().flatten().collect();
+        if let FileWork::Gate(gate) = graph.work_of(node) {
+            let number = gates.len() as u32;
+            needed.extend(gate.counter.and_then(|of| counted[of.index as usize].replace(number)));
+        }
+        for gate in needed {
+            let of_gate: u32 = gates[gate as usize];
+            if !clocks.comes_after(node, of_gate, &graph.nodes[of_gate as usize]) {
+                let reason = format!("node {at} does not come after the gate that is node {of_gate}");
+                return Err(FileFault { offset: decoded.nodes[at], reason });
+            }
+        }
+        if let FileWork::Gate(_) = graph.work_of(node) {
+            gates.push(at as u32);
+        }
+        if let Some(&start) = parts.get(&(at as u32))
+            && let Some(earlier) = clocks.not_before(node, start)
+        {
+            let reason = format!("gate {at} ends a part and does not come after node {earlier} of the part");
+            return Err(FileFault { offset: decoded.nodes[at], reason });
+        }
+        clocks.leave(node, at as u32);
+    }
+    Ok(())
+}
+
+impl Clocks {
+    /// Orders the next node of a queue after the nodes that it names.
+    fn enter(&mut self, node: &FileNode) {
+        let own = &mut self.queues[node.queue as usize];
+        for &earlier in &node.after {
+            for (own, &known) in own.iter_mut().zip(&self.behind[earlier as usize]) {
+                *own = (*own).max(known);
+            }
+        }
+    }
+
+    /// Returns `true` if the next node, which has entered, comes after the node `earlier`.
+    fn comes_after(&self, node: &FileNode, earlier: u32, of: &FileNode) -> bool {
+        node.queue == of.queue || self.queues[node.queue as usize][of.queue as usize] > earlier
+    }
+
+    /// Returns a node from `start` on that the next node, which has entered, does not come after.
+    fn not_before(&self, node: &FileNode, start: u32) -> Option<u32> {
+        let known = self.queues[node.queue as usize].iter().zip(&self.last).enumerate();
+        let late = known.filter(|&(queue, (&known, &last))| queue as u32 != node.queue && known < last);
+        late.map(|(_, (_, &last))| last - 1).find(|&last| last >= start)
+    }
+
+    fn leave(&mut self, node: &FileNode, at: u32) {
+        self.last[node.queue as usize] = at + 1;
+        let own = &mut self.queues[node.queue as usize];
+        own[node.queue as usize] = at + 1;
+        self.behind.push(own.clone());
+    }
+}
+
+/// Barriers of a graph.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct GraphBarriers {
+    /// Number of barriers.
+    pub(crate) count: usize,
+    /// For each barrier, the last node that used the block, then the node that needs the barrier.
+    pub(crate) pairs: Vec<(u32, u32)>,
+}
+
+/// Last read and last write of a block since the last barrier.
+#[derive(Clone, Copy, Default)]
+struct EpochUses {
+    read: Option<u32>,
+    write: Option<u32>,
+}
+
+/// Barriers so far, and the uses since the last one.
+#[derive(Default)]
+struct BarrierCount {
+    uses: FxHashMap<BlockId, EpochUses>,
+    found: GraphBarriers,
+}
+
+/// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, even
+/// if a device splits it. A host callback and a part of a loop in chunks end a submission, and no barrier is between
+/// two submissions.
+pub(crate) fn barriers(plan: &GraphPlan) -> GraphBarriers {
+    let mut count = BarrierCount::default();
+    for segment in &plan.segments {
+        count.uses.clear();
+        count.add_segment(plan, &segment.order);
+    }
+    count.found
+}
+
+impl BarrierCount {
+    fn add_segment(&mut self, plan: &GraphPlan, order: &GraphOrder) {
+        for &node in &order.sorted {
+            let work = &plan.command(node).work;
+            let gated = plan.nodes[node as usize].gate.and(plan.control.as_deref());
+            if let Some(counts) = indirect(work) {
+                // A kernel of the recorder reads the group counts before the launch, and copies those of a body.
+                let copied =
+                    gated.into_iter().flat_map(|table| [(table.words.id, false), (table.counts.id, true)]);
+                let uses: Vec<_> = std::iter::once((counts.block.id, false)).chain(copied).collect();
+                self.admit(node, &uses);
+            }
+            let own = work.touches().map(|touch| (touch.block.id, touch.write));
+            let uses: Vec<_> = own.chain(table_uses(plan.control.as_deref(), gated, work)).collect();
+            self.admit(node, &uses);
+        }
+    }
+
+    /// Adds a command with its uses: blocks, each with `true` for a write.
+    fn admit(&mut self, node: u32, uses: &[(BlockId, bool)]) {
+        let earlier = uses.iter().filter_map(|&(block, write)| self.conflict(block, write)).max();
+        if let Some(earlier) = earlier {
+            self.uses.clear();
+            self.found.count += 1;
+            if earlier != node {
+                self.found.pairs.push((earlier, node));
+            }
+        }
+        for &(block, write) in uses {
+            let last = self.uses.entry(block).or_default();
+            if write {
+                last.write = Some(node);
+            } else {
+                last.read = Some(node);
+            }
+        }
+    }
+
+    /// Returns the last node since the last barrier that uses the block, if one of the two uses is a write.
+    fn conflict(&self, block: BlockId, write: bool) -> Option<u32> {
+        let last = self.uses.get(&block)?;
+        if write { last.read.max(last.write) } else { last.write }
+    }
+}
+
+/// Returns the uses of the control table by a gate, or by a command in a body, whose table is `gated`.
+fn table_uses(
+    table: Option<&ControlTable>,
+    gated: Option<&ControlTable>,
+    work: &Work,
+) -> impl Iterator<Item = (BlockId, bool)> {
+    let written = table.filter(|_| matches!(work, Work::Gate(_)));
+    let by_gate = written.into_iter().flat_map(|table| [(table.words.id, true), (table.counts.id, true)]);
+    // The contents of an upload are in the table.
+    let contents = gated.filter(|_| matches!(work, Work::Upload { .. })).map(|table| (table.words.id, false));
+    by_gate.chain(gated.map(|table| (table.counts.id, false))).chain(contents)
+}
+
+/// Returns the place of the group counts of an indirect launch.
+fn indirect(work: &Work) -> Option<&Span> {
+    if let Work::Launch(launch) = work { launch.indirect.as_ref() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(commands: &[&[(u64, bool)]]) -> GraphBarriers {
+        let mut count = BarrierCount::default();
+        for (node, uses) in commands.iter().enumerate() {
+            let uses: Vec<_> = uses.iter().map(|&(block, write)| (BlockId(block), write)).collect();
+            count.admit(node as u32, &uses);
+        }
+        count.found
+    }
+
+    #[test]
+    fn one_barrier_serves_all_writes_before_it() {
+        let found = count(&[&[(1, true)], &[(2, true)], &[(1, false), (2, false), (3, true)], &[(3, true)]]);
+        assert_eq!(found, GraphBarriers { count: 2, pairs: vec![(1, 2), (2, 3)] });
+    }
+
+    #[test]
+    fn commands_that_share_only_reads_need_no_barrier() {
+        assert_eq!(count(&[&[(1, false), (2, true)], &[(1, false), (3, true)]]).count, 0);
+    }
+
+    #[test]
+    fn a_write_comes_after_the_last_reader() {
+        let found = count(&[&[(1, false)], &[(1, false)], &[(1, true)]]);
+        assert_eq!(found.pairs, [(1, 2)]);
+    }
+}
