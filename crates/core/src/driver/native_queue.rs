@@ -1,8 +1,10 @@
 //! Barriers and submissions that wgpu-hal does not offer, and native commands in a wgpu command encoder.
 //!
 //! The barriers of wgpu-hal name buffers, and it makes each submission wait for the previous one.
-#![allow(unsafe_code, reason = "barriers that name no buffer, and submissions past the chain of wgpu-hal")]
-#![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
+#![allow(
+    unsafe_code,
+    reason = "barriers that name no buffer, submissions past the chain of wgpu-hal, and commands in wgpu's encoders"
+)]
 
 use fencepost_sync::TimelineValue;
 #[cfg(vulkan)]

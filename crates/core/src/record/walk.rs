@@ -339,7 +339,6 @@ pub(crate) fn walk_together<'e>(
         let visited = match (&steps[step].work, place) {
             (Work::Graph(graph), None) => visitor.graph(graph, of_visit, level, false),
             (Work::Graph(graph), Some(place)) => {
-                let graph = graph;
                 if place == 0 {
                     visitor.begin_graph();
                 }
@@ -371,7 +370,6 @@ fn visits<'e>(
             visits.push(visit(*level, None));
             continue;
         };
-        let graph = graph;
         if visitor.keeps_whole(graph).map_err(|error| failure(at, error))? {
             visits.push(visit(*level, None));
             continue;

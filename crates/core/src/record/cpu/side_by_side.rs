@@ -3,9 +3,8 @@
 //! The threads that help the threads of lanes with long work serve all devices of the process.
 #![allow(
     unsafe_code,
-    reason = "several threads write the memory of one array, as the invocations of a grid do"
+    reason = "threads of the pool run borrowed work, and write the memory of one array as the invocations of a grid do"
 )]
-#![allow(unsafe_code, reason = "a thread of the pool executes work that its owner has borrowed")]
 
 use crate::error::{Error, Result};
 use crate::memory::block::Memory;

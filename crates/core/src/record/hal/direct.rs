@@ -2,8 +2,7 @@
 //! end, so that long kernels of several queues overlap even though their batches are separate.
 //!
 //! A stretch of a graph can have a native body: commands that are recorded once and submitted at each replay.
-#![allow(unsafe_code, reason = "submissions that wgpu itself does not see")]
-#![allow(unsafe_code, reason = "commands that wgpu itself does not see")]
+#![allow(unsafe_code, reason = "commands and submissions that wgpu itself does not see")]
 
 use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
