@@ -79,6 +79,16 @@ pub(crate) enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Prints the public names of the library: the types of each module, and the methods of each type
+    #[command(
+        after_help = "Examples:\n  cargo xtask api\n  cargo xtask api | grep CommandQueue\n  cargo xtask api --write\n\n\
+        `cargo xtask lint` fails if docs/api.md differs from the sources."
+    )]
+    Api {
+        /// Write docs/api.md
+        #[arg(long)]
+        write: bool,
+    },
     /// Runs the loom models of the crates sync and core
     #[command(after_help = "Examples:\n  cargo xtask model\n  LOOM_MAX_PREEMPTIONS=3 cargo xtask model wait")]
     Model {

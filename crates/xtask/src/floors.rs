@@ -81,7 +81,8 @@ type Counts = BTreeMap<(String, String), usize>;
 fn counts(workspace: &Workspace) -> Result<Counts> {
     let mut counts = Counts::new();
     for import in core_imports(workspace)?.iter().filter(|import| import.from != "lib.rs") {
-        let (from, to) = (room_of(&import.from), room_of(&import.to));
+        let from = room_of(&import.from);
+        let to = room_of(&import.to);
         if from != to {
             *counts.entry((from.to_owned(), to.to_owned())).or_default() += 1;
         }
@@ -107,7 +108,8 @@ fn drawing(floors: &Floors, counts: &Counts) -> String {
          <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#ffffff\"/>\n"
     );
     for (at, room) in rooms.iter().enumerate() {
-        let (y, hue) = (top(at), 205 + 8 * at);
+        let y = top(at);
+        let hue = 205 + 8 * at;
         let _ = writeln!(
             svg,
             "<rect x=\"{LEFT}\" y=\"{y}\" width=\"{}\" height=\"{ROOM}\" rx=\"6\" fill=\"hsl({hue} 55% 92%)\" stroke=\"hsl({hue} 35% 55%)\"/>\n\
@@ -127,7 +129,8 @@ fn drawing(floors: &Floors, counts: &Counts) -> String {
         counts.keys().filter_map(|(from, to)| Some((place(from)?, place(to)?))).collect();
     for (from, to) in arrows {
         let x = EDGE + 12 + 13 * from;
-        let (start, end) = (top(from) + 12, top(to) + ROOM / 2);
+        let start = top(from) + 12;
+        let end = top(to) + ROOM / 2;
         let _ = writeln!(
             svg,
             "<path d=\"M{EDGE} {start} H{x} V{end} H{}\" fill=\"none\" stroke=\"hsl({} 45% 45%)\"/>\n\

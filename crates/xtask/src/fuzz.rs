@@ -36,7 +36,9 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u64, may_install: bool) -> Re
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(folder)
     };
-    let (corpus, seeds, found) = (folder("corpus")?, folder("seeds")?, folder("found")?);
+    let corpus = folder("corpus")?;
+    let seeds = folder("seeds")?;
+    let found = folder("found")?;
     let fuzzer = line(build(workspace, &made)?.join("graph_file"));
     // A run without inputs writes the seeds.
     fuzzer.clone().var("FENCEPOST_FUZZ_SEEDS", &seeds).arg("-runs=0").run()?;

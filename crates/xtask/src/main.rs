@@ -1,6 +1,7 @@
 //! `cargo xtask <command>`: set-up and checks, the same for developers and for CI.
 
 mod adapters;
+mod api;
 mod bench;
 mod book;
 mod built;
@@ -84,10 +85,12 @@ fn run(command: Command) -> Result<bool> {
             return Ok(test::test(&workspace, &options));
         }
         Command::Lint => lint::lint(&workspace),
+        Command::Api { write } => api::command(&workspace, write),
         Command::Floors { files, write } => floors::command(&workspace, &floors::Options { files, write }),
         Command::Model { filter } => model::model(&workspace, &filter),
         Command::Semantics { adapters, json, mode, no_model, filter } => {
-            let (request, models) = (adapters.request(false), !no_model);
+            let request = adapters.request(false);
+            let models = !no_model;
             let options = semantics::Options { request, json, modes: mode, models, filter };
             return semantics::semantics(&workspace, &options);
         }

@@ -15,7 +15,8 @@ const CRATES: [(&str, &str); 2] = [("crates/sync", "fencepost-sync"), ("crates/c
 /// Runs each crate's `tests/loom_*.rs` and its unit tests in modules named `loom*`: the tests whose names contain a
 /// word of `filter`, or all without a filter.
 pub(crate) fn model(workspace: &Workspace, filter: &[String]) -> Result<()> {
-    let (mut found, mut ran) = (false, 0);
+    let mut found = false;
+    let mut ran = 0;
     for (folder, package) in CRATES {
         let dir = workspace.path(folder);
         for (target, all, there) in [

@@ -38,7 +38,8 @@ fn write(path: &Path, text: &[u8]) -> Result<()> {
 
 /// Returns all files below `root` as relative paths, except builds and git's files. Links are followed.
 fn files(root: &Path) -> Result<BTreeSet<PathBuf>> {
-    let (mut found, mut folders) = (BTreeSet::new(), vec![root.to_owned()]);
+    let mut found = BTreeSet::new();
+    let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
         for entry in entries {

@@ -172,7 +172,8 @@ mod tests {
     #[test]
     fn the_slowest_tests_stand_between_the_steps_and_the_totals() {
         let table = three().table("     9.2 s  slow::gl\n");
-        let (slow, totals) = (table.find("slow::gl").expect("it is there"), table.rfind("1 passed"));
+        let slow = table.find("slow::gl").expect("it is there");
+        let totals = table.rfind("1 passed");
         assert!(table.find("not here").expect("a step") < slow && Some(slow) < totals, "{table}");
         assert!(table.ends_with("1 passed, 1 failed"), "{table}");
     }

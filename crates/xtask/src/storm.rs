@@ -70,9 +70,11 @@ pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
     let Some(line) = built.lines(workspace).next() else { bail!("cargo names no storm") };
     let line = CHOICES.iter().fold(line, |line, name| line.without(name)).vars(&vars);
     let all = everywhere(&places(&line, &options.adapters)?, &modes);
-    let (begun, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
+    let begun = Instant::now();
+    let length = Duration::from_secs_f64(60.0 * options.minutes);
     let bar = progress::bar(length.as_secs());
-    let (mut runs, mut passed) = (0, true);
+    let mut runs = 0;
+    let mut passed = true;
     for (turn, at) in (0..).flat_map(|turn| all.iter().map(move |at| (turn, at))) {
         if !passed || (runs > 0 && begun.elapsed() >= length) {
             break;
@@ -93,8 +95,10 @@ pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
         }
     }
     bar.finish_and_clear();
-    let (minutes, seen) = (begun.elapsed().as_secs_f64() / 60.0, &all[..all.len().min(runs)]);
-    let (seeds, places) = (PIECE * runs as u64, seen.iter().map(At::to_string).collect::<Vec<_>>());
+    let minutes = begun.elapsed().as_secs_f64() / 60.0;
+    let seen = &all[..all.len().min(runs)];
+    let seeds = PIECE * runs as u64;
+    let places = seen.iter().map(At::to_string).collect::<Vec<_>>();
     if options.json {
         println!("{}", json!({ "passed": passed, "seeds": seeds, "minutes": minutes, "places": places }));
     } else if passed {
@@ -194,7 +198,9 @@ mod tests {
     use super::*;
 
     fn options(seed: Option<u64>) -> Options {
-        let (minutes, adapters, modes) = (1.0, Vec::new(), Vec::new());
+        let minutes = 1.0;
+        let adapters = Vec::new();
+        let modes = Vec::new();
         Options { minutes, adapters, modes, threads: None, seed, from: 7, json: false, may_install: false }
     }
 

@@ -74,7 +74,8 @@ pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
         programs = suite::build(workspace)?;
         Ok(())
     });
-    let (mut slowest, ran) = (String::new(), AtomicUsize::new(0));
+    let mut slowest = String::new();
+    let ran = AtomicUsize::new(0);
     thread::scope(|scope| {
         let checks = scope.spawn(|| checks(workspace, options, &ran));
         let dependencies = scope.spawn(|| timed("deny", || deny(workspace, options.may_build_deny())));

@@ -17,7 +17,8 @@ use crate::workspace::Workspace;
 /// # Errors
 /// No set of versions fits the manifests, or something does not compile with it.
 pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
-    let (tree, target) = (workspace.made("versions/tree")?, workspace.made("versions/target")?);
+    let tree = workspace.made("versions/tree")?;
+    let target = workspace.made("versions/target")?;
     copy(workspace.root(), &tree, &BTreeMap::new())?;
     // Cargo's choice of the oldest versions is unstable and needs this variable; the build itself uses stable features
     // only.

@@ -172,7 +172,8 @@ pub(crate) fn weigh(workspace: &Workspace, json: bool, filter: &[String]) -> Res
     let vars = unwatched_on_driver(workspace)?;
     let chosen: Vec<_> = CANDIDATES.iter().filter(wanted).collect();
     let progress = bar(chosen.len() as u64).with_message("programs");
-    let (mut weights, mut failed) = (Vec::new(), Vec::new());
+    let mut weights = Vec::new();
+    let mut failed = Vec::new();
     for candidate in chosen {
         match measure(workspace, candidate, &vars) {
             Ok(weight) => weights.push(weight),

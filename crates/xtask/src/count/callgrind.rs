@@ -48,7 +48,8 @@ impl Callgrind {
 
     /// Counts the instructions of a launch, for each row.
     pub(super) fn count(&self, contestant: &str) -> Result<BTreeMap<String, f64>> {
-        let (rows, dumps) = (self.run(contestant)?, self.dumps_of(contestant));
+        let rows = self.run(contestant)?;
+        let dumps = self.dumps_of(contestant);
         let counted = rows.lines().enumerate().map(|(row, text)| per_launch(text, &part(&dumps, row + 1)));
         counted.collect()
     }

@@ -77,7 +77,8 @@ fn each(counts: &Counts) -> impl Iterator<Item = (&str, &str, f64)> {
 /// Returns a note if the counts come from different compilers.
 fn origins(counted: &Counts, kept: &Counts) -> Option<String> {
     let text = |counts: &Counts| format!("rustc {} for {}", counts.origin.rustc, counts.origin.target);
-    let (now, before) = (text(counted), text(kept));
+    let now = text(counted);
+    let before = text(kept);
     (now != before).then(|| format!("kept with {before}, counted with {now}"))
 }
 
@@ -112,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_missing_row_fails_and_a_new_row_does_not() {
-        let (one, two) = (counts(&[("launch 1", 1.0)]), counts(&[("launch 1", 1.0), ("launch 2", 1.0)]));
+        let one = counts(&[("launch 1", 1.0)]);
+        let two = counts(&[("launch 1", 1.0), ("launch 2", 1.0)]);
         assert!(Comparison::of(&one, &two).failure().is_some_and(|failure| failure.contains("launch 2")));
         let grown = Comparison::of(&two, &one);
         assert!(grown.failure().is_none() && grown.notes()[0].contains("launch 2"));
@@ -120,7 +122,8 @@ mod tests {
 
     #[test]
     fn counts_of_another_compiler_are_compared_with_a_note() {
-        let (mut new, old) = (counts(&[("launch 1", 2.0)]), counts(&[("launch 1", 1.0)]));
+        let mut new = counts(&[("launch 1", 2.0)]);
+        let old = counts(&[("launch 1", 1.0)]);
         new.origin.rustc = "2.0.0".to_owned();
         let failure = Comparison::of(&new, &old).failure().expect("twice as many");
         assert!(failure.contains("kept with rustc 1.0.0 for here, counted with rustc 2.0.0"), "{failure}");

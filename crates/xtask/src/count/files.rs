@@ -21,7 +21,9 @@ pub(super) fn of(text: &str, root: &Path, launches: f64) -> Result<Files> {
     let own = root.join("crates");
     let mut files = Files::new();
     let mut names: BTreeMap<&str, &str> = BTreeMap::new();
-    let (mut current, mut is_call, mut at) = ("", false, 0);
+    let mut current = "";
+    let mut is_call = false;
+    let mut at = 0;
     for line in text.lines() {
         if let Some((key, file)) = line.split_once('=') {
             match key {

@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn the_table_has_each_count_and_its_ratio_to_the_stored_one() {
-        let (found, kept) = (counts(&[("launch 1", 30.0), ("launch 2", 1.0)]), counts(&[("launch 1", 20.0)]));
+        let found = counts(&[("launch 1", 30.0), ("launch 2", 1.0)]);
+        let kept = counts(&[("launch 1", 20.0)]);
         let table = of(&found, Some(&kept));
         let cells: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(cells[1], ["launch", "1", "30.0", "1.500"]);

@@ -21,7 +21,9 @@ pub(super) struct Prose<'a> {
 
 /// Returns every comment and every string of `source`, in order.
 pub(super) fn prose(source: &str) -> Vec<Prose<'_>> {
-    let (mut found, mut rest, mut line) = (Vec::new(), source, 1);
+    let mut found = Vec::new();
+    let mut rest = source;
+    let mut line = 1;
     while !rest.is_empty() {
         let (is_comment, text) = match (comment(rest), raw_string(rest).or_else(|| string(rest))) {
             (Some(length), _) => (true, Some(&rest[..length])),
@@ -86,7 +88,8 @@ fn comment(rest: &str) -> Option<usize> {
     if !rest.starts_with("/*") {
         return None;
     }
-    let (mut depth, mut at) = (0, 0);
+    let mut depth = 0;
+    let mut at = 0;
     while at < rest.len() {
         let here = &rest[at..];
         let (deeper, step) = match () {

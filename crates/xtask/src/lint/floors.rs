@@ -83,7 +83,8 @@ fn broken(floors: &Floors, imports: &[Import]) -> Vec<(String, Finding)> {
     let mut add = |file: &str, line, what| findings.push((format!("{SRC}/{file}"), Finding { line, what }));
     let mut unknown = BTreeSet::new();
     for import in imports.iter().filter(|import| import.from != "lib.rs") {
-        let (from, to) = (floors.floor(&import.from), floors.floor(&import.to));
+        let from = floors.floor(&import.from);
+        let to = floors.floor(&import.to);
         for (file, floor) in [(&import.from, from), (&import.to, to)] {
             if floor.is_none() && unknown.insert(room_of(file)) {
                 add(file, 1, format!("room `{}` is not in {LIST}: give it a floor", room_of(file)));

@@ -20,7 +20,8 @@ const SHARED: [&str; 3] = ["_of", "_in_place", "_with"];
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     let of_host = files.iter().filter(|(path, _)| path.starts_with(HOST));
     let functions: BTreeSet<String> = of_host.flat_map(|(_, source)| functions(source)).collect();
-    let (mut findings, mut verbs_without) = (Vec::new(), BTreeSet::new());
+    let mut findings = Vec::new();
+    let mut verbs_without = BTreeSet::new();
     for (path, source) in files.iter().filter(|(path, _)| path.starts_with(ALGORITHMS)) {
         for (verb, line) in
             verbs(source).into_iter().filter(|(verb, _)| !functions.contains(function(verb).as_str()))

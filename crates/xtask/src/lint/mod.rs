@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::api;
 use crate::floors::{DRAWING, is_drawn};
 use crate::lint::rules::Finding;
 use crate::semantics;
@@ -52,6 +53,10 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
         let what = "the drawing differs from the imports: run `cargo xtask floors --write`".to_owned();
         findings.push((DRAWING.to_owned(), Finding { line: 1, what }));
     }
+    if !api::is_listed(workspace)? {
+        let what = "the page differs from the public names: run `cargo xtask api --write`".to_owned();
+        findings.push((api::PAGE.to_owned(), Finding { line: 1, what }));
+    }
     for (path, finding) in &findings {
         eprintln!("{path}:{}: {}", finding.line, finding.what);
     }
@@ -60,6 +65,18 @@ pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     }
     eprintln!("lint: {} files keep the rules", sources.len());
     Ok(())
+}
+
+/// Returns the Rust files of a folder, with their sources, sorted.
+///
+/// # Errors
+/// A file cannot be read.
+pub(crate) fn rust_files(workspace: &Workspace, folder: &str) -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    collect(&workspace.path(folder), &[".rs"], &mut files)
+        .with_context(|| format!("cannot read {folder}"))?;
+    files.sort();
+    read(workspace, &files)
 }
 
 fn read(workspace: &Workspace, files: &[PathBuf]) -> Result<Vec<(String, String)>> {

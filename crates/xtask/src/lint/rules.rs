@@ -207,7 +207,9 @@ fn long_functions(code: &str) -> Vec<Finding> {
 
 /// Returns the number of lines from `fn` to the brace that closes its body; `None` without a body.
 fn function_lines(from_fn: &str) -> Option<usize> {
-    let (mut round, mut curly, mut lines) = (0_usize, 0_usize, 1);
+    let mut round = 0_usize;
+    let mut curly = 0_usize;
+    let mut lines = 1;
     for c in from_fn.chars() {
         match c {
             '(' | '[' => round += 1,

@@ -40,7 +40,8 @@ fn compared(
     };
     let entries = entries(table);
     let names: BTreeSet<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
-    let (mut findings, mut known) = (Vec::new(), BTreeSet::new());
+    let mut findings = Vec::new();
+    let mut known = BTreeSet::new();
     for (path, source) in files.iter().filter(|(path, _)| path.starts_with(folder)) {
         for (name, line) in of(source) {
             if !names.contains(name.as_str()) {

@@ -50,7 +50,9 @@ impl Words {
 
     /// Returns the refused words of a page. Code, even in backticks, is left out.
     pub(super) fn of_page(&self, source: &str) -> Vec<Finding> {
-        let (mut findings, mut in_code, mut sentences) = (Vec::new(), false, Sentences::default());
+        let mut findings = Vec::new();
+        let mut in_code = false;
+        let mut sentences = Sentences::default();
         for (at, line) in source.lines().enumerate() {
             if line.trim_start().starts_with("```") {
                 in_code = !in_code;
@@ -115,7 +117,8 @@ impl Words {
         for (at, line) in code.lines().enumerate() {
             let words: Vec<&str> = line.split(|c| !is_word(c)).filter(|word| !word.is_empty()).collect();
             for pair in words.windows(2) {
-                let (keyword, name) = (pair[0], pair[1]);
+                let keyword = pair[0];
+                let name = pair[1];
                 if !matches!(keyword, "fn" | "struct" | "enum" | "union" | "trait" | "type") {
                     continue;
                 }
@@ -286,7 +289,8 @@ mod tests {
 
     #[test]
     fn a_sentence_without_a_verb_is_found() {
-        let (those, link) = (["Those", " of"].concat(), ["As", " ["].concat());
+        let those = ["Those", " of"].concat();
+        let link = ["As", " ["].concat();
         for sentence in [
             format!("{those} the step; or it fails."),
             format!("{link}`read`](Self::read)."),
@@ -306,7 +310,8 @@ mod tests {
 
     #[test]
     fn pages_are_read_without_code_and_their_headings_and_tables_for_words() {
-        let (person, head) = (person(), ["Wh", "at"].concat());
+        let person = person();
+        let head = ["Wh", "at"].concat();
         let page = format!(
             "# {head} there is\n\n{head} is small waits.\n\n```rust\n// {person}\n```\n| {head} |\n\nA {person}.\n\n\
              ## A {person}\n\n| {person} |\n|---|\n| `{person}` |\n"

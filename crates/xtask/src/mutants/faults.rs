@@ -85,7 +85,8 @@ fn listed(text: &str) -> Result<Vec<Fault>> {
 
 /// Finds all faults below `root`; an error names the faults whose text no longer exists.
 pub(super) fn place_all(root: &Path, faults: Vec<Fault>) -> Result<Vec<Placed>> {
-    let (mut placed, mut lost) = (Vec::new(), Vec::new());
+    let mut placed = Vec::new();
+    let mut lost = Vec::new();
     for fault in faults {
         let text = fs::read_to_string(root.join(&fault.file)).unwrap_or_default();
         match place(&text, &fault) {

@@ -203,7 +203,8 @@ impl Proof {
 impl RefusedBuild {
     fn of(messages: &[Value], said: &str) -> Self {
         let errors = messages.iter().map(|message| &message["message"]).filter(|m| m["level"] == "error");
-        let (mut text, mut places) = (String::new(), Vec::new());
+        let mut text = String::new();
+        let mut places = Vec::new();
         for error in errors {
             text.push_str(error["rendered"].as_str().unwrap_or_default());
             let spans = error["spans"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -20,7 +20,8 @@ pub(super) struct Scratch {
 impl Scratch {
     /// Makes the copy below `target/mutants`.
     pub(super) fn new(workspace: &Workspace) -> Result<Self> {
-        let (root, target) = (workspace.made("mutants/tree")?, workspace.made("mutants/target")?);
+        let root = workspace.made("mutants/tree")?;
+        let target = workspace.made("mutants/target")?;
         Ok(Self { source: workspace.root().to_owned(), root, target })
     }
 
@@ -80,7 +81,8 @@ mod tests {
     #[test]
     fn the_copy_has_the_faults_and_the_tree_has_none() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let (source, root) = (dir.path().join("tree"), dir.path().join("copy"));
+        let source = dir.path().join("tree");
+        let root = dir.path().join("copy");
         for (file, text) in [("c/src/lib.rs", "mod a;\n"), ("c/src/a.rs", "one();"), ("target/x", "built")] {
             let path = source.join(file);
             fs::create_dir_all(path.parent().expect("a folder")).expect("made");

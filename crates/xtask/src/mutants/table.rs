@@ -52,7 +52,8 @@ fn totals(outcomes: &[Outcome], after: Duration) -> String {
     let count = |result| outcomes.iter().filter(|outcome| outcome.result == result).count();
     let [killed, explained, survived, broken] =
         [Verdict::Killed, Verdict::Explained, Verdict::Survived, Verdict::DoesNotBuild].map(count);
-    let (all, seconds) = (outcomes.len(), after.as_secs());
+    let all = outcomes.len();
+    let seconds = after.as_secs();
     format!(
         "{all} faults in {seconds} s: {killed} killed, {explained} explained, {survived} survived, {broken} do not build\n"
     )

@@ -37,7 +37,9 @@ pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
 
 /// Returns the bytes `whole` of `text` with the faults that lie in them, the outer ones first.
 fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
-    let (mut out, mut end, mut rest) = (String::new(), whole.start, faults);
+    let mut out = String::new();
+    let mut end = whole.start;
+    let mut rest = faults;
     while let Some(first) = rest.first() {
         let range = &first.range;
         if range.start < end || range.end > whole.end {
@@ -57,7 +59,8 @@ fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
 /// Returns the code that chooses between faults and the text that they replace.
 fn choice(original: &str, faults: &[&Placed]) -> String {
     let arm = |placed: &&Placed| {
-        let (name, with) = (&placed.fault.name, &placed.fault.with);
+        let name = &placed.fault.name;
+        let with = &placed.fault.with;
         format!("if crate::seeded_fault::on({name:?}) {{ {with} }} else ")
     };
     let arms: String = faults.iter().map(arm).collect();

@@ -40,8 +40,8 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     if !mistakes.is_empty() {
         bail!("{}", mistakes.join("; "));
     }
-    let (results, filter) =
-        (suite::no_results(workspace, "semantics")?, Vec::from_iter(options.filter.clone()));
+    let results = suite::no_results(workspace, "semantics")?;
+    let filter = Vec::from_iter(options.filter.clone());
     let plan = Plan { vars: &vars, modes: &modes, full: true, filter: &filter, results: &results };
     let (mut outcomes, failed) = programs.run(&plan, &ids)?;
     if options.models && options.filter.as_deref().is_none_or(|part| "r03_models".contains(part)) {

@@ -94,7 +94,8 @@ pub(crate) fn mistakes(
         all.push(format!("a test or a fault names {number}, which is not in {LIST}"));
     }
     for promise in promises {
-        let (number, standing) = (&promise.number, standing.get(promise.number.as_str()));
+        let number = &promise.number;
+        let standing = standing.get(promise.number.as_str());
         let has_test = proved.contains(number);
         let holds = standing.is_some_and(|standing| **standing != Standing::Missing);
         if promise.is_missing {

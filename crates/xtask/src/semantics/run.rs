@@ -69,6 +69,7 @@ pub(super) fn models(root: &Path) -> Result<Outcome> {
         eprintln!("{said}");
     }
     let [rule, adapter, backend, mode] = ["R03", "none", "none", "loom"].map(str::to_owned);
-    let (result, test) = (if passed { Ended::Pass } else { Ended::Fail }, "models".to_owned());
+    let result = if passed { Ended::Pass } else { Ended::Fail };
+    let test = "models".to_owned();
     Ok(Outcome { rule, adapter, backend, mode, test, result, reason: None })
 }

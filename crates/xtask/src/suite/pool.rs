@@ -26,7 +26,8 @@ pub(super) struct Summary {
 /// Runs the shards, two more at a time than there are processors, because a device test waits most of its time.
 pub(super) fn run(shards: &[Shard]) -> Summary {
     let workers = thread::available_parallelism().map_or(2, usize::from) + 2;
-    let (next, bar) = (AtomicUsize::new(0), progress::bar(shards.len() as u64));
+    let next = AtomicUsize::new(0);
+    let bar = progress::bar(shards.len() as u64);
     bar.set_message("tests");
     let ended = Mutex::new(Vec::new());
     let work = || {
@@ -106,7 +107,8 @@ fn notes(said: &str) -> String {
     let note = |line: &str| {
         let (name, ended) = line.strip_prefix("test ")?.split_once(" ... ")?;
         let mut parts = name.split("::").skip_while(|part| rule_of(part).is_none());
-        let (test, adapter) = (parts.next()?, parts.next().unwrap_or("none"));
+        let test = parts.next()?;
+        let adapter = parts.next().unwrap_or("none");
         let result = match ended.split([',', ' ']).next()? {
             "ok" => "pass",
             "ignored" => "not-possible",

@@ -175,7 +175,9 @@ fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<S
     let ids = if plan.modes.contains(&&MODES[0]) { ids } else { &[] };
     let shard = |id: &String| {
         let line = line.clone().args(["--exact", id]).var(RESULTS, results(plan.results, &MODES[0]));
-        let (name, program, part) = (format!("{program} {id}"), program.to_owned(), Part::Test(id.clone()));
+        let name = format!("{program} {id}");
+        let program = program.to_owned();
+        let part = Part::Test(id.clone());
         Shard { name, program, mode: MODES[0].name, part, notes: None, tests: Some(1), line }
     };
     ids.iter().map(shard).collect()
@@ -186,7 +188,8 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     let line = mode.var.iter().fold(line, |line, (name, value)| line.var(name, value));
     let words = [program, place].into_iter().chain(mode.var.map(|_| mode.name));
     let name = words.collect::<Vec<_>>().join(" ");
-    let (program, part) = (program.to_owned(), Part::Place(place.to_owned()));
+    let program = program.to_owned();
+    let part = Part::Place(place.to_owned());
     Shard { name, program, mode: mode.name, part, notes: None, tests: None, line }
 }
 
@@ -223,8 +226,8 @@ mod tests {
 
     #[test]
     fn each_test_of_a_program_that_is_cut_by_test_has_its_own_process() {
-        let (ids, vars) =
-            (owned(&["m10_a::lavapipe", "m10_b::lavapipe"]), crate::environment::Vars::default());
+        let ids = owned(&["m10_a::lavapipe", "m10_b::lavapipe"]);
+        let vars = crate::environment::Vars::default();
         let cut = |modes: &[&Mode]| {
             let plan = Plan { vars: &vars, modes, full: true, filter: &[], results: Path::new("r") };
             by_test("refusals", &crate::shell::line("p"), &plan, &ids)

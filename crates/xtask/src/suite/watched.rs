@@ -85,7 +85,8 @@ fn follow(line: &Line, silence: Silence) -> Result<(bool, String)> {
 
 /// Sends the output of a program, line by line.
 fn send_lines(reader: PipeReader, lines: &Sender<String>) {
-    let (mut reader, mut bytes) = (BufReader::new(reader), Vec::new());
+    let mut reader = BufReader::new(reader);
+    let mut bytes = Vec::new();
     while reader.read_until(b'\n', &mut bytes).is_ok_and(|read| read > 0) {
         if lines.send(String::from_utf8_lossy(&bytes).into_owned()).is_err() {
             return; // the program was ended
@@ -150,8 +151,8 @@ mod tests {
         assert!(!patience.is_over());
         patience.count(2 * second, Duration::ZERO);
         assert!(patience.is_over());
-        let (before, after) =
-            (HashMap::from([(1, 10), (2, 500)]), HashMap::from([(1, 30), (2, 501), (3, 7)]));
+        let before = HashMap::from([(1, 10), (2, 500)]);
+        let after = HashMap::from([(1, 30), (2, 501), (3, 7)]);
         assert_eq!(longest_wait(&before, &after), Duration::from_nanos(20));
     }
 
