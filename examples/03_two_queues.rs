@@ -19,7 +19,8 @@ struct Iota<'a> {
 
 /// Writes an array on one queue and reads it on another, without a wait between them.
 fn write_then_read(ctx: &Context) -> Result<Vec<u32>> {
-    let (writer, reader) = (ctx.queue("writer"), ctx.queue("reader"));
+    let writer = ctx.queue("writer");
+    let reader = ctx.queue("reader");
     let iota = ctx.kernel::<Iota>()?;
     let mut x = ctx.zeros([4])?;
     writer.launch(&iota, Grid::threads([4]), Iota { start: 10, step: 1, out: &mut x })?;
@@ -45,7 +46,8 @@ fn main() -> Result<()> {
 
     // With events all policies give the same result. A diamond: one queue, two queues that wait for it, and
     // back to the first.
-    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let a = ctx.queue("a");
+    let b = ctx.queue("b");
     let iota = ctx.kernel::<Iota>()?;
     let mut whole = ctx.zeros([128])?;
     a.launch(&iota, Grid::threads([128]), Iota { start: 0, step: 1, out: &mut whole })?;

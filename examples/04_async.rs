@@ -22,7 +22,8 @@ struct Saxpy<'a> {
 
 /// Adds all blocks, halved. The copy of a block overlaps with the work of the host.
 async fn overlapped(ctx: &Context, blocks: &[Vec<f32>]) -> Result<Vec<f32>> {
-    let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
+    let copy = ctx.queue("copy");
+    let compute = ctx.queue("compute");
     let saxpy = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", 256.0)])?;
     let n = blocks.first().map_or(0, Vec::len);
     let mut staging: HostArray<f32, Upload> = ctx.pinned([n])?;

@@ -33,7 +33,8 @@ struct Slot {
 impl Slot {
     /// Makes a slot. An event that was never recorded is complete, so the first turn waits for nothing.
     fn new(ctx: &Context) -> Result<Self> {
-        let (staging, x) = (ctx.pinned([N])?, ctx.zeros([N])?);
+        let staging = ctx.pinned([N])?;
+        let x = ctx.zeros([N])?;
         Ok(Self { staging, x, uploaded: ctx.event(), used: ctx.event() })
     }
 }
@@ -52,7 +53,8 @@ fn main() -> Result<()> {
     let mix = ctx.kernel::<Mix>()?;
     let mut y = ctx.zeros([N])?;
     let mut slots = [Slot::new(&ctx)?, Slot::new(&ctx)?];
-    let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
+    let copy = ctx.queue("copy");
+    let compute = ctx.queue("compute");
 
     for block in 0..BLOCKS {
         let slot = &mut slots[block as usize % 2];

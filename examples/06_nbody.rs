@@ -58,7 +58,8 @@ fn main() -> Result<()> {
     let energy = ctx.kernel_with::<Energy>(&[("SOFTENING", SOFTENING)])?;
 
     let mut old = queue.array(&galaxies::bodies())?;
-    let (mut next, mut energies) = (ctx.zeros_like(&old)?, ctx.zeros([BODIES])?);
+    let mut next = ctx.zeros_like(&old)?;
+    let mut energies = ctx.zeros([BODIES])?;
     let grid = Grid::threads([BODIES]);
 
     // The whole loop is enqueued before the first result is ready. A read returns the bytes at its position

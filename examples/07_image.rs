@@ -59,13 +59,18 @@ fn main() -> Result<()> {
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
     let queue = ctx.queue("filters");
-    let (to_grey, blur, sobel) = (ctx.kernel::<ToGrey>()?, ctx.kernel::<Blur>()?, ctx.kernel::<Sobel>()?);
+    let to_grey = ctx.kernel::<ToGrey>()?;
+    let blur = ctx.kernel::<Blur>()?;
+    let sobel = ctx.kernel::<Sobel>()?;
 
     // The shape of an array begins with its rows, and a grid begins with its columns.
-    let (shape, size, grid) =
-        ([height as usize, width as usize], [width, height], Grid::threads([width, height]));
+    let shape = [height as usize, width as usize];
+    let size = [width, height];
+    let grid = Grid::threads([width, height]);
     let pixels = queue.array::<[u8; 4]>(bytemuck::cast_slice(&image))?.reshape(shape)?;
-    let (mut grey, mut blurred, mut edges) = (ctx.zeros(shape)?, ctx.zeros(shape)?, ctx.zeros(shape)?);
+    let mut grey = ctx.zeros(shape)?;
+    let mut blurred = ctx.zeros(shape)?;
+    let mut edges = ctx.zeros(shape)?;
     queue.launch(&to_grey, grid, ToGrey { size, pixels: &pixels, grey: &mut grey })?;
     queue.launch(&blur, grid, Blur { size, source: &grey, blurred: &mut blurred })?;
     queue.launch(&sobel, grid, Sobel { size, source: &blurred, edges: &mut edges })?;
@@ -91,7 +96,8 @@ fn main() -> Result<()> {
 
 /// Draws a sun over hills.
 fn made_up(x: u32, y: u32) -> Rgba<u8> {
-    let (x, y) = (x as f32, y as f32);
+    let x = x as f32;
+    let y = y as f32;
     let hills = 130.0 + 20.0 * (x / 25.0).sin() + 15.0 * (x / 60.0).cos();
     let sun = (x - 205.0).hypot(y - 60.0) < 32.0;
     match (y > hills, sun) {

@@ -28,7 +28,8 @@ fn compute(
     a: &DeviceArray<f32, 2>,
     b: &DeviceArray<f32, 2>,
 ) -> Result<Results> {
-    let (mut running, mut counts) = (queue.empty([x.len()])?, queue.empty([64])?);
+    let mut running = queue.empty([x.len()])?;
+    let mut counts = queue.empty([64])?;
     queue.scan(x, &mut running, Scan::inclusive(Operation::Sum))?;
     queue.histogram(x, Bins::modulo(), &mut counts)?;
     let product = product(queue, a, b)?;

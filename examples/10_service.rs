@@ -79,7 +79,8 @@ async fn main() -> Result<()> {
     let ctx = Context::new().await?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
-    let (queue, scramble) = (ctx.queue("requests"), ctx.kernel::<Scramble>()?);
+    let queue = ctx.queue("requests");
+    let scramble = ctx.kernel::<Scramble>()?;
     let service = Arc::new(Service { queue, scramble, jobs: Arc::new(Semaphore::new(JOBS)) });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -48,7 +48,8 @@ fn main() -> Result<()> {
     thread::scope(|scope| {
         let parts = steps.chunks_mut(NUMBERS / THREADS).enumerate();
         let threads = parts.map(|(at, part)| {
-            let (ctx, collatz) = (&ctx, &collatz);
+            let ctx = &ctx;
+            let collatz = &collatz;
             scope.spawn(move || count(ctx, collatz, at, part))
         });
         let threads: Vec<_> = threads.collect(); // starts all threads before it waits for the first

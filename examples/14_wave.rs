@@ -54,7 +54,8 @@ fn main() -> Result<()> {
     for (block, positions) in path.chunks(IN_FLIGHT).enumerate() {
         let runs = positions.iter().map(replay).collect::<fencepost::Result<Vec<_>>>()?;
         for (at, (run, mouse)) in runs.iter().zip(positions).enumerate() {
-            let (frame, found) = (block * IN_FLIGHT + at, run.read(&pixels)?.wait()?);
+            let frame = block * IN_FLIGHT + at;
+            let found = run.read(&pixels)?.wait()?;
             if frame < VERIFIED {
                 reference.frame(*mouse);
                 reference.check(&run.read(&heights)?.wait()?, &found)?;
@@ -77,7 +78,8 @@ fn main() -> Result<()> {
     if let Some((profiler, file)) = trace {
         profiler.finish().wait()?.write(file)?;
     }
-    let (frames, verified) = (path.len(), path.len().min(VERIFIED));
+    let frames = path.len();
+    let verified = path.len().min(VERIFIED);
     println!(
         "{frames} frames of {STEPS} steps, the first {verified} verified on the CPU, are in {}",
         folder.display()
@@ -102,7 +104,8 @@ fn measure(
     let enqueued = begin.elapsed();
     queue.finish().wait()?;
     let steps = STEPS * path.len() as u32;
-    let (speed, enqueued) = (f64::from(steps) / begin.elapsed().as_secs_f64(), enqueued / steps);
+    let speed = f64::from(steps) / begin.elapsed().as_secs_f64();
+    let enqueued = enqueued / steps;
     println!("{name}: {speed:.0} steps a second, {enqueued:?} a step to enqueue");
     Ok(queue.read(&waves.current).wait()?.into_iter().map(f32::to_bits).collect())
 }

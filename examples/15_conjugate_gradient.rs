@@ -81,8 +81,10 @@ fn loop_of_the_device(queue: &CommandQueue, solver: &mut Solver, most: u32) -> R
     })?;
     let begin = Instant::now();
     let run = queue.replay(&graph)?;
-    let (scalars, x) = (run.read(&scalars)?, run.read(&x)?);
-    let (x, time) = (x.wait()?, begin.elapsed());
+    let scalars = run.read(&scalars)?;
+    let x = run.read(&x)?;
+    let x = x.wait()?;
+    let time = begin.elapsed();
     ensure!(!run.reached_bound(&iterations)?.wait()?, "{most} iterations are too few");
     let square = scalars.wait()?[0].square;
     Ok(Solution { iterations: run.iterations(&iterations)?.wait()?, square, x, time })
@@ -97,7 +99,9 @@ fn loop_of_the_host(queue: &CommandQueue, solver: &mut Solver) -> Result<Solutio
         solver.iteration(queue)?;
         iterations += 1;
     }
-    let (scalars, x) = (queue.read(&solver.scalars), queue.read(&solver.x));
-    let (x, time) = (x.wait()?, begin.elapsed());
+    let scalars = queue.read(&solver.scalars);
+    let x = queue.read(&solver.x);
+    let x = x.wait()?;
+    let time = begin.elapsed();
     Ok(Solution { iterations, square: scalars.wait()?[0].square, x, time })
 }

@@ -38,7 +38,8 @@ fn main() -> Result<()> {
     let ctx = Context::new().wait()?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
-    let (queue, roots) = (ctx.queue("main"), ctx.kernel::<Roots>()?);
+    let queue = ctx.queue("main");
+    let roots = ctx.kernel::<Roots>()?;
 
     // The lines come in the order of the invocations, and before the wait returns.
     let mut x = queue.array(&[4.0, 100.0, 9.0, 1e6, 2.0, 1e4])?;

@@ -18,7 +18,8 @@ const COLUMNS: f64 = 60.0;
 
 /// Enqueues the squares of normal numbers as the squared speeds along an axis, and adds them to `squares`.
 fn add_axis(queue: &CommandQueue, axis: u64, squares: &mut DeviceArray<f32>) -> Result<()> {
-    let (mut speeds, mut sum) = (queue.empty([PARTICLES])?, queue.empty([PARTICLES])?);
+    let mut speeds = queue.empty([PARTICLES])?;
+    let mut sum = queue.empty([PARTICLES])?;
     queue.fill_random(&mut speeds, Philox::seed(18).stream(axis), Normal { mean: 0.0, deviation: 1.0 })?;
     queue.zip(&speeds, squares, "x * x + y", &mut sum)?;
     Ok(queue.copy(&sum, squares)?)
@@ -35,12 +36,16 @@ fn main() -> Result<()> {
     for axis in 0..3 {
         add_axis(&queue, axis, &mut squares)?;
     }
-    let (mut speeds, mut counts) = (queue.empty([PARTICLES])?, queue.empty([BINS])?);
+    let mut speeds = queue.empty([PARTICLES])?;
+    let mut counts = queue.empty([BINS])?;
     queue.map(&squares, "sqrt(x)", &mut speeds)?;
     queue.histogram(&speeds, Bins::even(0.0..MOST), &mut counts)?;
-    let (mean, fastest) = (queue.mean_of(&speeds), queue.argmax_of(&speeds));
-    let (counts, speeds) = (queue.read(&counts).wait()?, queue.read(&speeds).wait()?);
-    let (mean, fastest) = (f64::from(mean.wait()?), fastest.wait()?);
+    let mean = queue.mean_of(&speeds);
+    let fastest = queue.argmax_of(&speeds);
+    let counts = queue.read(&counts).wait()?;
+    let speeds = queue.read(&speeds).wait()?;
+    let mean = f64::from(mean.wait()?);
+    let fastest = fastest.wait()?;
 
     let width = f64::from(MOST) / BINS as f64;
     let expected = |bin: usize| {
@@ -50,7 +55,8 @@ fn main() -> Result<()> {
     let highest = (0..BINS).map(expected).fold(0.0, f64::max);
     for (bin, count) in counts.iter().enumerate() {
         let column = |count: f64| (count / highest * COLUMNS).round() as usize;
-        let (bar, curve) = ("#".repeat(column((*count).into())), column(expected(bin)));
+        let bar = "#".repeat(column((*count).into()));
+        let curve = column(expected(bin));
         let mut line: Vec<char> = format!("{bar:70}").chars().collect();
         line[curve] = '|';
         println!("{:4.1}  {}", bin as f64 * width, line.iter().collect::<String>().trim_end());

@@ -72,7 +72,8 @@ fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
     let all = [Commands::Launches, Commands::Graphs, Commands::GraphsBesideLaunches];
     let both = recorders.into_iter().flat_map(move |recorder| all.map(|commands| (recorder, commands)));
     both.map(move |(recorder, commands)| {
-        let (place, name) = (place.clone(), format!("{recorder:?}").to_lowercase());
+        let place = place.clone();
+        let name = format!("{recorder:?}").to_lowercase();
         let name = format!("{}_side_by_side_share_their_barriers_{name}::{}", commands.name(), place.name());
         Trial::test(name.clone(), move || {
             let subject = Subject::new(place);
@@ -344,6 +345,8 @@ fn with_count(device: &ash::Device) -> ash::Device {
     table.cmd_pipeline_barrier = count;
     SUBMIT.get_or_init(|| table.queue_submit);
     table.queue_submit = count_submissions;
-    let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
+    let v1 = device.fp_v1_1().clone();
+    let v2 = device.fp_v1_2().clone();
+    let v3 = device.fp_v1_3().clone();
     ash::Device::from_parts_1_3(device.handle(), table, v1, v2, v3)
 }

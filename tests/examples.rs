@@ -175,7 +175,8 @@ fn takes_files(index: usize) -> Result<(), Failed> {
     let mut sound = hound::WavWriter::create(file("a.wav"), spec)?;
     (0..2000).try_for_each(|i: i16| sound.write_sample(i.wrapping_mul(i)))?;
     sound.finalize()?;
-    let (filters, spectrogram) = (program("07_image")?, program("08_spectrogram")?);
+    let filters = program("07_image")?;
+    let spectrogram = program("08_spectrogram")?;
     let with = |program: &Path, input: &str| {
         let mut command = Command::new(program);
         command.arg(file(input)).arg("--picture").arg(file("out.png"));
@@ -222,7 +223,8 @@ fn run(command: &mut Command, last: &str, index: usize) -> Result<(), Failed> {
     let child =
         command.env("FENCEPOST_ADAPTER", index.to_string()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let output = within(LIMIT, child.spawn()?)?;
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let out = String::from_utf8_lossy(&output.stdout);
+    let err = String::from_utf8_lossy(&output.stderr);
     if output.status.success() && out.lines().last().is_some_and(|line| line.starts_with(last)) {
         return Ok(());
     }

@@ -34,7 +34,8 @@ fn the_default_adapter_runs_a_kernel_and_a_machine_without_one_has_an_error() {
     };
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(4) fn squares(@builtin(global_invocation_id) id: vec3<u32>) { out[id.x] = id.x * id.x; }";
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(text, "squares").unwrap());
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(text, "squares").unwrap();
     let mut out = ctx.zeros::<u32, 1>([8]).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [0, 1, 4, 9, 16, 25, 36, 49]);

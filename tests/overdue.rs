@@ -27,7 +27,8 @@ fn main() {
 /// Waits for a user event that is never signalled.
 fn hang() {
     let ctx = Context::on_cpu(CpuOptions::default());
-    let (queue, gate) = (ctx.queue("hangs here"), ctx.user_event("never signalled"));
+    let queue = ctx.queue("hangs here");
+    let gate = ctx.user_event("never signalled");
     queue.wait_for(&gate.event()).expect("a wait");
     queue.finish().wait().expect("it never returns");
 }

@@ -108,7 +108,8 @@ fn forks(s: &Subject) {
         replay.wait().unwrap();
         queue.fill(&mut x, 1).unwrap();
         queue.finish().wait().unwrap();
-        let (event, saved) = (queue.marker(), graph.to_bytes().unwrap());
+        let event = queue.marker();
+        let saved = graph.to_bytes().unwrap();
         let [written, seen] = [0, 1].map(|_| ctx.zeros::<u32, 1>([64]).unwrap());
         let maps = (written.map_write().wait().unwrap(), seen.map_read().wait().unwrap());
         if busy {

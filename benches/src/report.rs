@@ -50,7 +50,9 @@ impl Measured {
 /// Writes tables for people.
 pub(crate) fn write(report: &Report, out: &mut dyn Write) -> Result<()> {
     write_head(report, out)?;
-    let (mut launches, mut waits, mut transfers) = (launch_table(), wait_table(), transfer_table());
+    let mut launches = launch_table();
+    let mut waits = wait_table();
+    let mut transfers = transfer_table();
     for row in &report.rows {
         match row.row {
             Row::Launch { .. } | Row::Again { .. } => add_launches(&mut launches, row),

@@ -83,7 +83,8 @@ impl Vulkan {
         let mut arrays = Mapped::create(&instance, physical, &device, (1 + OUTPUTS) * ARRAY_BYTES)?;
         arrays.host()[..ARRAY_BYTES].copy_from_slice(bytemuck::cast_slice(&input()));
         let program = Program::create(&device, arrays.buffer)?;
-        let (_entry, transfer) = (entry, None);
+        let _entry = entry;
+        let transfer = None;
         Ok(Self {
             _entry,
             instance,
@@ -133,10 +134,12 @@ impl Vulkan {
         let once = vk::CommandBufferBeginInfo::default().flags(flags);
         // SAFETY: the buffer is new or was reset with its pool.
         unsafe { self.device.begin_command_buffer(self.commands, &once) }?;
-        let (point, pipeline) = (vk::PipelineBindPoint::COMPUTE, self.program.pipeline);
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let pipeline = self.program.pipeline;
         // SAFETY: the buffer is recording.
         unsafe { self.device.cmd_bind_pipeline(self.commands, point, pipeline) };
-        let (mut bound, mut written) = (None, [false; OUTPUTS]);
+        let mut bound = None;
+        let mut written = [false; OUTPUTS];
         for i in 0..job.launches {
             let output = job.output_of(i);
             if std::mem::replace(&mut written[output], true) {
@@ -153,14 +156,17 @@ impl Vulkan {
 
     /// Records one launch. Binds an output first if it differs from the bound one.
     fn launch_one(&self, bind: Option<usize>, scalar: f32) {
-        let (device, commands, layout) = (&self.device, self.commands, self.program.layout);
+        let device = &self.device;
+        let commands = self.commands;
+        let layout = self.program.layout;
         let compute = vk::PipelineBindPoint::COMPUTE;
         if let Some(output) = bind {
             let set = [self.program.sets[output]];
             // SAFETY: the buffer is recording, and the set was made for this layout.
             unsafe { device.cmd_bind_descriptor_sets(commands, compute, layout, 0, &set, &[]) };
         }
-        let (stage, bytes) = (vk::ShaderStageFlags::COMPUTE, scalar.to_ne_bytes());
+        let stage = vk::ShaderStageFlags::COMPUTE;
+        let bytes = scalar.to_ne_bytes();
         // SAFETY: the buffer is recording, and the layout declares these four bytes.
         unsafe { device.cmd_push_constants(commands, layout, stage, 0, &bytes) };
         // SAFETY: the buffer is recording, and pipeline, set and constants are bound.
@@ -170,7 +176,8 @@ impl Vulkan {
     /// Makes the writes of kernels visible to later work.
     fn barrier(&self, next: vk::PipelineStageFlags, access: vk::AccessFlags) {
         let memory = [vk::MemoryBarrier::default().src_access_mask(WRITE).dst_access_mask(access)];
-        let (from, flags) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::DependencyFlags::empty());
+        let from = vk::PipelineStageFlags::COMPUTE_SHADER;
+        let flags = vk::DependencyFlags::empty();
         // SAFETY: the buffer is recording.
         unsafe { self.device.cmd_pipeline_barrier(self.commands, from, next, flags, &memory, &[], &[]) };
     }
@@ -432,7 +439,8 @@ fn create_sets(
             let offset = (index * ARRAY_BYTES) as u64;
             [vk::DescriptorBufferInfo { buffer: arrays, offset, range: ARRAY_BYTES as u64 }]
         };
-        let (x, y) = (array(0), array(1 + output));
+        let x = array(0);
+        let y = array(1 + output);
         let write = vk::WriteDescriptorSet::default().dst_set(set).descriptor_type(storage);
         let writes = [write.dst_binding(0).buffer_info(&x), write.dst_binding(1).buffer_info(&y)];
         // SAFETY: no submission uses the set yet.

@@ -105,8 +105,10 @@ impl Gpu {
     /// # Errors
     /// Fails if the input cannot be read, or the device fails.
     pub(crate) fn hash(&mut self, input: &mut Input, mut seen: impl FnMut(&[u8])) -> Result<Value> {
-        let (mut tree, mut late) = (tree::Tree::default(), VecDeque::new());
-        let (mut slot, mut piece) = (0, self.upload(0, input, &mut seen)?);
+        let mut tree = tree::Tree::default();
+        let mut late = VecDeque::new();
+        let mut slot = 0;
+        let mut piece = self.upload(0, input, &mut seen)?;
         while !piece.last {
             let next = (slot + 1) % SLOTS;
             let uploaded = self.upload(next, input, &mut seen)?;
@@ -157,7 +159,8 @@ impl Gpu {
 
 impl Slot {
     fn new(ctx: &Context, blocks: usize) -> Result<Self> {
-        let (staging, input) = (ctx.pinned([blocks])?, ctx.zeros([blocks])?);
+        let staging = ctx.pinned([blocks])?;
+        let input = ctx.zeros([blocks])?;
         Ok(Self { staging, input, uploaded: ctx.event(), hashed: ctx.event() })
     }
 }
@@ -246,7 +249,8 @@ mod tests {
     #[test]
     fn the_counter_of_a_chunk_past_four_tebibytes_has_a_high_word() {
         let mut gpu = on_cpu(2);
-        let (first_chunk, message) = ((1 << 32) - 1, [9; 2 * CHUNK]);
+        let first_chunk = (1 << 32) - 1;
+        let message = [9; 2 * CHUNK];
         let piece = Piece { bytes: message.len(), first_chunk, last: true };
         let blocks: Vec<Block> = bytemuck::pod_collect_to_vec(&message);
         let queue = gpu.hasher.compute.clone();

@@ -137,7 +137,8 @@ mod tests {
         let all: Vec<u8> = (0..10_000).map(|i| (i % 251) as u8).collect();
         for length in [0, 1, 2047, 2048, 2049, 4095, 4096, 4097, 10_000] {
             let mut pieces = Pieces::new(Trickle(&all[..length], false));
-            let (mut read, mut count) = (Vec::new(), 0);
+            let mut read = Vec::new();
+            let mut count = 0;
             loop {
                 let mut buffer = [0; 2 * CHUNK];
                 let piece = pieces.read(&mut buffer).unwrap();

@@ -186,7 +186,8 @@ mod tests {
     }
 
     fn lines(file: &FileReport) -> (String, String) {
-        let (mut out, mut errors) = (Vec::new(), Vec::new());
+        let mut out = Vec::new();
+        let mut errors = Vec::new();
         file.write_line(&mut out, &mut errors).unwrap();
         (String::from_utf8(out).unwrap(), String::from_utf8(errors).unwrap())
     }

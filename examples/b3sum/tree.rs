@@ -78,7 +78,8 @@ impl Tree {
     }
 
     fn join(&mut self, root: u32) {
-        let (right, left) = (self.stack.pop(), self.stack.pop());
+        let right = self.stack.pop();
+        let left = self.stack.pop();
         let (left, right) = left.zip(right).expect("bug: there are two subtrees to join");
         self.stack.push(parent(left, right, root));
     }

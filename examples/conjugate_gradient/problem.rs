@@ -20,9 +20,12 @@ pub(crate) fn residual(side: u32, b: &[f32], x: &[f32]) -> f64 {
         _ => 0.0, // outside the square
     };
     let off = |i: usize| {
-        let (column, row) = (i % side, i / side);
-        let (left, right) = (at(column.checked_sub(1), Some(row)), at(Some(column + 1), Some(row)));
-        let (above, below) = (at(Some(column), row.checked_sub(1)), at(Some(column), Some(row + 1)));
+        let column = i % side;
+        let row = i / side;
+        let left = at(column.checked_sub(1), Some(row));
+        let right = at(Some(column + 1), Some(row));
+        let above = at(Some(column), row.checked_sub(1));
+        let below = at(Some(column), Some(row + 1));
         f64::from(b[i]) - (4.0 * f64::from(x[i]) - left - right - above - below)
     };
     let length = |squares: f64| squares.sqrt();

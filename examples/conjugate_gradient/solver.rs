@@ -133,10 +133,13 @@ impl Solver {
     /// Enqueues one iteration, on an ordinary queue or in the body of a loop.
     pub(crate) fn iteration(&mut self, queue: &CommandQueue) -> Result<()> {
         let Self { side, x, r, p, q, sums, scalars, go, .. } = self;
-        let (all, one) = (Grid::threads([x.len()]), Grid::groups([1]));
+        let all = Grid::threads([x.len()]);
+        let one = Grid::groups([1]);
         queue.launch(&self.multiply, all, Multiply { side: *side, p_in: p, q, sums })?;
         queue.launch(&self.alpha, one, Alpha { sums_in: sums, scalars })?;
-        let (p_in, q_in, scalars_in) = (&*p, &*q, &*scalars);
+        let p_in = &*p;
+        let q_in = &*q;
+        let scalars_in = &*scalars;
         queue.launch(&self.advance, all, Advance { p_in, q_in, scalars_in, x, r, sums })?;
         queue.launch(&self.beta, one, Beta { sums_in: sums, scalars, go })?;
         queue.launch(&self.turn, all, Turn { r_in: r, scalars_in: scalars, p })

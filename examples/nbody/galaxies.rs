@@ -8,7 +8,8 @@ use std::f32::consts::TAU;
 
 /// Returns two galaxies that move past each other.
 pub(crate) fn bodies() -> Vec<Body> {
-    let (centre, drift) = (Vec3::new(-1.2, -0.7, 0.0), Vec3::new(0.5, 0.0, 0.0));
+    let centre = Vec3::new(-1.2, -0.7, 0.0);
+    let drift = Vec3::new(0.5, 0.0, 0.0);
     galaxy(centre, drift).chain(galaxy(-centre, -drift)).collect()
 }
 

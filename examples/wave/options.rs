@@ -35,7 +35,8 @@ impl Options {
         let position = |frame: u32| {
             let along = frame as f32 / (self.frames - 1).max(1) as f32 * lines as f32;
             let from = (along as usize).min(lines);
-            let (start, end) = (self.mouse[from], self.mouse[(from + 1).min(lines)]);
+            let start = self.mouse[from];
+            let end = self.mouse[(from + 1).min(lines)];
             let between = |axis: usize| start[axis] + along.fract() * (end[axis] - start[axis]);
             [0, 1].map(|axis| between(axis) * self.size[axis] as f32)
         };

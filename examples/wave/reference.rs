@@ -32,10 +32,12 @@ impl Reference {
 
     fn step(&mut self, mouse: [f32; 2], push: f32) {
         let [rate, kept, radius, _] = CONSTANTS.map(|(_, value)| value as f32);
-        let (width, rows) = (self.width, self.current.len() / self.width);
+        let width = self.width;
+        let rows = self.current.len() / self.width;
         for y in 1..rows - 1 {
             for x in 1..width - 1 {
-                let (i, current) = (y * width + x, &self.current);
+                let i = y * width + x;
+                let current = &self.current;
                 let height = current[i];
                 let bend =
                     current[i - 1] + current[i + 1] + current[i - width] + current[i + width] - 4.0 * height;
@@ -55,7 +57,8 @@ impl Reference {
         );
         for (cell, (found, expected)) in heights.iter().zip(&self.current).enumerate() {
             ensure!((found - expected).abs() <= TOLERANCE, "cell {cell} has {found}, not {expected}");
-            let (pixel, colour) = (pixels[cell], colour(*found));
+            let pixel = pixels[cell];
+            let colour = colour(*found);
             let off = pixel.iter().zip(colour).any(|(found, colour)| found.abs_diff(colour) > 1);
             ensure!(!off, "pixel {cell} is {pixel:?}, not {colour:?}");
         }

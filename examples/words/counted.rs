@@ -37,7 +37,8 @@ impl<'a> Counted<'a> {
         let top = top.min(count);
         let [mut most, mut places] = [queue.zeros([top])?, queue.zeros([top])?];
         queue.top_k(&lengths, &mut most, &mut places)?;
-        let (firsts, lengths) = (queue.read(&firsts).wait()?, queue.read(&lengths).wait()?);
+        let firsts = queue.read(&firsts).wait()?;
+        let lengths = queue.read(&lengths).wait()?;
         let word = |place: usize| (words.list()[firsts[place] as usize].as_str(), lengths[place]);
         let most_frequent =
             queue.read(&places).wait()?.into_iter().map(|place| word(place as usize)).collect();

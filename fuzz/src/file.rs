@@ -53,7 +53,8 @@ fn change_section(rng: &mut Rng, bytes: &mut Vec<u8>, change: fn(&mut [u8], usiz
             bytes[at..at + 4].copy_from_slice(&new.to_le_bytes());
         }
         3 if words > 1 => {
-            let (from, to) = (rng.usize(0..words), rng.usize(0..words));
+            let from = rng.usize(0..words);
+            let to = rng.usize(0..words);
             let len = rng.usize(1..=(words - from.max(to)).min(16));
             bytes.copy_within(4 * from..4 * (from + len), 4 * to);
         }
@@ -69,7 +70,8 @@ fn change_section(rng: &mut Rng, bytes: &mut Vec<u8>, change: fn(&mut [u8], usiz
             bytes.drain(4 * at..4 * (at + len));
         }
         _ => {
-            let (size, room) = (bytes.len(), bytes.len() + 64);
+            let size = bytes.len();
+            let room = bytes.len() + 64;
             bytes.resize(room, 0);
             let size = change(bytes, size, room);
             bytes.truncate(size);
@@ -83,7 +85,8 @@ fn sections(file: &[u8]) -> Option<Vec<Section>> {
     let row = |at: usize| {
         let row = file.get(HEADER + at * ROW..HEADER + (at + 1) * ROW)?;
         let number = |at: usize| Some(u64::from_le_bytes(row.get(at..at + 8)?.try_into().ok()?));
-        let (start, length) = (number(8)? as usize, number(16)? as usize);
+        let start = number(8)? as usize;
+        let length = number(16)? as usize;
         let bytes = file.get(start..start.checked_add(length)?)?.to_vec();
         Some(Section { head: row[..8].try_into().ok()?, bytes })
     };

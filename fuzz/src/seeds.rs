@@ -19,7 +19,8 @@ pub fn write(folder: &Path) {
 
 fn plain(ctx: &Context, c: &Capture) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
-    let (gain, x) = (c.value("gain", 2_u32)?, c.input("x", &ctx.zeros::<u32, 1>([64])?)?);
+    let gain = c.value("gain", 2_u32)?;
+    let x = c.input("x", &ctx.zeros::<u32, 1>([64])?)?;
     let (counts, mut y) = (c.array(&[1_u32, 1, 1])?, c.zeros::<u32, 1>([64])?);
     c.launch_dyn(&add, Grid::groups([1]), args![k = &gain, y = &mut y])?;
     c.label_node("first")?;
@@ -56,7 +57,8 @@ fn chunks(ctx: &Context, c: &Capture) -> Result<()> {
 fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
     let x = c.input("x", &ctx.zeros::<u32, 1>([64])?)?;
-    let (mut left, times) = (c.array(&[3_u32])?, c.array(&[2_i32])?);
+    let mut left = c.array(&[3_u32])?;
+    let times = c.array(&[2_i32])?;
     let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
     let condition = left.handle();
     let rounds = c.while_(&condition, bound, |body| {
@@ -65,7 +67,8 @@ fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
         body.launch_dyn(&add, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;
         body.wait_for_queue(&side)?;
         body.repeat(&times, Bound::AtMost(3), |inner| {
-            let (mut head, tail) = (z.slice(0..16)?, y.slice(0..16)?);
+            let mut head = z.slice(0..16)?;
+            let tail = y.slice(0..16)?;
             inner.copy(&tail, &mut head)?;
             inner.do_while(&condition, Bound::AtMost(2), |last| last.fill(&mut z.handle(), 9)).map(drop)
         })?;

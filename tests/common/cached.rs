@@ -26,12 +26,15 @@ pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
         function_tables::open(&raw::adapter(place), wgpu::Features::PIPELINE_CACHE, |device| {
             let mut table = device.fp_v1_0().clone();
             name = device.handle();
-            let (create_cache, create_module) = (table.create_pipeline_cache, table.create_shader_module);
+            let create_cache = table.create_pipeline_cache;
+            let create_module = table.create_shader_module;
             let noted = Noted { create_cache, create_module, bytes: Vec::new(), shaders: Vec::new() };
             NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(name, noted);
             table.create_pipeline_cache = create_cache_noted;
             table.create_shader_module = create_module_noted;
-            let (v1, v2, v3) = (device.fp_v1_1().clone(), device.fp_v1_2().clone(), device.fp_v1_3().clone());
+            let v1 = device.fp_v1_1().clone();
+            let v2 = device.fp_v1_2().clone();
+            let v3 = device.fp_v1_3().clone();
             ash::Device::from_parts_1_3(name, table, v1, v2, v3)
         });
     (device, queue, name)

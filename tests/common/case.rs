@@ -243,7 +243,8 @@ fn ignored(name: &'static str, place: Option<Arc<Place>>, reason: &'static str) 
 }
 
 fn trial(case: &Case, place: Arc<Place>) -> Trial {
-    let (name, run) = (case.name, case.run);
+    let name = case.name;
+    let run = case.run;
     let id = format!("{name}::{}", place.name());
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place.clone());

@@ -100,7 +100,8 @@ pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way
             let late = RefCell::new("");
             let name = |late: &str| format!("{late} after {start_name}, busy before: {busy}");
             let is_early = |milliseconds| {
-                let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+                let queue = ctx.queue("main");
+                let other = ctx.queue("other");
                 let mut x = queue.zeros([N]).unwrap();
                 queue.finish().wait().unwrap();
                 if busy {

@@ -30,7 +30,9 @@ impl HeldLane {
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut timeline);
         // SAFETY: wgpu enables timeline semaphores on every device that has them, and every Vulkan 1.2 device has them.
         let semaphore = unsafe { raw.raw_device().create_semaphore(&info, None) }.expect("a semaphore");
-        let (waits, signals, all) = ([GO], [GONE], [vk::PipelineStageFlags::ALL_COMMANDS]);
+        let waits = [GO];
+        let signals = [GONE];
+        let all = [vk::PipelineStageFlags::ALL_COMMANDS];
         let mut values = vk::TimelineSemaphoreSubmitInfo::default()
             .wait_semaphore_values(&waits)
             .signal_semaphore_values(&signals);
@@ -65,7 +67,8 @@ impl Drop for HeldLane {
         self.let_go();
         // SAFETY: the handle is only used for the semaphore.
         let Some(raw) = (unsafe { self.device.as_hal::<Vulkan>() }) else { return };
-        let (semaphores, values) = ([self.semaphore], [GONE]);
+        let semaphores = [self.semaphore];
+        let values = [GONE];
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         let limit = Duration::from_secs(30).as_nanos() as u64;
         // SAFETY: the semaphore belongs to this device.

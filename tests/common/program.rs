@@ -39,13 +39,15 @@ impl Program {
     }
 
     pub fn buffer_for(&self, len: usize, usage: Usages) -> wgpu::Buffer {
-        let (label, size) = (Some("the program's"), 4 * len as u64);
+        let label = Some("the program's");
+        let size = 4 * len as u64;
         self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
     }
 
     /// Returns a buffer that is still mapped.
     pub fn mapped(&self, len: usize, usage: Usages) -> wgpu::Buffer {
-        let (label, size) = (Some("the program's"), 4 * len as u64);
+        let label = Some("the program's");
+        let size = 4 * len as u64;
         self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: true })
     }
 

@@ -90,7 +90,8 @@ impl Driver {
         let tables = Tables { v1_0: device.fp_v1_0().clone(), v1_2: device.fp_v1_2().clone() };
         let driver = Arc::new(Self { tables: tables.clone(), plan });
         let Tables { v1_0, v1_2 } = tables.exchanged();
-        let (v1_1, v1_3) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
+        let v1_1 = device.fp_v1_1().clone();
+        let v1_3 = device.fp_v1_3().clone();
         // SAFETY: the device has one queue of this family.
         let queue = unsafe { device.get_device_queue(0, 0) };
         put(device.handle().as_raw(), &driver);

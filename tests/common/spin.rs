@@ -55,8 +55,10 @@ fn launch(kernel: &SpinKernel, queue: &CommandQueue, work: Work) {
 /// Doubles the work until it takes 20 ms. The fastest of three tries counts. If the machine is busy during the
 /// measurement, later spins are shorter than requested, so a case that needs a running kernel also tries longer ones.
 fn measure(subject: &Subject) -> Rate {
-    let (short_loops, ctx) = (subject.place().is_llvmpipe(), subject.ctx());
-    let (kernel, queue) = (ctx.kernel::<Spin>().expect("a built-in kernel"), ctx.queue("spin rate"));
+    let short_loops = subject.place().is_llvmpipe();
+    let ctx = subject.ctx();
+    let kernel = ctx.kernel::<Spin>().expect("a built-in kernel");
+    let queue = ctx.queue("spin rate");
     let invocations = if subject.is_cpu() { 64 } else { INVOCATIONS };
     let mut unit = Work { invocations, rounds: if short_loops { SHORT } else { 1000 } };
     let fastest = |unit| (0..3).map(|_| milliseconds(&kernel, &queue, unit)).fold(f64::INFINITY, f64::min);

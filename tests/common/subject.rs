@@ -158,7 +158,8 @@ impl Subject {
         &self,
         change: impl FnOnce(&mut ContextOptions, &mut DeviceSwitches),
     ) -> Context {
-        let (mut options, mut switches) = (ContextOptions::default(), device_switches());
+        let mut options = ContextOptions::default();
+        let mut switches = device_switches();
         change(&mut options, &mut switches);
         let ctx = match self.place.device {
             Device::Adapter(index, _) => {

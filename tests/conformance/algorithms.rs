@@ -164,8 +164,10 @@ type Verb = fn(&CommandQueue, &DeviceArray<u32>, &mut DeviceArray<u32>) -> fence
 /// Checks that verbs with a hazard enqueue nothing. Both arrays have `len` elements.
 fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (x, mut out) = (one.zeros([len]).unwrap(), one.full([len], 5).unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let x = one.zeros([len]).unwrap();
+    let mut out = one.full([len], 5).unwrap();
     two.wait_for_queue(&one).unwrap();
     one.fill(&mut out, 6).unwrap();
     let before = dump::enqueued(&ctx, "two");

@@ -22,7 +22,8 @@ const LONG: Duration = Duration::from_secs(30);
 /// Enqueues everything before the limit begins, so that the dump shows it on a machine of any speed.
 fn hang(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("hangs here"), ctx.user_event("never signalled"));
+    let queue = ctx.queue("hangs here");
+    let gate = ctx.user_event("never signalled");
     let mut x = ctx.zeros([8]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();

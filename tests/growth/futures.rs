@@ -41,7 +41,8 @@ struct Held {
 
 impl Held {
     fn new(ctx: &Context) -> Self {
-        let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+        let queue = ctx.queue("held");
+        let gate = ctx.user_event("gate");
         let mut array = queue.array(&[1_u32; 64]).unwrap();
         queue.finish().wait().unwrap();
         queue.wait_for(&gate.event()).unwrap();
@@ -53,8 +54,11 @@ impl Held {
 fn polled(subject: &Subject) {
     let ctx = subject.ctx();
     let held = Held::new(&ctx);
-    let (mut event, mut end, mut all) = (held.gate.event().done(), held.queue.finish(), ctx.synchronize());
-    let (mut read, mut map) = (held.queue.read(&held.array), held.array.map_read());
+    let mut event = held.gate.event().done();
+    let mut end = held.queue.finish();
+    let mut all = ctx.synchronize();
+    let mut read = held.queue.read(&held.array);
+    let mut map = held.array.map_read();
     retains_nothing("an event of the host", &ctx, POLLS, |_| poll(&mut event));
     retains_nothing("the end of a queue", &ctx, POLLS, |_| poll(&mut end));
     retains_nothing("all queues", &ctx, POLLS, |_| poll(&mut all));

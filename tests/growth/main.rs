@@ -43,7 +43,8 @@ fn main() {
 }
 
 fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {
-    let (id, place) = (format!("{name}::{}", place.name()), place.clone());
+    let id = format!("{name}::{}", place.name());
+    let place = place.clone();
     Trial::test(id.clone(), move || {
         let subject = Subject::new(place);
         let limit = if full() { 34 * LIMIT } else { LIMIT };

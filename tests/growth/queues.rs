@@ -54,7 +54,8 @@ fn failures(subject: &Subject) {
 
 fn failed_across(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
-    let (queue, gate) = (contexts[0].queue("queue"), contexts[1].user_event("open"));
+    let queue = contexts[0].queue("queue");
+    let gate = contexts[1].user_event("open");
     let far = contexts[1].queue("held");
     far.wait_for(&gate.event()).unwrap();
     retains_nothing("a failure", &contexts[1], 2000, |_| {
@@ -75,7 +76,9 @@ const MARKER: isize = 512;
 fn markers(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let ctx = subject.ctx_with(policy);
-        let (queue, side, count) = (ctx.queue("queue"), ctx.queue("side"), 1000);
+        let queue = ctx.queue("queue");
+        let side = ctx.queue("side");
+        let count = 1000;
         let others: Vec<CommandQueue> = (0..400).map(|at| ctx.queue(&format!("other {at}"))).collect();
         for other in &others {
             other.callback(|| ()).unwrap();
@@ -170,7 +173,8 @@ fn waits(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let ctx = subject.ctx_with(policy);
         let [a, b] = ["a", "b"].map(|label| ctx.queue(label));
-        let (mut x, mut y) = (a.array(&[1_u32; 64]).unwrap(), b.array(&[2_u32; 64]).unwrap());
+        let mut x = a.array(&[1_u32; 64]).unwrap();
+        let mut y = b.array(&[2_u32; 64]).unwrap();
         let [turn, back] = [ctx.event(), ctx.event()];
         retains_nothing(&format!("{policy:?}: two queues in turn"), &ctx, rounds(subject, 1000, 160), |at| {
             a.fill(&mut x, at as u32).unwrap();

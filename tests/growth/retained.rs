@@ -28,7 +28,8 @@ pub(crate) fn retains_nothing(what: &str, ctx: &Context, rounds: usize, mut roun
         (0..LOOKS).map(look).reduce(least).expect("there are looks")
     };
     part();
-    let (before, after) = (part(), part());
+    let before = part();
+    let after = part();
     let grown = after.0 - before.0;
     let rounds = LOOKS * each;
     assert!(grown <= SLACK, "{what}: {rounds} rounds keep {grown} bytes\n{}", ctx.state_dump());

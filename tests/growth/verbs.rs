@@ -18,9 +18,11 @@ pub(crate) const CASES: &[Case] = &[
 
 fn verbs(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, count) = (ctx.queue("queue"), rounds(subject, 1000, 160));
+    let queue = ctx.queue("queue");
+    let count = rounds(subject, 1000, 160);
     let kernel = ctx.kernel::<Mix>().unwrap();
-    let (mut x, mut y) = (queue.array(&[1_u32; 64]).unwrap(), queue.array(&[2_u32; 64]).unwrap());
+    let mut x = queue.array(&[1_u32; 64]).unwrap();
+    let mut y = queue.array(&[2_u32; 64]).unwrap();
     let wait = || queue.finish().wait().unwrap();
     retains_nothing("launch", &ctx, count, |_| {
         queue.launch(&kernel, Grid::threads([64]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
@@ -65,7 +67,8 @@ fn verbs(subject: &Subject) {
 
 fn host(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, count) = (ctx.queue("queue"), rounds(subject, 1000, 160));
+    let queue = ctx.queue("queue");
+    let count = rounds(subject, 1000, 160);
     let mut x = queue.array(&[1_u32; 64]).unwrap();
     let mut pinned = ctx.pinned::<u32, Download, 1>([64]).unwrap();
     retains_nothing("map to read", &ctx, count, |_| {
@@ -99,7 +102,8 @@ fn made(subject: &Subject) {
 fn across(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let [near, far] = contexts.each_ref().map(|ctx| ctx.queue("queue"));
-    let (x, mut y) = (near.array(&[1_u32; 64]).unwrap(), far.array(&[2_u32; 64]).unwrap());
+    let x = near.array(&[1_u32; 64]).unwrap();
+    let mut y = far.array(&[2_u32; 64]).unwrap();
     retains_nothing("copy between contexts", &contexts[0], rounds(subject, 400, 80), |_| {
         far.copy(&x, &mut y).unwrap();
         far.finish().wait().unwrap();

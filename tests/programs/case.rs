@@ -72,7 +72,8 @@ impl Cpu {
     /// Returns the CPU recorder of a seed: one to four lanes, with or without threads, with or without delays.
     pub fn of_seed(seed: u64, policy: Policy) -> Self {
         let mut rng = Rng::with_seed(seed ^ 0xC0DE);
-        let (lanes, threads) = (rng.usize(1..=4), rng.u32(0..3) > 0);
+        let lanes = rng.usize(1..=4);
+        let threads = rng.u32(0..3) > 0;
         let options = CpuOptions { seed, lanes, threads, ..CpuOptions::default() };
         let faults = CpuFaults { delays: rng.u32(0..4) == 0, ..CpuFaults::default() };
         Self { options, faults, policy }

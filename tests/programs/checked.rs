@@ -185,7 +185,8 @@ impl Model {
         let clock = self.queues.entry(queue).or_default();
         let number = clock.entry(queue).or_default();
         *number += 1;
-        let (number, clock) = (*number, clock.clone());
+        let number = *number;
+        let clock = clock.clone();
         let touches = op.touches();
         let early = op.may_be_early() || self.is_across(queue, &touches);
         for touch in touches {

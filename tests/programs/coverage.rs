@@ -135,7 +135,8 @@ fn drawn(seed: u64) -> Vec<Op> {
 }
 
 fn note(ops: &[Op], seen: &mut BTreeMap<&'static str, usize>) {
-    let (mut legal, mut oracle) = (Legal::default(), Oracle::default());
+    let mut legal = Legal::default();
+    let mut oracle = Oracle::default();
     for op in ops {
         let cases = CASES.iter().filter(|(_, is)| is(op, &legal, &oracle)).map(|(name, _)| *name);
         cases.chain([op.kind()]).for_each(|name| *seen.entry(name).or_default() += 1);

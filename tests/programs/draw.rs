@@ -120,7 +120,8 @@ impl Draft {
         }
         let mut scopes = Vec::new();
         for _ in 0..self.rng.u32(u32::from(before.is_none())..=2) {
-            let (q, waits) = (self.queue_of(at)?, self.rng.u32(0..4) > 0);
+            let q = self.queue_of(at)?;
+            let waits = self.rng.u32(0..4) > 0;
             scopes.push(Scope { q, waits });
         }
         let current = scopes.last().map(|scope| scope.q).or(before)?;

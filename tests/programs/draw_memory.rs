@@ -15,7 +15,8 @@ impl Draft {
             Some(q) => Maker::Queue(q),
             None => Maker::Context(at),
         };
-        let (a, len) = (self.id(), LENGTHS[self.rng.usize(..LENGTHS.len())]);
+        let a = self.id();
+        let len = LENGTHS[self.rng.usize(..LENGTHS.len())];
         if self.rng.u32(0..4) == 0 {
             return self.new_table(by);
         }
@@ -47,7 +48,8 @@ impl Draft {
         }
         if self.style.encodes && at == 0 {
             all.extend([100, 64].map(|len| {
-                let (by, contents) = (Maker::Shared, Contents::Zeros);
+                let by = Maker::Shared;
+                let contents = Contents::Zeros;
                 Op::Array { a: self.id(), by, ty: Ty::U32, len, contents }
             }));
         }
@@ -59,7 +61,8 @@ impl Draft {
     }
 
     fn frame(&mut self) -> Frame {
-        let (rows, cols) = (self.rng.usize(1..=8), [1, 4, 7, 12][self.rng.usize(0..4)]);
+        let rows = self.rng.usize(1..=8);
+        let cols = [1, 4, 7, 12][self.rng.usize(0..4)];
         let mut padding = || if self.rng.bool() { 0 } else { self.rng.usize(1..=4) };
         Frame { rows, cols, padded_rows: rows + padding(), padded_cols: cols + padding() }
     }
@@ -116,14 +119,16 @@ impl Draft {
     }
 
     fn every(&mut self, len: usize) -> Every {
-        let (first, step) = (self.rng.usize(0..len.div_ceil(2)), self.rng.usize(1..=3));
+        let first = self.rng.usize(0..len.div_ceil(2));
+        let step = self.rng.usize(1..=3);
         let most = (len - first).div_ceil(step);
         Every { first, count: if self.rng.bool() { most } else { self.rng.usize(1..=most) }, step }
     }
 
     fn window(&mut self, home: Ctx) -> Option<Window> {
         let (a, frame) = self.table(home)?;
-        let (rows, cols) = (self.every(frame.rows), self.every(frame.cols));
+        let rows = self.every(frame.rows);
+        let cols = self.every(frame.cols);
         Some(Window { a, frame, rows, cols })
     }
 
@@ -135,7 +140,8 @@ impl Draft {
         {
             return Some(Pick::Window(window));
         }
-        let (part, step) = (self.part(home, ty, false)?, self.rng.usize(1..=4));
+        let part = self.part(home, ty, false)?;
+        let step = self.rng.usize(1..=4);
         Some(Pick::Steps(Steps { part: Part { len: (part.len - 1) / step * step + 1, ..part }, step }))
     }
 
@@ -171,7 +177,9 @@ impl Draft {
         };
         let mut part = |ty| self.part(home, Some(ty), true);
         let mix = (part(Ty::U32), part(Ty::U32));
-        let (x, y, z) = (part(ty), part(ty), part(ty));
+        let x = part(ty);
+        let y = part(ty);
+        let z = part(ty);
         let (a, b) = match ty {
             Ty::F32 => (self.element(ty), self.element(ty)),
             Ty::Groups => (self.element(ty), 0),
@@ -228,13 +236,15 @@ impl Draft {
     }
 
     fn copy_window(&mut self, q: Id, from: Ctx, to: Ctx) -> Option<Op> {
-        let (mut src, mut dst) = (Pick::Window(self.window(from)?), Pick::Window(self.window(to)?));
+        let mut src = Pick::Window(self.window(from)?);
+        let mut dst = Pick::Window(self.window(to)?);
         self.fit(&mut src, &mut dst);
         Some(Op::CopyRegion { q, src, dst })
     }
 
     fn copy_rows(&mut self, q: Id, from: Ctx, to: Ctx) -> Option<Op> {
-        let (mut src, mut dst) = (self.rows(from)?, self.rows(to)?);
+        let mut src = self.rows(from)?;
+        let mut dst = self.rows(to)?;
         for rows in [&mut src, &mut dst] {
             rows.whole = false;
         }
@@ -267,7 +277,8 @@ impl Draft {
             return None;
         }
         let from = self.context();
-        let (q, to) = (self.queue()?, 1 - from);
+        let q = self.queue()?;
+        let to = 1 - from;
         match self.rng.u32(0..6) {
             0 => self.copy_window(q, from, to),
             1 => self.copy_region(q, from, to),
@@ -281,15 +292,18 @@ impl Draft {
         let shared = |(_, shape): &(&Id, &super::legal::Shape)| shape.shared;
         let arrays: Vec<(Id, usize)> =
             self.legal.arrays.iter().filter(shared).map(|(&a, shape)| (a, shape.len)).collect();
-        let (x, y) = (self.pick(arrays.clone())?, self.pick(arrays)?);
+        let x = self.pick(arrays.clone())?;
+        let y = self.pick(arrays)?;
         let len = self.rng.usize(1..=x.1.min(y.1));
         let mut part = |(a, all): (Id, usize)| Part { a, start: self.rng.usize(0..=all - len), len };
-        let (src, dst) = (part(x), part(y));
+        let src = part(x);
+        let dst = part(y);
         Some(Op::Encode { q: self.queue_of(0)?, src: (src.a != dst.a).then_some(src), dst })
     }
 
     pub fn map(&mut self) -> Option<Op> {
-        let (open, home) = (self.pick(self.legal.maps.keys().copied().collect::<Vec<_>>()), self.context());
+        let open = self.pick(self.legal.maps.keys().copied().collect::<Vec<_>>());
+        let home = self.context();
         Some(match (self.rng.u32(0..4), open) {
             (0..3, Some(m)) => Op::Unmap { m },
             (0 | 3, _) => Op::MapRead { m: self.id(), part: self.mappable(home)? },

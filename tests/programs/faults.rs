@@ -69,7 +69,9 @@ impl Trial for Faulty {
     }
 
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
-        let (fault, place, later) = (self.place.fault(seed), self.place.clone(), ops.to_vec());
+        let fault = self.place.fault(seed);
+        let place = self.place.clone();
+        let later = ops.to_vec();
         let ops = later.clone();
         guarded(move |watch| {
             let (ctx, driver) = place.open(seed)?;
@@ -119,7 +121,8 @@ impl Where {
         seed: u64,
     ) -> fencepost::Result<(Context, Option<Arc<Driver>>)> {
         let (device, queue, driver) = refusing::open(adapter);
-        let (exclusive, threads) = (recorder == RecorderChoice::Direct, self.threads(seed));
+        let exclusive = recorder == RecorderChoice::Direct;
+        let threads = self.threads(seed);
         let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
         let ctx = Context::adopt(device, queue, options)?;
         let mut rng = Rng::with_seed(seed ^ 0xD1CE);
@@ -208,7 +211,8 @@ fn unsaved(error: &Error) -> bool {
 }
 
 fn faulty_cpu(seed: u64) -> Cpu {
-    let (mut cpu, mut rng) = (Cpu::of_seed(seed, Policy::Ordered), Rng::with_seed(seed ^ 0xFA17));
+    let mut cpu = Cpu::of_seed(seed, Policy::Ordered);
+    let mut rng = Rng::with_seed(seed ^ 0xFA17);
     match Where::Cpu.fault(seed) {
         Fault::Refusals => cpu.faults.refusals = rng.f64() * 0.3,
         Fault::Memory => cpu.options.memory = rng.u64(0..8192),
@@ -258,7 +262,8 @@ impl Faults {
 
     /// Executes every operation that is still valid, and marks its enqueued work.
     fn step_all(&mut self, machine: &mut Machine, ops: &[Op]) -> Vec<(usize, Event)> {
-        let (mut legal, mut marks) = (Legal::default(), Vec::new());
+        let mut legal = Legal::default();
+        let mut marks = Vec::new();
         for (at, op) in ops.iter().enumerate() {
             self.host.before(at, &self.ctx);
             if !legal.admits(op) {
@@ -276,7 +281,9 @@ impl Faults {
 
     /// Executes the completed operations on the oracle, and compares the results.
     fn replay(&self) -> Result<Oracle, String> {
-        let (mut oracle, mut undone, mut gathered) = (Oracle::default(), BTreeSet::new(), BTreeSet::new());
+        let mut oracle = Oracle::default();
+        let mut undone = BTreeSet::new();
+        let mut gathered = BTreeSet::new();
         let context_failed = self.context_failed.get();
         for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
             let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
@@ -389,7 +396,8 @@ impl Faults {
 
     /// Checks that results before the loss are correct, and that every call after it reports the loss.
     fn check_loss(&self) -> Result<(), String> {
-        let (mut oracle, mut lost) = (Oracle::default(), false);
+        let mut oracle = Oracle::default();
+        let mut lost = false;
         for (at, Entry { op, outcome, done }) in self.entries.iter().enumerate() {
             let wrong = |what: String| format!("operation {at}, {op:?}: {what}");
             self.check_error(outcome, done).map_err(wrong)?;

@@ -50,7 +50,8 @@ impl Style {
 
 /// Draws a program.
 pub fn program(rng: &mut Rng, style: Style) -> Vec<Op> {
-    let (legal, model) = (Legal::default(), Model::new(style.policy));
+    let legal = Legal::default();
+    let model = Model::new(style.policy);
     let mut draft = Draft { rng: rng.fork(), ops: Vec::new(), legal, model, next: 0, style, contexts: 1 };
     if style.contexts && draft.rng.u32(0..3) == 0 {
         draft.contexts = 2;
@@ -76,7 +77,9 @@ pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     if policy != Policy::Unchecked {
         return legal;
     }
-    let (mut kept, mut model, mut at) = (Vec::new(), Model::new(policy), Legal::default());
+    let mut kept = Vec::new();
+    let mut model = Model::new(policy);
+    let mut at = Legal::default();
     for op in legal {
         if at.admits(&op) && model.missing(&op).is_empty() {
             at.apply(&op);
@@ -108,7 +111,8 @@ impl Draft {
     fn furnish(&mut self, at: Ctx) {
         let most = if at == 0 { 4 } else { 2 };
         for _ in 0..self.rng.usize(1..=most) {
-            let (q, urgency) = (self.id(), self.rng.i32(-1..=1));
+            let q = self.id();
+            let urgency = self.rng.i32(-1..=1);
             self.push(Op::Queue { q, urgency, at });
         }
         for _ in 0..self.rng.usize(1..=most) {
@@ -124,7 +128,8 @@ impl Draft {
 
     /// Makes every queue wait for one user event. After its signal all commands up to there are planned together.
     fn gate(&mut self) {
-        let (u, at) = (self.id(), self.context());
+        let u = self.id();
+        let at = self.context();
         self.push(Op::UserEvent { u, at });
         for q in self.legal.queues.clone() {
             self.push(Op::WaitForUser { q, u });
@@ -172,7 +177,8 @@ impl Draft {
             return vec![Op::WaitFor { q, events: vec![e] }];
         }
         if !self.legal.queues.contains(&other) {
-            let (between, at) = (self.id(), self.legal.homes[&other]);
+            let between = self.id();
+            let at = self.legal.homes[&other];
             let born = Op::Queue { q: between, urgency: 0, at };
             return vec![born, Op::WaitForQueue { q, other: between }];
         }

@@ -38,7 +38,9 @@ impl<P: Place, F: Fn(u64) -> P> Trial for Replaying<F> {
     }
 
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
-        let (place, ops, policy) = ((self.place)(seed), capturable(ops, self.policy), self.policy);
+        let place = (self.place)(seed);
+        let ops = capturable(ops, self.policy);
+        let policy = self.policy;
         guarded(move |watch| {
             let ctx = place.open()?;
             drop(watch.send(ctx.watch()));

@@ -113,7 +113,8 @@ impl Held {
 
     /// Copies a region to a region of another array, or of this one.
     pub fn copy_region_to(&self, queue: &CommandQueue, src: Pick, dst: &Held, to: Pick) -> Result<()> {
-        let (from, to) = (src.region(), to.region());
+        let from = src.region();
+        let to = to.region();
         match (self, dst) {
             (Held::U32(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
             (Held::I32(x), Held::I32(y)) => queue.copy_region(x, from, &mut y.handle(), to),

@@ -107,7 +107,8 @@ impl Kernels {
         y: &mut Held,
     ) -> Result<()> {
         let op::Kernel::Mix { a, b, .. } = *kernel else { unreachable!("bug: a launch of another kernel") };
-        let (kernel, grid) = (self.mixed(ctx)?, Grid::threads([x.memory().max(y.memory())]));
+        let kernel = self.mixed(ctx)?;
+        let grid = Grid::threads([x.memory().max(y.memory())]);
         match (x, y) {
             (Held::U32(x), Held::U32(y)) => to.launch_dyn(&kernel, grid, args![a = a, b = b, x = x, y = y]),
             (Held::Table(x), Held::U32(y)) => to.launch_dyn(&kernel, grid, args![y = y, x = x, b = b, a = a]),
@@ -158,11 +159,13 @@ impl Kernels {
                 to.launch(&self.u32.iota(ctx)?, grid, Iota { start, step, out })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::I32(out)) => {
-                let (start, step) = (start as i32, step as i32);
+                let start = start as i32;
+                let step = step as i32;
                 to.launch(&self.i32.iota(ctx)?, grid, Iota { start, step, out })
             }
             (op::Kernel::Iota { start, step, .. }, [], Held::F32(out)) => {
-                let (start, step) = (f32::from_bits(start), f32::from_bits(step));
+                let start = f32::from_bits(start);
+                let step = f32::from_bits(step);
                 to.launch(&self.f32.iota(ctx)?, grid, Iota { start, step, out })
             }
             _ => unreachable!("bug: a launch with elements of mixed types"),

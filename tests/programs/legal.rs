@@ -108,11 +108,13 @@ impl Legal {
             }
             Op::MakeCurrent { q } => drop(self.made_current.insert(self.homes[q], *q)),
             Op::Array { a, ty, len, by, .. } => {
-                let (shared, home) = (*by == Maker::Shared, self.home_of(*by));
+                let shared = *by == Maker::Shared;
+                let home = self.home_of(*by);
                 self.arrays.insert(*a, Shape { ty: *ty, len: *len, frame: None, shared, home });
             }
             Op::Table { a, by, frame, .. } => {
-                let (len, home) = (frame.memory(), self.home_of(*by));
+                let len = frame.memory();
+                let home = self.home_of(*by);
                 self.arrays.insert(*a, Shape { ty: Ty::U32, len, frame: Some(*frame), shared: false, home });
             }
             Op::DropArray { a } => {

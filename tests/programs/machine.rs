@@ -120,7 +120,8 @@ impl Machine {
         let (q, home, queue) = match *op {
             Op::Queue { q, urgency, at } => {
                 // The first queue is timed. Timing must not change any result.
-                let (label, priority) = (format!("q{q}"), Priority::clamped(urgency));
+                let label = format!("q{q}");
+                let priority = Priority::clamped(urgency);
                 let options = QueueOptions { label, priority, timing: q == 1 };
                 (q, at, self.homes[at].ctx.queue_with(options))
             }
@@ -177,7 +178,8 @@ impl Machine {
                 self.work(&self.home(q).ctx.current_queue(), op)
             }
             [Scope { q, waits }, inner @ ..] => {
-                let (queue, options) = (self.queues[q].clone(), ScopeOptions { wait: *waits });
+                let queue = self.queues[q].clone();
+                let options = ScopeOptions { wait: *waits };
                 match *waits {
                     true => queue.scope(|| self.within(inner, op)),
                     false => queue.scope_with(options, || self.within(inner, op)),
@@ -236,7 +238,9 @@ impl Machine {
 
     fn callback(&mut self, q: Id) -> Result<()> {
         let queue = &self.queues[&q];
-        let (before, log, asks) = (queue.marker(), self.log.clone(), self.asks);
+        let before = queue.marker();
+        let log = self.log.clone();
+        let asks = self.asks;
         let count = self.callbacks.entry(q).or_default();
         let number = *count;
         queue.callback(move || {

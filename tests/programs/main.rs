@@ -102,7 +102,9 @@ fn trial(
     on: On<'_>,
     run: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) -> Trial {
-    let (name, adapter, backend) = (name.into(), on.adapter.to_owned(), on.backend.to_owned());
+    let name = name.into();
+    let adapter = on.adapter.to_owned();
+    let backend = on.backend.to_owned();
     Trial::test(format!("{name}::{adapter}"), move || {
         let on = On { adapter: &adapter, backend: &backend };
         Ok(results::noted(&name, on, run)?)
@@ -179,7 +181,8 @@ fn no_adapter(name: &'static str, reason: &'static str) -> Trial {
 
 /// Returns a test that cannot run on an adapter.
 fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
-    let (adapter, backend) = (on.adapter.to_owned(), on.backend.to_owned());
+    let adapter = on.adapter.to_owned();
+    let backend = on.backend.to_owned();
     Trial::ignorable_test(format!("{name}::{adapter}"), move || {
         let on = On { adapter: &adapter, backend: &backend };
         results::note(&name, on, &results::Ended::NotPossible(reason));
@@ -208,7 +211,8 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
 }
 
 fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {
-    let (name, own) = (format!("p08_{name}_programs_that_await_match_the_oracle"), place.clone());
+    let name = format!("p08_{name}_programs_that_await_match_the_oracle");
+    let own = place.clone();
     let encodes = place.has_wgpu();
     watched(place, name, move || {
         let options = options(index, policy);

@@ -154,7 +154,8 @@ impl Machine {
         let &Op::Launch { q, ref kernel, how } = op else { unreachable!("bug: no launch") };
         let (reads, write) = kernel.parts();
         let reads: Vec<Held> = reads.into_iter().map(|part| self.slice(part)).collect::<Result<_>>()?;
-        let (home, mut out) = (self.home(q), self.slice(write)?);
+        let home = self.home(q);
+        let mut out = self.slice(write)?;
         let grid = match how {
             How::Typed => None,
             How::Dyn => return home.kernels.launch_dyn(&home.ctx, to, kernel, &reads[0], &mut out),
@@ -168,11 +169,14 @@ impl Machine {
 
     /// Encodes wgpu commands.
     fn encode(&self, queue: &CommandQueue, src: Option<Part>, dst: Part) -> Result<()> {
-        let (src, mut dst) = (src.map(|src| self.words(src)).transpose()?, self.words(dst)?);
+        let src = src.map(|src| self.words(src)).transpose()?;
+        let mut dst = self.words(dst)?;
         queue.encode(|encoder, access| {
             let from = src.as_ref().map(|src| access.read(src)).transpose()?;
             let to = access.write(&mut dst)?;
-            let (buffer, offset, size) = (to.buffer(), to.offset(), to.size());
+            let buffer = to.buffer();
+            let offset = to.offset();
+            let size = to.size();
             match from {
                 Some(from) => {
                     encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), buffer, offset, size)

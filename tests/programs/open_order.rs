@@ -9,7 +9,8 @@ const SEEDS: u64 = 200;
 /// Checks that every queue comes last for some seed, and that the commands of each queue stay in order.
 pub fn run() -> std::result::Result<(), String> {
     let seen: Result<BTreeSet<u32>> = (0..SEEDS).map(last_word).collect();
-    let (seen, all) = (seen.map_err(|error| error.to_string())?, (1..=QUEUES).collect());
+    let seen = seen.map_err(|error| error.to_string())?;
+    let all = (1..=QUEUES).collect();
     if seen == all {
         Ok(())
     } else {

@@ -104,7 +104,8 @@ impl fmt::Debug for Op {
             }
             Op::Table { a, by, frame, zeros } => {
                 let what = if *zeros { "zeros" } else { "empty" };
-                let (shape, padded) = ((frame.rows, frame.cols), (frame.padded_rows, frame.padded_cols));
+                let shape = (frame.rows, frame.cols);
+                let padded = (frame.padded_rows, frame.padded_cols);
                 write!(f, "a{a} = {by:?}.{what}_padded({shape:?}, {padded:?})")
             }
             Op::DropArray { a } => write!(f, "drop(a{a})"),

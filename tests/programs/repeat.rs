@@ -26,7 +26,8 @@ impl Trial for Repeated {
     }
 
     fn run(&self, seed: u64, ops: &[Op]) -> Result<(), String> {
-        let (first, second) = (trace(seed, ops)?, trace(seed, ops)?);
+        let first = trace(seed, ops)?;
+        let second = trace(seed, ops)?;
         let differs = first.iter().zip(&second).find(|(first, second)| first != second);
         differs.map_or(Ok(()), |(first, second)| Err(format!("once:  {first}\nagain: {second}")))
     }
@@ -52,8 +53,9 @@ fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
     guarded(move |watch| {
         let ctx = testing::on_cpu(options, faults, Policy::Ordered);
         let _ = watch.send(ctx.watch());
-        let (mut machine, mut legal, mut trace) =
-            (Machine::new(vec![ctx.clone()], false, true), Legal::default(), Vec::new());
+        let mut machine = Machine::new(vec![ctx.clone()], false, true);
+        let mut legal = Legal::default();
+        let mut trace = Vec::new();
         for op in ops {
             if !legal.admits(&op) {
                 continue;

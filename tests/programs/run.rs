@@ -34,7 +34,8 @@ pub trait Place: Clone + Send + 'static {
 
 /// Runs a program on one fresh context or two, on a new thread. A panic or a hang is a failure too.
 pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
-    let (place, ops) = (place.clone(), ops.to_vec());
+    let place = place.clone();
+    let ops = ops.to_vec();
     guarded(move |watch| {
         let mut contexts = vec![place.open()?];
         if ops.iter().any(Op::is_elsewhere) {
@@ -73,7 +74,8 @@ fn state_of(watch: ContextWatch) -> String {
 }
 
 fn execute(mut machine: Machine, policy: Policy, ops: &[Op]) -> Result<(), String> {
-    let (mut oracle, mut model) = (Oracle::default(), Model::new(policy));
+    let mut oracle = Oracle::default();
+    let mut model = Model::new(policy);
     let mut refused = std::collections::BTreeSet::new();
     for (at, op) in ops.iter().enumerate() {
         let wrong = |what: String| format!("operation {at}, {op:?}: {what}");

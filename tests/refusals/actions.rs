@@ -55,7 +55,8 @@ fn arrays(ctx: &Context) -> Result<()> {
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
     let many: Vec<u32> = (0..1_100_000).collect();
-    let (x, mut y) = (queue.full([N], 1_u32)?, queue.zeros([many.len()])?);
+    let x = queue.full([N], 1_u32)?;
+    let mut y = queue.zeros([many.len()])?;
     queue.upload(&counted()[..10], &mut x.slice(5..15)?)?;
     queue.upload(&many, &mut y)?;
     let found = queue.read(&x).wait()?;
@@ -94,12 +95,17 @@ fn pinned(ctx: &Context) -> Result<()> {
 
 /// Launches kernels on two queues, and one kernel whose grid is on the device.
 fn launches(ctx: &Context) -> Result<()> {
-    let (queue, other) = (ctx.queue("launches"), ctx.queue("beside"));
-    let (mix, iota) = (ctx.kernel::<Mix>()?, ctx.kernel::<Iota>()?);
-    let (x, mut y, mut z) = (ctx.full([N], 5_u32)?, ctx.full([N], 2_u32)?, ctx.zeros([N])?);
+    let queue = ctx.queue("launches");
+    let other = ctx.queue("beside");
+    let mix = ctx.kernel::<Mix>()?;
+    let iota = ctx.kernel::<Iota>()?;
+    let x = ctx.full([N], 5_u32)?;
+    let mut y = ctx.full([N], 2_u32)?;
+    let mut z = ctx.zeros([N])?;
     queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
     other.launch(&iota, Grid::threads([N]), Iota { start: 0, step: 1, out: &mut z })?;
-    let (mut few, groups) = (queue.zeros([256])?, queue.array(&[1_u32, 1, 1])?);
+    let mut few = queue.zeros([256])?;
+    let groups = queue.array(&[1_u32, 1, 1])?;
     queue.launch(&iota, Grid::indirect(&groups, 0), Iota { start: 1, step: 2, out: &mut few })?;
     assert_eq!(queue.read(&y).wait()?, [mixed(2, 3, 5, 1); N]);
     assert_eq!(other.read(&z).wait()?, counted());
@@ -167,7 +173,8 @@ fn across(ctx: &Context) -> Result<()> {
     let other = Context::on_cpu(fencepost::CpuOptions::default());
     let queue = ctx.queue("across");
     let x = queue.array(&counted())?;
-    let (mut there, mut back) = (other.zeros([N])?, queue.zeros([N])?);
+    let mut there = other.zeros([N])?;
+    let mut back = queue.zeros([N])?;
     queue.copy(&x, &mut there)?;
     queue.copy(&there, &mut back)?;
     assert_eq!(queue.read(&back).wait()?, counted());
@@ -176,7 +183,8 @@ fn across(ctx: &Context) -> Result<()> {
 
 /// Captures a graph with its own memory, and replays it on two queues.
 fn graphs(ctx: &Context) -> Result<()> {
-    let (queue, other) = (ctx.queue("graphs"), ctx.queue("beside"));
+    let queue = ctx.queue("graphs");
+    let other = ctx.queue("beside");
     let mix = ctx.kernel::<Mix>()?;
     let x = queue.array(&counted())?;
     let (graph, shown) = queue.capture(|c| {

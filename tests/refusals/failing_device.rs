@@ -35,7 +35,8 @@ impl FailingDevice {
     /// threads does not use immediates.
     pub fn context(&self, threads: bool) -> Result<Context> {
         let (device, queue, _) = &self.opened;
-        let (recorder, exclusive) = (self.recorder, !self.by_wgpu());
+        let recorder = self.recorder;
+        let exclusive = !self.by_wgpu();
         let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
         let switches = DeviceSwitches { immediates: threads, ..DeviceSwitches::default() };
         let ctx = testing::adopt(device.clone(), queue.clone(), options, switches)?;

@@ -40,7 +40,8 @@ fn main() {
 }
 
 fn none() -> Trial {
-    let (name, reason) = ("m10_a_call_without_memory_is_an_error", "no Vulkan adapter is among the chosen");
+    let name = "m10_a_call_without_memory_is_an_error";
+    let reason = "no Vulkan adapter is among the chosen";
     Trial::ignorable_test(format!("{name}::no_vulkan"), move || {
         results::note(name, results::NOTHING, &results::Ended::NotPossible(reason));
         Ok(Completion::ignored_with(reason))
@@ -72,7 +73,8 @@ fn trial(
     name: String,
     run: impl FnOnce(&mut FailingDevice) + Send + 'static,
 ) -> Trial {
-    let (place, name) = (place.clone(), format!("{name}_{recorder:?}").to_lowercase());
+    let place = place.clone();
+    let name = format!("{name}_{recorder:?}").to_lowercase();
     let id = format!("{name}::{}", place.name());
     Trial::ignorable_test(id.clone(), move || {
         if let Some(reason) = not_tried(recorder) {
@@ -107,7 +109,8 @@ fn each_allocation(device: &mut FailingDevice, action: &Action) {
     // If wgpu runs out of memory, the device is usually lost, and opening another takes time.
     let step = if device.by_wgpu() && !everything() { 4 } else { 1 };
     for turn in 0..turns {
-        let (mut n, mut spared) = (0, 0);
+        let mut n = 0;
+        let mut spared = 0;
         while spared < 2 {
             let threads = (n + turn) % 2 == 1;
             let refused = refused_at(device, action, threads, Rule::Nth(n, short_of(n / 2)));

@@ -12,7 +12,8 @@ impl Worker<'_> {
         let home = self.some_home();
         let policy = self.shared.homes[home].policy;
         for _ in 0..self.rng.usize(1..=3) {
-            let (lane, value) = (self.lane_at(home), self.rng.u32(..));
+            let lane = self.lane_at(home);
+            let value = self.rng.u32(..);
             let array = self.shared.homes[home].ctx.full([64], value)?;
             let mut owned = Owned::of_context(array, home, policy, vec![value; 64]);
             for turn in 0..self.rng.u32(10..60) {

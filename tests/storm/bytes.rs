@@ -22,8 +22,10 @@ impl Worker<'_> {
         let home = self.some_home();
         let policy = self.shared.homes[home].policy;
         let len = self.some_len();
-        let (words, lane) = (self.some_words(len), self.lane_at(home));
-        let (ctx, value) = (&self.shared.homes[home].ctx, words[0]);
+        let words = self.some_words(len);
+        let lane = self.lane_at(home);
+        let ctx = &self.shared.homes[home].ctx;
+        let value = words[0];
         let of_context = |array, words| Owned::of_context(array, home, policy, words);
         let (mut owned, by_queue) = match self.rng.u32(..8) {
             0 => (of_context(ctx.zeros([len])?, vec![0; len]), false),
@@ -76,7 +78,8 @@ impl Worker<'_> {
 
     pub fn fill(&mut self) -> Done {
         let Some((at, lane)) = self.chosen(Access::Write, |_| true)? else { return Ok(()) };
-        let (range, value) = (self.some_range(self.arrays[at].len()), self.rng.u32(..));
+        let range = self.some_range(self.arrays[at].len());
+        let value = self.rng.u32(..);
         let mut part = self.arrays[at].array.slice(range.clone())?;
         if self.rng.u32(..6) == 0 {
             let ctx = &self.shared.homes[lane.home].ctx;
@@ -153,7 +156,8 @@ impl Worker<'_> {
         let Some((to, lane)) = self.chosen(Access::Write, |_| true)? else { return Ok(()) };
         let home = &self.shared.homes[lane.home];
         let from = self.some_array(|owned| owned.home == lane.home && !owned.part).filter(|from| *from != to);
-        let (a, b) = (self.rng.u32(..), self.rng.u32(..));
+        let a = self.rng.u32(..);
+        let b = self.rng.u32(..);
         let range = self.some_range(self.arrays[to].len());
         let mut y = self.arrays[to].array.slice(range.clone())?;
         let grid = Grid::threads([range.len()]);
@@ -225,7 +229,8 @@ impl Worker<'_> {
     pub fn read_constants(&mut self) -> Done {
         let lane = self.some_lane();
         let home = &self.shared.homes[lane.home];
-        let (reading, expected) = (lane.queue.read(&home.constants), home.words.clone());
+        let reading = lane.queue.read(&home.constants);
+        let expected = home.words.clone();
         self.comings.push(Coming { reading, expected, from: self.on(&lane) });
         Ok(())
     }

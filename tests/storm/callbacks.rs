@@ -48,7 +48,9 @@ impl Worker<'_> {
         let number = *count;
         *count += 1;
         self.callbacks.open += 1;
-        let (to, before, key) = (self.callbacks.to.clone(), lane.queue.marker(), lane.key);
+        let to = self.callbacks.to.clone();
+        let before = lane.queue.marker();
+        let key = lane.key;
         let waits = self.wait_inside();
         match self.rng.u32(..4) {
             // The callback owns an array, enqueues a read of it, and sends both back.
@@ -67,7 +69,8 @@ impl Worker<'_> {
             // The callback drops the last handle of an array and of a queue.
             2 if self.arrays.iter().any(|owned| !owned.part) => {
                 let at = self.some_array(|owned| !owned.part).expect("there is one");
-                let (owned, queue) = (self.arrays.swap_remove(at), lane.queue.fork("of a callback"));
+                let owned = self.arrays.swap_remove(at);
+                let queue = lane.queue.fork("of a callback");
                 lane.queue.callback(move || {
                     let behind = is_over(&before);
                     drop((owned, queue));

@@ -92,7 +92,8 @@ impl Worker<'_> {
     /// Makes a queue wait for a user event. The keeper signals the event soon, or this thread signals it before its own
     /// next wait.
     pub fn user_event(&mut self) -> Done {
-        let (lane, home) = (self.some_lane(), self.some_home());
+        let lane = self.some_lane();
+        let home = self.some_home();
         let event = self.shared.homes[home].ctx.user_event(&format!("of thread {}", self.me));
         lane.queue.wait_for(&event.event())?;
         if self.rng.bool() {
@@ -127,7 +128,8 @@ impl Worker<'_> {
         let lane = self.some_lane();
         let start = lane.queue.marker();
         lane.queue.flush()?;
-        let (pending, way) = (lane.queue.marker().seconds_since(&start), self.way());
+        let pending = lane.queue.marker().seconds_since(&start);
+        let way = self.way();
         self.say(|| format!("waits for a time, {way:?}"));
         self.release();
         let asked = match way {

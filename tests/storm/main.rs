@@ -61,7 +61,9 @@ fn main() {
 
 /// Returns the trial of one place. It fails if the validation layers report a message.
 fn trial(on: On<'_>, place: Option<&Arc<Place>>) -> Trial {
-    let (adapter, backend, place) = (on.adapter.to_owned(), on.backend.to_owned(), place.cloned());
+    let adapter = on.adapter.to_owned();
+    let backend = on.backend.to_owned();
+    let place = place.cloned();
     Trial::test(format!("{NAME}::{adapter}"), move || {
         let on = On { adapter: &adapter, backend: &backend };
         Ok(results::noted(NAME, on, || run_at(place))?)

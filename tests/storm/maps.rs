@@ -24,7 +24,8 @@ impl Worker<'_> {
     pub fn map_read_of(&mut self, at: usize) -> Done {
         let range = self.some_range(self.arrays[at].len());
         let part = self.arrays[at].array.slice(range.clone())?;
-        let (pending, way) = (part.map_read(), self.way());
+        let pending = part.map_read();
+        let way = self.way();
         self.say(|| format!("maps to read, {way:?}"));
         let Some(map) = self.wait(pending, way)? else { return Ok(()) };
         compare(&map, &self.arrays[at].words[range], || "a map".into())?;
@@ -35,7 +36,8 @@ impl Worker<'_> {
         let range = self.some_range(self.arrays[at].len());
         let words = self.some_words(range.len());
         let part = self.arrays[at].array.slice(range.clone())?;
-        let (pending, way) = (part.map_write(), self.way());
+        let pending = part.map_write();
+        let way = self.way();
         self.say(|| format!("maps to write, {way:?}"));
         let Some(mut map) = self.wait(pending, way)? else { return Ok(()) };
         compare(&map, &self.arrays[at].words[range.clone()], || "a map".into())?;

@@ -34,14 +34,16 @@ impl Worker<'_> {
             }
             return Ok(());
         }
-        let (pending, way) = (lane.queue.finish(), self.way());
+        let pending = lane.queue.finish();
+        let way = self.way();
         self.say(|| format!("finishes {}, {way:?}", lane.queue.label()));
         self.wait(pending, way)?;
         Ok(())
     }
 
     pub fn synchronize(&mut self) -> Done {
-        let (home, all) = (self.some_home(), self.rng.u32(..6) == 0);
+        let home = self.some_home();
+        let all = self.rng.u32(..6) == 0;
         let pending = if all { synchronize_all() } else { self.shared.homes[home].ctx.synchronize() };
         let way = self.way();
         self.say(|| {
@@ -60,7 +62,8 @@ impl Worker<'_> {
             drop(self.own.swap_remove(at));
             return Ok(());
         }
-        let (home, urgency) = (self.some_home(), self.rng.i32(-1..=1));
+        let home = self.some_home();
+        let urgency = self.rng.i32(-1..=1);
         let lane = match self.rng.u32(..3) {
             0 => {
                 let from = self.lane_at(home);

@@ -23,7 +23,8 @@ struct Window {
 impl Window {
     fn draw(rng: &mut Rng, len: usize) -> Self {
         let all = len / COLUMNS;
-        let (row, row_step) = (rng.usize(..all), rng.usize(1..4));
+        let row = rng.usize(..all);
+        let row_step = rng.usize(1..4);
         let rows = rng.usize(1..=(all - row).div_ceil(row_step));
         let col = rng.usize(..COLUMNS);
         Self { row, rows, row_step, col, cols: rng.usize(1..=COLUMNS - col) }
@@ -64,7 +65,8 @@ impl Worker<'_> {
         let lane = self.lane_at(home);
         self.order(from, &lane, Access::Read)?;
         self.order(to, &lane, Access::Write)?;
-        let (src, mut dst) = (table(&self.arrays[from])?, table(&self.arrays[to])?);
+        let src = table(&self.arrays[from])?;
+        let mut dst = table(&self.arrays[to])?;
         lane.queue.copy_region(&src, window.region(), &mut dst, target.region())?;
         for (src, dst) in window.places().into_iter().zip(target.places()) {
             self.arrays[to].words[dst] = self.arrays[from].words[src];

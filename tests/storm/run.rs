@@ -25,8 +25,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// the process, because hanging threads cannot be ended otherwise.
 pub fn run(seed: u64, place: Option<Arc<Place>>) -> Result<(), String> {
     let drawn = Drawn::new(seed, place.clone());
-    let (watches, progress) = (Watches::default(), Arc::new(Progress::new(drawn.threads)));
-    let (own, shown) = (watches.clone(), progress.clone());
+    let watches = Watches::default();
+    let progress = Arc::new(Progress::new(drawn.threads));
+    let own = watches.clone();
+    let shown = progress.clone();
     let what = match within("storm", LIMIT, move || storm(drawn, own, progress)) {
         Ok(Ok(())) => return Ok(()),
         Ok(Err(Wrong(what))) => what,

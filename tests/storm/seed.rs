@@ -72,8 +72,11 @@ impl Drawn {
             (0..count).flat_map(|at| [(at, rng.i32(-1..=1)), (at, rng.i32(-1..=1))]).collect();
         queues.extend((0..rng.usize(..3)).map(|_| (rng.usize(..count), rng.i32(-1..=1))));
         let threads = threads_asked().unwrap_or(rng.usize(2..=5));
-        let (steps, driven, timed) = (rng.usize(20..=80), rng.bool(), rng.u32(..3) == 0);
-        let (large, callbacks_wait) = (rng.u32(..12) == 0, rng.bool());
+        let steps = rng.usize(20..=80);
+        let driven = rng.bool();
+        let timed = rng.u32(..3) == 0;
+        let large = rng.u32(..12) == 0;
+        let callbacks_wait = rng.bool();
         Self { seed, place, homes, queues, threads, steps, driven, timed, large, callbacks_wait }
     }
 
@@ -102,7 +105,8 @@ fn home(rng: &mut Rng, seed: u64, at: usize, adapter: bool) -> HomeOf {
 }
 
 fn cpu(rng: &mut Rng, seed: u64) -> Device {
-    let (lanes, threads) = (rng.usize(1..=4), rng.u32(..4) > 0);
+    let lanes = rng.usize(1..=4);
+    let threads = rng.u32(..4) > 0;
     let faults = CpuFaults { delays: rng.u32(..4) == 0, ..CpuFaults::default() };
     Device::Cpu(CpuOptions { seed, lanes, threads, ..CpuOptions::default() }, faults)
 }

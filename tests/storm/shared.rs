@@ -86,10 +86,14 @@ impl Home {
     fn new(ctx: Context, drawn: &Drawn, at: usize) -> Result<Self> {
         let words: Vec<u32> =
             (0..CONSTANTS as u32).map(|i| i.wrapping_mul(0x9E37_79B9) ^ at as u32).collect();
-        let (constants, parts) = (ctx.array(&words)?, ctx.full([drawn.threads * PART], at as u32)?);
+        let constants = ctx.array(&words)?;
+        let parts = ctx.full([drawn.threads * PART], at as u32)?;
         let home = &drawn.homes[at];
-        let (policy, threads) = (home.policy, home.device.threads());
-        let (mix, mixed, iota) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        let policy = home.policy;
+        let threads = home.device.threads();
+        let mix = OnceLock::new();
+        let mixed = OnceLock::new();
+        let iota = OnceLock::new();
         Ok(Self { ctx, policy, threads, constants, words, parts, mix, mixed, iota })
     }
 

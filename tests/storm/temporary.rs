@@ -11,8 +11,10 @@ impl Worker<'_> {
     /// Copies an array to a new context and back, and drops all handles of that context at once.
     pub fn temporary(&mut self) -> Done {
         let Some(at) = self.some_array(|owned| !owned.part) else { return Ok(()) };
-        let (ctx, home) = (self.guest(), self.shared.homes.len());
-        let (len, value) = (self.arrays[at].len(), self.rng.u32(..));
+        let ctx = self.guest();
+        let home = self.shared.homes.len();
+        let len = self.arrays[at].len();
+        let value = self.rng.u32(..);
         let guest = self.shared.lane(ctx.queue("guest"), home);
         let mut there = Owned::of_context(ctx.zeros([len])?, home, Policy::Ordered, vec![0; len]);
 
@@ -40,7 +42,8 @@ impl Worker<'_> {
 
     /// Opens a context on the CPU recorder that other threads do not use.
     fn guest(&mut self) -> Context {
-        let (seed, lanes) = (self.rng.u64(..), self.rng.usize(1..=2));
+        let seed = self.rng.u64(..);
+        let lanes = self.rng.usize(1..=2);
         let faults = CpuFaults { delays: self.rng.u32(..4) == 0, ..CpuFaults::default() };
         let ctx =
             testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, Policy::Ordered);

@@ -114,7 +114,8 @@ impl Worker<'_> {
             return Ok(());
         }
         let at = self.rng.usize(..self.comings.len());
-        let (coming, way) = (self.comings.swap_remove(at), self.way());
+        let coming = self.comings.swap_remove(at);
+        let way = self.way();
         self.end(coming, way)
     }
 }
@@ -144,7 +145,8 @@ pub fn compare(found: &[u32], expected: &[u32], what: impl Fn() -> String) -> Do
     let differ = found.iter().zip(expected).enumerate().filter(|(_, (found, expected))| found != expected);
     let places: Vec<usize> = differ.map(|(at, _)| at).collect();
     let first = places[0];
-    let (is, must) = (found[first], expected[first]);
+    let is = found[first];
+    let must = expected[first];
     let count = places.len();
     Err(Wrong(format!("{}: element {first} is {is:#x}, it must be {must:#x}; {count} differ", what())))
 }

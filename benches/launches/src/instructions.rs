@@ -83,7 +83,8 @@ pub fn launch_on_noop(contestant: &str, out: &mut dyn Write) -> Result<()> {
         for _ in 0..rounds {
             count_until_done(contestant.as_mut(), &workload.job)?;
         }
-        let (row, launches) = (&*workload.name(), workload.job.launches * rounds);
+        let row = &*workload.name();
+        let launches = workload.job.launches * rounds;
         row_is_counted(&Counted { row, launches }, out)?;
     }
     Ok(())

@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn different_seeds_change_every_word() {
-        let (mut a, mut b) = ([0; 4096], [0; 4096]);
+        let mut a = [0; 4096];
+        let mut b = [0; 4096];
         fill(&mut a, 1);
         fill(&mut b, 2);
         assert!(a.chunks(4).zip(b.chunks(4)).all(|(a, b)| a != b));

@@ -23,7 +23,8 @@ const CALLS: usize = 12;
 
 /// Calls each verb, and writes one JSON line to `out` after each, as [`launch_on_noop`](crate::launch_on_noop) does.
 pub(crate) fn call_on_noop(ctx: &Context, out: &mut dyn Write) -> Result<()> {
-    let (queue, mut arrays) = (ctx.queue("verbs"), Arrays::new(ctx, ELEMENTS));
+    let queue = ctx.queue("verbs");
+    let mut arrays = Arrays::new(ctx, ELEMENTS);
     for verb in table().iter().filter(|verb| !verb.returns) {
         let done = |arrays: &mut Arrays| verb_count_until_done(&queue, verb, arrays);
         for _ in 0..FIRST {

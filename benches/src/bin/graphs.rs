@@ -72,15 +72,18 @@ impl Side {
     fn open(native_replay_from: usize, elements: usize) -> Result<Self> {
         let switches = DeviceSwitches { native_replay_from, ..DeviceSwitches::default() };
         let ctx = testing::open(ContextOptions::default(), switches).wait()?;
-        let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Count>()?);
-        let (left, counters) = (ctx.zeros([1])?, ctx.zeros([elements])?);
+        let queue = ctx.queue("main");
+        let kernel = ctx.kernel::<Count>()?;
+        let left = ctx.zeros([1])?;
+        let counters = ctx.zeros([elements])?;
         Ok(Self { ctx, queue, kernel, left, counters, expected: 0 })
     }
 
     /// Launches on `queue` as often as `times` says.
     fn launch(&self, queue: &CommandQueue, times: u32, by: u32) -> Result<(), fencepost::Error> {
         for _ in 0..times {
-            let (left, counters) = (&mut self.left.handle(), &mut self.counters.handle());
+            let left = &mut self.left.handle();
+            let counters = &mut self.counters.handle();
             let grid = Grid::threads([counters.len()]);
             queue.launch(&self.kernel, grid, Count { by, left, counters })?;
         }
@@ -202,8 +205,11 @@ fn edits() -> Result<()> {
         })?;
         Ok(graph)
     };
-    let (mut by_value, mut by_input, mut by_parameter, mut by_grid, mut by_argument) =
-        (fresh(false)?, fresh(false)?, fresh(false)?, fresh(false)?, fresh(false)?);
+    let mut by_value = fresh(false)?;
+    let mut by_input = fresh(false)?;
+    let mut by_parameter = fresh(false)?;
+    let mut by_grid = fresh(false)?;
+    let mut by_argument = fresh(false)?;
     let mut overlapping = fresh(true)?;
     let numbers: Vec<Cell<u32>> = (0..6).map(|_| Cell::new(0)).collect();
     let count = |at: usize| {
@@ -268,7 +274,8 @@ fn loops() -> Result<()> {
         })?;
         Ok(graph)
     };
-    let (executed, skipped) = (looped(true, Bound::AtMost(NODES))?, looped(false, Bound::AtMost(NODES))?);
+    let executed = looped(true, Bound::AtMost(NODES))?;
+    let skipped = looped(false, Bound::AtMost(NODES))?;
     let chunked = looped(true, Bound::Chunked(u32::MAX))?;
     let launched = &Cell::new(0);
     let until_done = |launches: u32, work: &dyn Fn() -> Result<()>| {

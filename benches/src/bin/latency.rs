@@ -58,7 +58,8 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(ctx: &'a Context) -> Result<Self> {
-        let (queue, spin) = (ctx.queue("busy"), ctx.kernel::<Spin>()?);
+        let queue = ctx.queue("busy");
+        let spin = ctx.kernel::<Spin>()?;
         let mut bench = Self { ctx, queue, spin, small: ctx.zeros([N])?, large: ctx.zeros([64])? };
         while bench.busy_time()? < BUSY {
             bench.large = ctx.zeros([2 * bench.large.len()])?;
@@ -67,7 +68,8 @@ impl<'a> Bench<'a> {
     }
 
     fn launch_large(&self) -> Result<()> {
-        let (grid, out) = (Grid::threads([self.large.len()]), &mut self.large.handle());
+        let grid = Grid::threads([self.large.len()]);
+        let out = &mut self.large.handle();
         Ok(self.queue.launch(&self.spin, grid, Spin { rounds: ROUNDS, out })?)
     }
 
@@ -120,7 +122,8 @@ impl<'a> Bench<'a> {
 
     /// Measures a launch and a finish on one queue, while another queue waits for an unsignalled event.
     fn beside_a_gate(&self) -> Result<Times> {
-        let (held, gate) = (self.ctx.queue("held"), self.ctx.user_event("gate"));
+        let held = self.ctx.queue("held");
+        let gate = self.ctx.user_event("gate");
         held.wait_for(&gate.event())?;
         let mut own = self.ctx.zeros([64])?;
         held.launch(&self.spin, Grid::threads([64]), Spin { rounds: 1, out: &mut own })?;

@@ -109,7 +109,8 @@ fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Dura
                 // A round that runs after the other side's round of the same kind finds other bytes in the caches,
                 // so the order alternates.
                 let on = (turn + number) % sides.len();
-                let (side, times) = (&mut sides[on], &mut times[on]);
+                let side = &mut sides[on];
+                let times = &mut times[on];
                 let start = Instant::now();
                 let events = round(side)?;
                 side.queue.finish().wait()?;
@@ -131,8 +132,10 @@ fn measured(sides: &mut [Side], rounds: &[(&str, Round)]) -> Result<Vec<Vec<Dura
 impl Side {
     fn open(options: ContextOptions) -> Result<Self> {
         let ctx = Context::with_options(options).wait()?;
-        let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Saxpy>()?);
-        let (x, y) = (ctx.zeros([N])?, ctx.zeros([N])?);
+        let queue = ctx.queue("main");
+        let kernel = ctx.kernel::<Saxpy>()?;
+        let x = ctx.zeros([N])?;
+        let y = ctx.zeros([N])?;
         let pieces = [ctx.zeros([PIECE])?, ctx.zeros([PIECE])?];
         Ok(Self { ctx, queue, kernel, x, y, pieces, host: vec![1.0; PIECE] })
     }

@@ -117,7 +117,8 @@ impl<'a> Bench<'a> {
     }
 
     fn one_queue(&self) -> Result<Duration> {
-        let (queue, gate) = (self.ctx.queue("one"), self.ctx.user_event("gate"));
+        let queue = self.ctx.queue("one");
+        let gate = self.ctx.user_event("gate");
         queue.wait_for(&gate.event())?;
         (0..2).try_for_each(|half| self.fill(&queue, half))?;
         queue.flush()?;

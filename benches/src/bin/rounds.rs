@@ -85,10 +85,13 @@ fn main() -> Result<()> {
 
 /// Returns the median round of the second part, and of the last.
 fn measured([ctx, other]: &[Context; 2], rounds: usize, round: Round) -> Result<(Duration, Duration)> {
-    let (queue, held, gate) = (ctx.queue("main"), other.queue("held"), other.user_event("gate"));
+    let queue = ctx.queue("main");
+    let held = other.queue("held");
+    let gate = other.user_event("gate");
     held.wait_for(&gate.event())?;
     held.callback(|| ())?;
-    let (x, y) = (ctx.zeros([N])?, ctx.zeros([N])?);
+    let x = ctx.zeros([N])?;
+    let y = ctx.zeros([N])?;
     let mut side = Side { ctx: ctx.clone(), queue, kernel: ctx.kernel::<Saxpy>()?, x, y, held };
     let mut parts = Vec::with_capacity(PARTS);
     for _ in 0..PARTS {

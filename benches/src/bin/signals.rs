@@ -128,7 +128,9 @@ impl Bench {
                 times.sort();
                 times[times.len() / 2].as_secs_f64() * 1e6
             };
-            let (host, first, last) = (median(|t| t.host), median(|t| t.first), median(|t| t.last));
+            let host = median(|t| t.host);
+            let first = median(|t| t.first);
+            let last = median(|t| t.last);
             println!("{name:42} {host:10.1} {first:10.1} {last:10.1}");
         }
         println!();
@@ -155,7 +157,8 @@ impl Bench {
     }
 
     fn wait(&self, value: u64) -> Result<()> {
-        let (semaphores, values) = ([self.semaphore], [value]);
+        let semaphores = [self.semaphore];
+        let values = [value];
         let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
         // SAFETY: see the head of the file.
         unsafe { self.device.wait_semaphores(&info, u64::MAX) }.context("waiting for a value")

@@ -95,7 +95,8 @@ impl Contestant for Device {
         };
         let compiled_in = begun.elapsed();
         let inputs = case.inputs.iter().map(|values| self.array(values)).collect::<Result<_>>()?;
-        let (start, out) = (self.array(&case.start)?, self.array(&case.start)?);
+        let start = self.array(&case.start)?;
+        let out = self.array(&case.start)?;
         Ok(Some(Box::new(DeviceRow { case, queue: &self.queue, enqueue, inputs, start, out, compiled_in })))
     }
 }
@@ -133,7 +134,8 @@ impl Prepared for DeviceRow<'_> {
 /// Compiles a kernel, and returns its launch.
 pub(crate) fn launch(ctx: &Context, kernel: &Kernel) -> Result<Enqueue> {
     let compiled = ctx.kernel_from_with(kernel.wgsl, kernel.entry, &kernel.overrides)?;
-    let (a, grid) = (kernel.a, Grid::groups(kernel.groups));
+    let a = kernel.a;
+    let grid = Grid::groups(kernel.groups);
     Ok(Box::new(move |queue, inputs, out| {
         let mut list: Vec<NamedArg<'_>> = Vec::with_capacity(2 + inputs.len());
         list.extend(a.map(|a| (None, a.into_arg())));

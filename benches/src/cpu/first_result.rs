@@ -38,7 +38,8 @@ pub(crate) fn produce(contestant: &str, out: &mut dyn Write) -> Result<()> {
     let ctx = Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()?;
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel_from(SAXPY, "saxpy")?;
-    let (x, mut y) = (queue.array(&[1.0_f32, 2.0, 3.0, 4.0])?, queue.array(&[1.0_f32; 4])?);
+    let x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0])?;
+    let mut y = queue.array(&[1.0_f32; 4])?;
     queue.launch_dyn(&saxpy, Grid::threads([4]), args![a = 2.0_f32, x = &x, y = &mut y])?;
     writeln!(out, "{:?}", queue.read(&y).wait()?)?;
     Ok(())

@@ -54,7 +54,9 @@ impl OpenCl {
         let device = Device::new(*devices.first().context("the OpenCL platform lists no CPU")?);
         let context = Context::from_device(&device)?;
         let queue = CommandQueue::create_default_with_properties(&context, 0, 0)?;
-        let (name, version, threads) = (device.name()?, platform.version()?, device.max_compute_units()?);
+        let name = device.name()?;
+        let version = platform.version()?;
+        let threads = device.max_compute_units()?;
         let about = format!("{} ({}), {threads} threads", name.trim(), version.trim());
         Ok(Self { context, queue, about })
     }
@@ -102,14 +104,16 @@ impl OpenCl {
         };
         let inputs = inputs.iter().map(|words| array(&mut arguments, words)).collect::<Result<Vec<_>>>()?;
         let out = array(&mut arguments, out)?;
-        let (set, all) = (arguments.set, kernel.num_args()?);
+        let set = arguments.set;
+        let all = kernel.num_args()?;
         ensure!(set == all, "the kernel has {all} arguments, of which {set} are set");
         Ok(Launch { queue: &self.queue, kernel, _inputs: inputs, out, items, workgroup })
     }
 
     /// Makes an array with these elements.
     fn array(&self, words: &[u32]) -> Result<Buffer<u32>> {
-        let (flags, from) = (CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, words.as_ptr().cast_mut().cast());
+        let flags = CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR;
+        let from = words.as_ptr().cast_mut().cast();
         // SAFETY: OpenCL reads `words.len()` words during the call, and changes none of them.
         Ok(unsafe { Buffer::create(&self.context, flags, words.len(), from) }?)
     }
@@ -128,7 +132,9 @@ impl Arguments<'_> {
 impl Launch<'_> {
     /// Launches the kernel, and waits until it is done.
     pub(crate) fn run(&self) -> Result<()> {
-        let (kernel, items, workgroup) = (self.kernel.get(), self.items.as_ptr(), self.workgroup.as_ptr());
+        let kernel = self.kernel.get();
+        let items = self.items.as_ptr();
+        let workgroup = self.workgroup.as_ptr();
         // SAFETY: see the head of the file. Both sizes have three axes.
         unsafe { self.queue.enqueue_nd_range_kernel(kernel, 3, ptr::null(), items, workgroup, &[]) }?;
         Ok(self.queue.finish()?)

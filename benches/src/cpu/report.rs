@@ -57,7 +57,9 @@ impl Report {
                 let rate = rate + line.unit.unwrap_or_default();
                 let compiled = line.compile_us.map_or(String::new(), |us| format!("{:.2}", us / 1e3));
                 let name = if at == 0 { row.name } else { "" };
-                let (contestant, us, ratio) = (line.contestant, line.median_us, line.ratio);
+                let contestant = line.contestant;
+                let us = line.median_us;
+                let ratio = line.ratio;
                 writeln!(out, "{name:22}{contestant:14}{us:14.2}{ratio:8.2}{rate:>18}{compiled:>12}")?;
             }
         }

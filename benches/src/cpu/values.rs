@@ -76,7 +76,8 @@ impl Check {
             return Ok(());
         }
         if let Self::Total = self {
-            let (found, expected) = (found.numbers().sum::<f64>(), expected.numbers().sum::<f64>());
+            let found = found.numbers().sum::<f64>();
+            let expected = expected.numbers().sum::<f64>();
             return if found == expected {
                 Ok(())
             } else {

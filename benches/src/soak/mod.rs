@@ -29,9 +29,11 @@ const WARM_UP: (f64, u64) = (0.2, 2000);
 /// is `Checked`, so a missing wait is an error too.
 pub fn run(options: &Options) -> Result<Summary> {
     let ctx = open(options)?;
-    let (start, length) = (Instant::now(), Duration::from_secs_f64(60.0 * options.minutes));
+    let start = Instant::now();
+    let length = Duration::from_secs_f64(60.0 * options.minutes);
     let bar = bar(length);
-    let (mut pipeline, mut memory) = (Pipeline::new(&ctx, options.seed)?, Memory::default());
+    let mut pipeline = Pipeline::new(&ctx, options.seed)?;
+    let mut memory = Memory::default();
     while start.elapsed() < length {
         for _ in 0..LOOK {
             pipeline.turn()?;

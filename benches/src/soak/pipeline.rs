@@ -56,7 +56,8 @@ pub(super) struct Pipeline {
 impl Pipeline {
     pub(super) fn new(ctx: &Context, seed: u64) -> Result<Self> {
         let slot = || -> Result<Slot> {
-            let (staging, x) = (ctx.pinned([MOST])?, ctx.zeros([MOST])?);
+            let staging = ctx.pinned([MOST])?;
+            let x = ctx.zeros([MOST])?;
             Ok(Slot { staging, x, uploaded: ctx.event(), used: ctx.event() })
         };
         Ok(Self {
@@ -101,7 +102,9 @@ impl Pipeline {
     }
 
     fn enqueue(&mut self) -> Result<Coming> {
-        let (block, seed, len) = (self.counts.blocks, self.rng.u32(..), self.rng.usize(1..=MOST));
+        let block = self.counts.blocks;
+        let seed = self.rng.u32(..);
+        let len = self.rng.usize(1..=MOST);
         if self.rng.u32(..8) == 0 {
             self.renew(block)?;
         }

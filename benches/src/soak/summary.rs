@@ -43,7 +43,10 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Counts { blocks, bytes, arrays_dropped, results_dropped, waits_given_up } = self.counts;
         let mib = bytes >> 20;
-        let (adapter, seed, seconds, memory) = (&self.adapter, self.seed, self.seconds, self.memory.text());
+        let adapter = &self.adapter;
+        let seed = self.seed;
+        let seconds = self.seconds;
+        let memory = self.memory.text();
         write!(f, "soak on {adapter}, seed {seed}: {blocks} blocks correct, {mib} MiB in {seconds:.0} s; ")?;
         write!(f, "dropped {arrays_dropped} arrays and {results_dropped} results in flight, ")?;
         write!(f, "{waits_given_up} waits given up; {memory}")

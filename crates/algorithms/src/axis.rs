@@ -101,7 +101,8 @@ impl View {
     ) -> Result<Self> {
         let mut shape = x.shape();
         let Some(along) = shape.get_mut(axis.0) else {
-            let (verb, array) = (queue.verb, x.label().into());
+            let verb = queue.verb;
+            let array = x.label().into();
             return Err(Kind::Axis { verb, array, axis: axis.0, rank: D }.into());
         };
         let n = std::mem::replace(along, 1);
@@ -146,7 +147,8 @@ pub(crate) fn along<T: Reducible>(
     if let Some(wide) = wide.as_ref().filter(|_| shares.count == 1) {
         return wide.launch(queue, view.outer, shares, out);
     }
-    let (identity, divisor) = (T::identity(steps.operation), view.divisor::<T>(steps));
+    let identity = T::identity(steps.operation);
+    let divisor = view.divisor::<T>(steps);
     let reduction =
         |steps: Steps| steps.kernel::<T>(queue, rows).map(|kernel| Along { kernel, rows, identity, divisor });
     if shares.count == 1 {
@@ -190,17 +192,21 @@ impl<T: Reducible> Along<T> {
             [view.n, shares.share, shares.count, results, view.inner].map(|n| n as u32);
         let [x, y] = [("x", x), ("y", y)].map(|(name, array)| (Some(name.into()), array.into_arg()));
         let out = (Some("out".into()), out.into_arg());
-        let (n, share) = (value("n", n), value("share", share));
-        let (identity, divisor) = (value("identity", self.identity), value("divisor", self.divisor));
+        let n = value("n", n);
+        let share = value("share", share);
+        let identity = value("identity", self.identity);
+        let divisor = value("divisor", self.divisor);
         if self.rows {
-            let (in_row, all) = (value("in_row", count), value("shares", results_u32));
+            let in_row = value("in_row", count);
+            let all = value("shares", results_u32);
             let args = [n, share, in_row, all, identity, divisor, x, y, out];
             if results == 0 {
                 return queue.check_launch_dyn(&self.kernel, args);
             }
             return queue.launch_dyn(&self.kernel, Grid::groups(folded(results)), args);
         }
-        let (in_column, inner) = (value("in_column", count), value("inner", inner));
+        let in_column = value("in_column", count);
+        let inner = value("inner", inner);
         let args = [n, share, in_column, inner, value("count", results_u32), identity, divisor, x, y, out];
         if results == 0 {
             return queue.check_launch_dyn(&self.kernel, args);

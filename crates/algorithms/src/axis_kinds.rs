@@ -202,7 +202,8 @@ impl AlongAxis for CommandQueue {
         if x.is_empty() && !out.is_empty() {
             return no_element(queue, x, "pass at least one element, because no elements have no mean");
         }
-        let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
+        let x = x.reshape([x.len()])?;
+        let mut out = out.reshape([out.len()])?;
         if is_done(queue, &[("x", &x.cast_bits())], &mut out, 0.0)? {
             return Ok(());
         }
@@ -279,7 +280,9 @@ fn products<T: Reducible, const D: usize>(
     out: &mut DeviceArray<T, D>,
 ) -> Result<()> {
     let view = View::of(queue, x, axis, out)?;
-    let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
+    let x = flat(x)?;
+    let y = flat(y)?;
+    let mut out = flat(out)?;
     let reads = [("x", &x.cast_bits()), ("y", &y.cast_bits())];
     if is_done(queue, &reads, &mut out, T::identity(Operation::Sum))? {
         return Ok(());
@@ -297,7 +300,8 @@ fn compare<T: Reducible, const D: usize>(
     out: &mut DeviceArray<u32, D>,
 ) -> Result<()> {
     let view = View::of(queue, x, axis, out)?;
-    let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
+    let x = x.reshape([x.len()])?.cast_bits();
+    let mut out = out.reshape([out.len()])?;
     if is_done(queue, &[("x", &x)], &mut out, u32::from(operation == Operation::Smallest))? {
         return Ok(());
     }

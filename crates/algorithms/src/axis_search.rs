@@ -190,7 +190,8 @@ fn search<T: Reducible, const D: usize>(
     if x.is_empty() && !out.is_empty() {
         return no_element(queue, x, NO_EXTREME);
     }
-    let (x, mut out) = (x.reshape([x.len()])?.cast_bits(), out.reshape([out.len()])?);
+    let x = x.reshape([x.len()])?.cast_bits();
+    let mut out = out.reshape([out.len()])?;
     if out.is_empty() {
         return check(queue, &[("x", &x)], &[("out", &out)]);
     }
@@ -292,7 +293,8 @@ impl Search<'_> {
                 queue.launch(kernel, Grid::groups(folded(results)), args)
             }
             Finder::Columns(kernel) => {
-                let (in_column, column) = (in_each, along);
+                let in_column = in_each;
+                let column = along;
                 let args = ArgColumnsArgs { n, share, in_column, inner, count, column, x, places, out };
                 if results == 0 {
                     return queue.check_launch(kernel, args);

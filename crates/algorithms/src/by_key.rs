@@ -149,7 +149,9 @@ impl ByKey for CommandQueue {
         let queue = &VerbQueue::new(self, "scan_by_key");
         same_shape(queue, x, "keys", keys)?;
         same_shape(queue, x, "out", out)?;
-        let (keys, x, out) = (bits(keys)?, flat(x)?, flat(out)?);
+        let keys = bits(keys)?;
+        let x = flat(x)?;
+        let out = flat(out)?;
         check(queue, &[("keys", &keys), ("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {
             return Ok(());
@@ -172,12 +174,15 @@ impl ByKey for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_by_key");
         same_shape(queue, x, "keys", keys)?;
-        let (kept, mut count) = (result(queue, x, "kept", kept)?, one_element(queue, "count", count)?);
+        let kept = result(queue, x, "kept", kept)?;
+        let mut count = one_element(queue, "count", count)?;
         result(queue, x, "out", out)?;
-        let (keys, x, out) = (bits(keys)?, flat(x)?, out.handle());
+        let keys = bits(keys)?;
+        let x = flat(x)?;
+        let out = out.handle();
         if x.is_empty() {
-            let (results, x) =
-                ([("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)], bits(&x)?);
+            let results = [("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)];
+            let x = bits(&x)?;
             check(queue, &[("keys", &keys), ("x", &x)], &results)?;
             return queue.fill(&mut count, 0);
         }
@@ -209,8 +214,10 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     lengths: &DeviceArray<u32>,
     count: &DeviceArray<u32>,
 ) -> Result<()> {
-    let (keys, mut count) = (bits(x)?, one_element(queue, "count", count)?);
-    let (kept, out) = (result(queue, x, "kept", kept)?, result(queue, x, "lengths", lengths)?);
+    let keys = bits(x)?;
+    let mut count = one_element(queue, "count", count)?;
+    let kept = result(queue, x, "kept", kept)?;
+    let out = result(queue, x, "lengths", lengths)?;
     if x.is_empty() {
         let results = [("kept", &bits(&kept)?), ("lengths", &out), ("count", &count)];
         let elements = elements.as_ref().map(|elements| (PART_COUNT, elements));
@@ -220,7 +227,8 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);
     // The kernel does not read the elements, which are all 1.
-    let (ones, results) = (keys.handle(), Results::Runs { kept, lengths: true });
+    let ones = keys.handle();
+    let results = Results::Runs { kept, lengths: true };
     let runs = Runs { keys, x: ones, out, count: elements, results, operator };
     stages::enqueue(queue, &runs, x.len(), &mut count)
 }
@@ -252,7 +260,8 @@ impl<T: Element> OfOperator<T> for RunsVerb<'_, T> {
         of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
     ) -> Result<()> {
         let Self { queue, keys, results, result, .. } = self;
-        let (x, out) = (of_kernel(&self.x), of_kernel(&self.out));
+        let x = of_kernel(&self.x);
+        let out = of_kernel(&self.out);
         let verb = Runs { keys, x, out, count: None, results, operator };
         let launches = Launches::prepared(queue, &verb, self.x.len(), result)?;
         if let Results::Scan { heads: Some(heads), .. } = &verb.results {

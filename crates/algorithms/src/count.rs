@@ -212,7 +212,8 @@ pub(crate) fn compare<T: Reducible, const D: usize>(
     count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(queue, "out", out)?, x.reshape([x.len()])?.cast_bits::<u32>());
+    let mut out = one_element(queue, "out", out)?;
+    let x = x.reshape([x.len()])?.cast_bits::<u32>();
     if x.is_empty() {
         let reads: Vec<_> = [("x", &x)].into_iter().chain(count.map(|count| (PART_COUNT, count))).collect();
         check(queue, &reads, &[("out", &out)])?;
@@ -268,7 +269,8 @@ fn launch(
     x: &DeviceArray<u32>,
     out: &mut DeviceArray<u32>,
 ) -> Result<()> {
-    let (n, share) = (shares.elements as u32, shares.share as u32);
+    let n = shares.elements as u32;
+    let share = shares.share as u32;
     kernel.launch(queue, shares.count, NonzeroArgs { n, share, x, out })
 }
 

@@ -174,7 +174,8 @@ impl Distribution<f32> for Uniform {}
 
 impl sealed::Draw<f32> for Uniform {
     fn drawing(&self) -> Result<Drawing> {
-        let (low, distance) = (self.low, self.high - self.low);
+        let low = self.low;
+        let distance = self.high - self.low;
         if !low.is_finite() {
             return refused("`low` of `Uniform`", format!("{low:?}"), "a finite number");
         }
@@ -289,7 +290,8 @@ mod tests {
     #[test]
     fn neighbours_and_streams_are_not_correlated() {
         let normal = |stream| drawn(stream, Normal { mean: 0.0, deviation: 1.0 });
-        let (first, second) = (normal(4), normal(5));
+        let first = normal(4);
+        let second = normal(5);
         let products = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).collect::<Vec<_>>();
         for other in [&first[1..], &first[2..], &first[3..], &second, &second[1..]] {
             mean_is(&products(&first, other), |x| x, 0.0, 1.0);

@@ -161,9 +161,12 @@ impl Elementwise for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "axpy");
         same_shape(queue, x, "y", y)?;
-        let (x, mut y) = (flat(x)?, flat(y)?);
-        let (kernel, grid) = (compiled::<T>(queue, "saxpy", &WIDE)?, Grid::threads([y.len()]));
-        let (x, y) = ((Some("x".into()), (&x).into_arg()), (Some("y".into()), (&mut y).into_arg()));
+        let x = flat(x)?;
+        let mut y = flat(y)?;
+        let kernel = compiled::<T>(queue, "saxpy", &WIDE)?;
+        let grid = Grid::threads([y.len()]);
+        let x = (Some("x".into()), (&x).into_arg());
+        let y = (Some("y".into()), (&mut y).into_arg());
         queue.launch_dyn(&kernel, grid, [value("a", a), x, y])
     }
 
@@ -175,7 +178,8 @@ impl Elementwise for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "cast");
         same_shape(queue, x, "out", out)?;
-        let (x, mut out) = (bits(x)?, bits(out)?);
+        let x = bits(x)?;
+        let mut out = bits(out)?;
         let overrides = [("FROM", type_number::<T>()), ("TO", type_number::<U>())];
         let kernel = trusted::kernel_with::<ConvertArgs>(queue, &overrides)?;
         let args = ConvertArgs { n: x.len() as u32, x: &x, out: &mut out };
@@ -192,7 +196,8 @@ impl Elementwise for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "clamp");
         same_shape(queue, x, "out", out)?;
-        let (x, mut out) = (bits(x)?, bits(out)?);
+        let x = bits(x)?;
+        let mut out = bits(out)?;
         let [low, high] = [low.to_word(), high.to_word()];
         let kernel = trusted::kernel_with::<LimitArgs>(queue, &[("TYPE", type_number::<T>())])?;
         let args = LimitArgs { n: x.len() as u32, low, high, x: &x, out: &mut out };
@@ -211,7 +216,10 @@ impl Elementwise for CommandQueue {
         same_shape(queue, x, "mask", mask)?;
         same_shape(queue, x, "y", y)?;
         same_shape(queue, x, "out", out)?;
-        let (mask, x, y, mut out) = (flat(mask)?, bits(x)?, bits(y)?, bits(out)?);
+        let mask = flat(mask)?;
+        let x = bits(x)?;
+        let y = bits(y)?;
+        let mut out = bits(out)?;
         let kernel = trusted::kernel::<ChooseArgs>(queue)?;
         let args = ChooseArgs { n: x.len() as u32, mask: &mask, x: &x, y: &y, out: &mut out };
         queue.launch(&kernel, Grid::threads([x.len()]), args)
@@ -227,7 +235,8 @@ pub(crate) fn iota<T: Reducible, const D: usize>(
     step: T,
 ) -> Result<()> {
     let mut out = flat(out)?;
-    let (kernel, grid) = (compiled::<T>(queue, "iota", &WIDE)?, Grid::threads([out.len()]));
+    let kernel = compiled::<T>(queue, "iota", &WIDE)?;
+    let grid = Grid::threads([out.len()]);
     let args = [value("start", start), value("step", step), (Some("out".into()), (&mut out).into_arg())];
     queue.launch_dyn(&kernel, grid, args)
 }

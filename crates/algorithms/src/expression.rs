@@ -96,8 +96,8 @@ fn texts(inputs: &[Input], out: &str) -> (String, String) {
             &format!("@group(0) @binding({}) var<storage, read> {HIDDEN}{name}: array<{wgsl}>;\n", at + 1);
     }
     let list = |of: fn(&Input) -> String| inputs.iter().map(of).collect::<Vec<_>>().join(", ");
-    let (parameters, elements) =
-        (list(|i| format!("{}: {}", i.name, i.wgsl)), list(|i| format!("{HIDDEN}{}[i]", i.name)));
+    let parameters = list(|i| format!("{}: {}", i.name, i.wgsl));
+    let elements = list(|i| format!("{HIDDEN}{}[i]", i.name));
     let before = format!(
         "//#use linear
 override WORKGROUP: u32 = 256;
@@ -214,7 +214,8 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
     let start = expression[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let text = expression.lines().nth(line).unwrap_or_default();
     let column = at - start + 1;
-    let (label, excerpt) = (LABEL.into(), Excerpt::new(text, column, length));
+    let label = LABEL.into();
+    let excerpt = Excerpt::new(text, column, length);
     KernelError::Wgsl { label, line: line + 1, column, message, excerpt }.into()
 }
 
@@ -224,9 +225,12 @@ pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize)
     let Kind::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.kind() else {
         return error;
     };
-    let (lines, message) = (expression.lines().count(), of_expression(message, result));
+    let lines = expression.lines().count();
+    let message = of_expression(message, result);
     if label == file && (first..first + lines).contains(line) {
-        let (label, line, excerpt) = (LABEL.into(), line - first + 1, excerpt.clone());
+        let label = LABEL.into();
+        let line = line - first + 1;
+        let excerpt = excerpt.clone();
         let message = match message.strip_prefix(WANTS_END) {
             Some(found) if closed(expression, line, *column) => format!("{END}{found}"),
             _ => message,

@@ -62,7 +62,8 @@ impl Fold for CommandQueue {
         operation: impl Associative<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        let (queue, view) = (&VerbQueue::new(self, "fold"), View { outer: 1, n: x.len(), inner: 1 });
+        let queue = &VerbQueue::new(self, "fold");
+        let view = View { outer: 1, n: x.len(), inner: 1 };
         combine(queue, view, x, operation, &mut one_element(queue, "out", out)?)
     }
 }

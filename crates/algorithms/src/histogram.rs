@@ -94,7 +94,9 @@ fn text<T: Reducible>(element: T) -> String {
 
 /// Returns the error of counts that are not one for each bin.
 fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_core::Error {
-    let (object, found, expected) = (format!("{}: {list}", subject(verb)), vec![found], vec![expected]);
+    let object = format!("{}: {list}", subject(verb));
+    let found = vec![found];
+    let expected = vec![expected];
     Kind::Shape {
         object,
         found,
@@ -108,7 +110,8 @@ fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_c
 fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result<Vec<T>> {
     let [low, high] = [range.start, range.end].map(|end| f64::from(cast::<T, f32>(end)));
     if !(low.is_finite() && high.is_finite() && low < high) {
-        let (object, found) = ("the range of a histogram".into(), format!("{low:?}..{high:?}"));
+        let object = "the range of a histogram".into();
+        let found = format!("{low:?}..{high:?}");
         return Err(
             Kind::Value { object, found, needed: "a range of finite numbers that is not empty" }.into()
         );
@@ -121,7 +124,8 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
         return Err(lengths(verb, "the array of counts", bins, 1));
     }
     let mut edges = Vec::new();
-    let (object, found) = ("the number of bins of a histogram".into(), bins.to_string());
+    let object = "the number of bins of a histogram".into();
+    let found = bins.to_string();
     let needed = "a number of bins that the memory of the host can hold";
     let count = bins.checked_add(1).filter(|&count| edges.try_reserve_exact(count).is_ok());
     let Some(_) = count else { return Err(Kind::Value { object, found, needed }.into()) };
@@ -182,7 +186,8 @@ impl Histogram for CommandQueue {
         counts: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "histogram");
-        let (x, mut counts) = (bits(x)?, bits(counts)?);
+        let x = bits(x)?;
+        let mut counts = bits(counts)?;
         let mut cleared = counts.handle();
         let binning = Binning::of(queue.verb, &bins, counts.len())?;
         check(queue, &[("x", &x)], &[("counts", &counts)])?;

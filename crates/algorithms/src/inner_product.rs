@@ -207,7 +207,9 @@ fn dot<T: Reducible, const D: usize>(
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     one_shape(queue, x, y)?;
-    let (mut out, x, y) = (one_element(queue, "out", out)?, x.reshape([x.len()])?, y.reshape([y.len()])?);
+    let mut out = one_element(queue, "out", out)?;
+    let x = x.reshape([x.len()])?;
+    let y = y.reshape([y.len()])?;
     if x.is_empty() {
         check(queue, &[("x", &x.cast_bits()), ("y", &y.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, T::identity(Operation::Sum));
@@ -235,7 +237,8 @@ fn norm<const D: usize>(
     x: &DeviceArray<f32, D>,
     out: &mut DeviceArray<f32>,
 ) -> Result<()> {
-    let (mut out, x) = (one_element(queue, "out", out)?, x.reshape([x.len()])?);
+    let mut out = one_element(queue, "out", out)?;
+    let x = x.reshape([x.len()])?;
     if x.is_empty() {
         check(queue, &[("x", &x.cast_bits())], &[("out", &out.cast_bits())])?;
         return queue.fill(&mut out, 0.0);

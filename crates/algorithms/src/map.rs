@@ -106,11 +106,15 @@ impl Map for CommandQueue {
         let queue = &VerbQueue::new(self, "zip");
         same_shape(queue, x, "y", y)?;
         same_shape(queue, x, "out", out)?;
-        let (x, y, mut out) = (flat(x)?, flat(y)?, flat(out)?);
+        let x = flat(x)?;
+        let y = flat(y)?;
+        let mut out = flat(out)?;
         let inputs = [input::<T>("x"), input::<V>("y")];
         let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
-        let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
-        let (first, second) = ((array_name("x"), (&x).into_arg()), (array_name("y"), (&y).into_arg()));
+        let n = value("n", out.len() as u32);
+        let grid = Grid::threads([out.len()]);
+        let first = (array_name("x"), (&x).into_arg());
+        let second = (array_name("y"), (&y).into_arg());
         let args = [n, first, second, (array_name("out"), (&mut out).into_arg())];
         match queue.launch_dyn(&kernel, grid, args) {
             Ok(()) => Ok(()),
@@ -129,7 +133,8 @@ pub(crate) fn map<T: Reducible, U: Reducible>(
     out: &mut DeviceArray<U>,
 ) -> Result<()> {
     let kernel = expression::compiled(queue, &[input::<T>("x")], &U::DTYPE.to_string(), expression, count)?;
-    let (n, grid) = (value("n", out.len() as u32), Grid::threads([out.len()]));
+    let n = value("n", out.len() as u32);
+    let grid = Grid::threads([out.len()]);
     let arrays = [(array_name("x"), x.into_arg()), (array_name("out"), (&mut *out).into_arg())];
     let args: Vec<NamedArg<'_>> = [n].into_iter().chain(arrays).chain(count_argument(count)).collect();
     match queue.launch_dyn(&kernel, grid, args) {

@@ -92,12 +92,10 @@ impl PartOrder for CommandQueue {
         sort: Sort,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_pairs_part");
-        let (values, order) =
-            (same_length(queue, keys, "values", values)?, sort.order::<T>(Payload::Values)?);
-        let (out_keys, out_values) = (
-            same_length(queue, keys, "out_keys", out_keys)?,
-            same_length(queue, keys, "out_values", out_values)?,
-        );
+        let values = same_length(queue, keys, "values", values)?;
+        let order = sort.order::<T>(Payload::Values)?;
+        let out_keys = same_length(queue, keys, "out_keys", out_keys)?;
+        let out_values = same_length(queue, keys, "out_values", out_values)?;
         let out = Arrays { keys: Some(out_keys), values: Some(out_values) };
         sorted(queue, keys, &order, Some(values), out)
     }
@@ -135,7 +133,8 @@ fn sorted<T: Reducible>(
     values: Option<DeviceArray<u32>>,
     out: Arrays,
 ) -> Result<()> {
-    let (keys, count) = (bits(x.array)?, x.count(queue)?);
+    let keys = bits(x.array)?;
+    let count = x.count(queue)?;
     let names = match order.payload {
         Payload::Values => ["keys", "out_keys", "out_values"],
         Payload::None | Payload::Places => ["x", "out", "places"],
@@ -145,6 +144,7 @@ fn sorted<T: Reducible>(
     let written = [out.keys.as_ref(), out.values.as_ref()].into_iter().zip(&names[1..]);
     let writes: Vec<Named<'_>> = written.filter_map(|(array, name)| Some((*name, array?))).collect();
     check(queue, &reads, &writes)?;
-    let (n, input) = (keys.len(), Arrays { keys: Some(keys), values });
+    let n = keys.len();
+    let input = Arrays { keys: Some(keys), values };
     Prepared::of(queue, order, n, Some(&count), Some(input), out)?.enqueue(queue)
 }

@@ -315,7 +315,8 @@ impl PartVerbs for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "map_part");
         same_shape(queue, x.array, "out", out)?;
-        let (array, mut out) = (x.array.reshape([x.array.len()])?, out.reshape([out.len()])?);
+        let array = x.array.reshape([x.array.len()])?;
+        let mut out = out.reshape([out.len()])?;
         map::map(queue, &array, Some(&x.count(queue)?), expression, &mut out)
     }
 }

@@ -33,7 +33,8 @@ impl Moves {
         out: &DeviceArray<T, D>,
     ) -> Result<Self> {
         let refused = |needed| {
-            let (object, found) = ("`axes` of `permute`".into(), format!("{axes:?}"));
+            let object = "`axes` of `permute`".into();
+            let found = format!("{axes:?}");
             Err(Kind::Value { object, found, needed }.into())
         };
         if !names_each_once(&axes) {
@@ -70,7 +71,8 @@ impl Moves {
                 Self::Transpositions { batches, rows, columns }
             }
             _ => {
-                let (mut counts, mut strides) = ([1; MOST], [0; MOST]);
+                let mut counts = [1; MOST];
+                let mut strides = [0; MOST];
                 let first = MOST - merged.len();
                 for (at, &(count, stride)) in merged.iter().enumerate() {
                     (counts[first + at], strides[first + at]) = (count, stride);
@@ -94,7 +96,8 @@ fn merged(shape: &[usize], axes: &[usize]) -> Vec<(usize, usize)> {
     let stride = |axis: usize| shape[axis + 1..].iter().product::<usize>();
     let mut merged: Vec<(usize, usize)> = Vec::new();
     for &axis in axes.iter().filter(|&&axis| shape[axis] != 1) {
-        let (count, stride) = (shape[axis], stride(axis));
+        let count = shape[axis];
+        let stride = stride(axis);
         match merged.last_mut() {
             Some(last) if last.1 == count * stride => *last = (last.0 * count, stride),
             _ => merged.push((count, stride)),
@@ -121,7 +124,8 @@ mod tests {
         assert_eq!(moves(&[2, 3, 4], &[2, 0, 1]), transpositions(1, 6, 4));
         assert_eq!(moves(&[2, 3, 4], &[1, 2, 0]), transpositions(1, 2, 12));
         assert_eq!(moves(&[8, 3, 16, 20], &[0, 2, 3, 1]), transpositions(8, 3, 320));
-        let (counts, strides) = ([1, 1, 1, 4, 3, 2], [0, 0, 0, 1, 4, 12]);
+        let counts = [1, 1, 1, 4, 3, 2];
+        let strides = [0, 0, 0, 1, 4, 12];
         assert_eq!(moves(&[2, 3, 4], &[2, 1, 0]), Moves::Axes(Axes { counts, strides }));
     }
 

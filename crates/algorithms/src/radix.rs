@@ -345,7 +345,8 @@ impl<'a> Passes<'a> {
     fn pass(&mut self, queue: &VerbQueue<'_>, digit: usize, from: &Columns, to: &mut Columns) -> Result<()> {
         let (bit, mask) = self.digit(digit);
         let [n, share, groups] = self.params();
-        let (keys, counts) = (&from.keys, &mut self.counts);
+        let keys = &from.keys;
+        let counts = &mut self.counts;
         let [flip_clear, flip_set] = self.order.flips;
         let args = CountArgs { n, share, groups, bit, mask, flip_clear, flip_set, keys, counts };
         self.count.launch(queue, self.shares.count, args)?;

@@ -162,7 +162,8 @@ impl RandomNumbers for CommandQueue {
     fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
         let queue = &VerbQueue::new(self, "random_permutation");
         check(queue, &[], &[("out", out)])?;
-        let (n, order) = (out.len(), Sort::ascending().order::<u32>(Payload::Values)?);
+        let n = out.len();
+        let order = Sort::ascending().order::<u32>(Payload::Values)?;
         let keys = queue.empty::<u32, 1>([n])?;
         let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };
         let sorts = [
@@ -189,8 +190,10 @@ fn fill<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let drawing = distribution.drawing()?;
     let mut out = bits(out)?;
-    let (n, count) = (out.len(), u64::from(drawing.numbers_of_a_block));
-    let (block, skip) = (generator.position / count, (generator.position % count) as u32);
+    let n = out.len();
+    let count = u64::from(drawing.numbers_of_a_block);
+    let block = generator.position / count;
+    let skip = (generator.position % count) as u32;
     let [low, high] = [|number: u64| number as u32, |number: u64| (number >> 32) as u32];
     let args = RandomArgs {
         n: n as u32,

@@ -28,7 +28,8 @@ impl RankSearch {
     #[track_caller]
     pub(crate) fn new(queue: &VerbQueue<'_>, elements: usize, flips: [u32; 2]) -> Result<Self> {
         let count = trusted::kernel_with::<RankCountArgs>(queue, &tuned(queue, &[]))?;
-        let (digit, table) = (trusted::kernel::<RankDigitArgs>(queue)?, queue.empty([TABLE])?);
+        let digit = trusted::kernel::<RankDigitArgs>(queue)?;
+        let table = queue.empty([TABLE])?;
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
     }
 
@@ -44,13 +45,16 @@ impl RankSearch {
     ) -> Result<()> {
         let [flip_clear, flip_set] = self.flips;
         let Shares { elements, share, count } = self.shares;
-        let (n, share, rank) = (elements as u32, share as u32, rank as u32);
+        let n = elements as u32;
+        let share = share as u32;
+        let rank = rank as u32;
         queue.fill(&mut self.table, 0)?;
         for shift in SHIFTS {
             let table = &mut self.table;
             let args = RankCountArgs { n, share, shift, flip_clear, flip_set, x, table };
             queue.launch(&self.count, Grid::groups([count]), args)?;
-            let (table, found) = (&mut self.table, &mut *found);
+            let table = &mut self.table;
+            let found = &mut *found;
             let args = RankDigitArgs { rank, shift, flip_clear, flip_set, table, found };
             queue.launch(&self.digit, Grid::groups([1]), args)?;
         }
@@ -64,7 +68,9 @@ impl RankSearch {
         values: &DeviceArray<u32>,
         places: &DeviceArray<u32>,
     ) -> Taken {
-        let (x, values, places) = (x.handle(), values.handle(), places.handle());
+        let x = x.handle();
+        let values = values.handle();
+        let places = places.handle();
         Taken { x, table: self.table.handle(), values, places, flips: self.flips }
     }
 }
@@ -95,10 +101,13 @@ impl Stages for Taken {
         partials: Option<&DeviceArray<u32>>,
         states: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        let (n, share) = (shares.elements as u32, shares.share as u32);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
         let ([flip_clear, flip_set], x, table) = (self.flips, &self.x, &self.table);
-        let (mut values, mut places) = (self.values.handle(), self.places.handle());
-        let (values, places) = (&mut values, &mut places);
+        let mut values = self.values.handle();
+        let mut places = self.places.handle();
+        let values = &mut values;
+        let places = &mut places;
         // A stage without partial results does not read the array that stands for them.
         let partials = partials.unwrap_or(table);
         let args =

@@ -168,14 +168,17 @@ impl Rearrange for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "gather");
         same_shape(queue, places, "out", out)?;
-        let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
+        let x = bits(x)?;
+        let places = flat(places)?;
+        let mut out = bits(out)?;
         if x.is_empty() {
             check(queue, &[("x", &x), ("places", &places)], &[("out", &out)])?;
             return queue.fill(&mut out, 0);
         }
         let clamp = if outside == Outside::Last { 1.0 } else { 0.0 };
         let kernel = trusted::kernel_with::<GatherArgs>(queue, &[("CLAMP", clamp)])?;
-        let (n, count) = (out.len() as u32, x.len() as u32);
+        let n = out.len() as u32;
+        let count = x.len() as u32;
         let args = GatherArgs { n, count, x: &x, places: &places, out: &mut out };
         queue.launch(&kernel, Grid::threads([places.len()]), args)
     }
@@ -189,8 +192,12 @@ impl Rearrange for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scatter");
         same_shape(queue, places, "x", x)?;
-        let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (trusted::kernel::<ScatterArgs>(queue)?, x.len(), out.len() as u32);
+        let x = bits(x)?;
+        let places = flat(places)?;
+        let mut out = bits(out)?;
+        let kernel = trusted::kernel::<ScatterArgs>(queue)?;
+        let n = x.len();
+        let count = out.len() as u32;
         let args = ScatterArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
         queue.launch(&kernel, Grid::threads([n]), args)
     }
@@ -204,8 +211,12 @@ impl Rearrange for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scatter_add");
         same_shape(queue, places, "x", x)?;
-        let (x, places, mut out) = (bits(x)?, flat(places)?, bits(out)?);
-        let (kernel, n, count) = (trusted::kernel::<ScatterAddArgs>(queue)?, x.len(), out.len() as u32);
+        let x = bits(x)?;
+        let places = flat(places)?;
+        let mut out = bits(out)?;
+        let kernel = trusted::kernel::<ScatterAddArgs>(queue)?;
+        let n = x.len();
+        let count = out.len() as u32;
         let args = ScatterAddArgs { n: n as u32, count, x: &x, places: &places, out: &mut out };
         queue.launch(&kernel, Grid::threads([n]), args)
     }
@@ -236,7 +247,8 @@ fn permute<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let moves = Moves::of(queue, x, axes, out)?;
     let moves = if barriers_are_dear(queue) { moves.without_tiles() } else { moves };
-    let (x, mut out) = (bits(x)?, bits(out)?);
+    let x = bits(x)?;
+    let mut out = bits(out)?;
     match moves {
         Moves::None => {
             // A copy accepts what no other order does: arrays that overlap.
@@ -244,7 +256,8 @@ fn permute<T: Reducible, const D: usize>(
             queue.copy(&x, &mut out)
         }
         Moves::Transpositions { batches, rows, columns } => {
-            let (tiles_x, tiles_y) = (columns.div_ceil(TILE), rows.div_ceil(TILE));
+            let tiles_x = columns.div_ceil(TILE);
+            let tiles_y = rows.div_ceil(TILE);
             let tiles = batches * tiles_x * tiles_y;
             let [rows, columns, tiles_x, tiles_y, count] =
                 [rows, columns, tiles_x, tiles_y, tiles].map(|n| n as u32);

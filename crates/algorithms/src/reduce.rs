@@ -273,7 +273,9 @@ pub(crate) fn reduce<T: Reducible, const D: usize>(
     count: Option<&DeviceArray<u32>>,
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
-    let (mut out, array, x) = (one_element(queue, "out", out)?, x, x.reshape([x.len()])?);
+    let mut out = one_element(queue, "out", out)?;
+    let array = x;
+    let x = x.reshape([x.len()])?;
     if !x.is_empty() {
         let shares = Shares::of(x.len());
         let wide = if count.is_none() { wide(queue, operation, nan, shares, &x)? } else { None };

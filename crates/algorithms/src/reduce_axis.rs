@@ -82,7 +82,8 @@ pub(crate) fn combine<T: Element, const D: usize, const E: usize>(
     if x.is_empty() && !out.is_empty() && operation.needs_an_element() {
         return no_element(queue, x, NO_EXTREME);
     }
-    let (x, mut out) = (x.reshape([x.len()])?, out.reshape([out.len()])?);
+    let x = x.reshape([x.len()])?;
+    let mut out = out.reshape([out.len()])?;
     if is_done(queue, &[("x", &words(&x)?)], &mut out, operation.identity())? {
         return Ok(());
     }

@@ -194,7 +194,9 @@ impl FinishedSum {
         x: &DeviceArray<f32>,
         out: &mut DeviceArray<f32>,
     ) -> Result<()> {
-        let (n, share, divisor) = (shares.elements as u32, shares.share as u32, self.divisor);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
+        let divisor = self.divisor;
         let args = ReduceArgs { n, share, identity: 0.0, divisor, x, out };
         launches::launch(queue, &self.kernel, shares.count, args)
     }
@@ -266,7 +268,9 @@ macro_rules! integers {
                 x: &DeviceArray<Self>,
                 out: &mut DeviceArray<Self>,
             ) -> Result<()> {
-                let (n, share, identity) = (shares.elements as u32, shares.share as u32, Self::identity(operation));
+                let n = shares.elements as u32;
+                let share = shares.share as u32;
+                let identity = Self::identity(operation);
                 kernel.launch(queue, shares.count, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
         }
@@ -358,14 +362,17 @@ impl sealed::Combine for f32 {
         x: &DeviceArray<Self>,
         out: &mut DeviceArray<Self>,
     ) -> Result<()> {
-        let (n, share, groups) = (shares.elements as u32, shares.share as u32, shares.count);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
+        let groups = shares.count;
         match kernel {
             FloatKernel::Combine(kernel) => {
                 let identity = Self::identity(operation);
                 kernel.launch(queue, groups, ReduceArgs { n, share, identity, divisor: Self::ONE, x, out })
             }
             FloatKernel::Extreme(kernel) => {
-                let (x, out) = (&x.cast_bits(), &mut out.cast_bits());
+                let x = &x.cast_bits();
+                let out = &mut out.cast_bits();
                 kernel.launch(queue, groups, ExtremeArgs { n, share, x, out })
             }
         }

@@ -14,7 +14,8 @@ pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
 /// the verb of the queue and its arguments.
 #[track_caller]
 pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<'_>]) -> Result<()> {
-    let (one, two) = (compiled::<u32>(queue, "iota", &WIDE)?, trusted::kernel::<ConvertArgs>(queue)?);
+    let one = compiled::<u32>(queue, "iota", &WIDE)?;
+    let two = trusted::kernel::<ConvertArgs>(queue)?;
     for (at, &(name, written)) in writes.iter().enumerate() {
         let mut out = written.handle();
         for &(read, x) in reads.iter().chain(&writes[..at]) {
@@ -33,15 +34,21 @@ fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
     let name = |arg: &str| if arg == "x" { x } else { out }.to_owned();
     match error.kind() {
         Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
-            let (array, range, earlier, wait) = (array.clone(), range.clone(), earlier.clone(), wait.clone());
+            let array = array.clone();
+            let range = range.clone();
+            let earlier = earlier.clone();
+            let wait = wait.clone();
             let argument = if *later_access == "read" { x } else { out };
             let mut later = later.clone();
             later.command = format!("{} with argument `{argument}`", subject(verb));
-            let (access, later_access, gone) = (*access, *later_access, *gone);
+            let access = *access;
+            let later_access = *later_access;
+            let gone = *gone;
             Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone }.into()
         }
         Kind::Aliased { node, array, .. } => {
-            let (node, array) = (node.clone(), array.clone());
+            let node = node.clone();
+            let array = array.clone();
             Kind::Aliased { subject: subject(verb), node, first: x.into(), second: out.into(), array }.into()
         }
         &Kind::BindingTooLarge { ref arg, found, limit, remedy, .. } => {

@@ -265,7 +265,8 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
     ) -> Result<()> {
         let Self { queue, scan, .. } = self;
         let shares = Shares::of(self.x.len());
-        let (x, out) = (of_kernel(self.x), self.out.as_ref().map(of_kernel));
+        let x = of_kernel(self.x);
+        let out = self.out.as_ref().map(of_kernel);
         let mut arrays = Arrays { x, out, count: self.count.map(DeviceArray::handle) };
         let tiles = Tiles { queue, operator, reversed: scan.reversed };
         let last = tiles.kernel(arrays.out.is_none(), scan.exclusive, shares.count > 1, self.count)?;
@@ -279,8 +280,9 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         }
         let combined = scan.operation.shares_kernel(queue, self.count, scan.reversed)?;
         let spine = tiles.kernel(false, true, false, None)?;
-        let (mut partials, unused, mut all) =
-            (queue.empty([shares.count])?, queue.empty([1])?, queue.empty([1])?);
+        let mut partials = queue.empty([shares.count])?;
+        let unused = queue.empty([1])?;
+        let mut all = queue.empty([1])?;
         scan.operation.combine_shares(queue, &combined, shares, self.x, &mut partials)?;
         let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()), count: None };
         let of_shares = Shares::one(shares.count);
@@ -373,7 +375,8 @@ impl CountSums {
     #[track_caller]
     pub(crate) fn launch(&mut self, queue: &VerbQueue<'_>, counts: &DeviceArray<u32>) -> Result<()> {
         let mut arrays = Arrays { x: counts.handle(), out: None, count: None };
-        let (shares, sum) = (Shares::one(counts.len()), Operator::of_elements(Operation::Sum, 0));
+        let shares = Shares::one(counts.len());
+        let sum = Operator::of_elements(Operation::Sum, 0);
         launch(queue, &self.kernel, shares, &mut arrays, &self.carries, &mut self.total, sum)
     }
 }

@@ -65,13 +65,16 @@ impl ScanSegments for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "scan_segments");
         same_shape(queue, x, "out", out)?;
-        let (x, offsets, out) = (flat(x)?, flat(offsets)?, flat(out)?);
+        let x = flat(x)?;
+        let offsets = flat(offsets)?;
+        let out = flat(out)?;
         check(queue, &[("x", &bits(&x)?), ("offsets", &offsets)], &[("out", &bits(&out)?)])?;
         if x.is_empty() {
             return Ok(());
         }
         let heads = Heads::new(queue, &offsets, x.len())?;
-        let (keys, mut state) = (heads.bits.handle(), queue.empty([1])?);
+        let keys = heads.bits.handle();
+        let mut state = queue.empty([1])?;
         let results =
             Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };
         let verb = RunsVerb { queue, keys, x, out, results, result: &mut state };

@@ -247,7 +247,9 @@ impl Passes for Places<'_> {
     type Partial = u32;
 
     fn first(&self, queue: &VerbQueue<'_>, shares: Shares, out: &mut DeviceArray<u32>) -> Result<()> {
-        let (n, share, x) = (shares.elements as u32, shares.share as u32, self.x);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
+        let x = self.x;
         let args = ArgExtremeArgs { n, share, x, places: x, out };
         launch(queue, &self.elements, shares.count, args)
     }
@@ -259,7 +261,8 @@ impl Passes for Places<'_> {
         partials: &DeviceArray<u32>,
         out: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        let (n, share) = (shares.elements as u32, shares.share as u32);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
         let args = ArgExtremeArgs { n, share, x: self.x, places: partials, out };
         launch(queue, &self.places, shares.count, args)
     }

@@ -23,7 +23,8 @@ impl Heads {
 
     #[track_caller]
     pub(crate) fn launch(&self, queue: &VerbQueue<'_>) -> Result<()> {
-        let (count, mut heads) = (self.offsets.len() as u32, self.bits.handle());
+        let count = self.offsets.len() as u32;
+        let mut heads = self.bits.handle();
         let grid = Grid::threads([heads.len()]);
         queue.launch(&self.kernel, grid, HeadsArgs { count, offsets: &self.offsets, heads: &mut heads })
     }

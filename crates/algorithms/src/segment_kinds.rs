@@ -254,8 +254,10 @@ impl InSegments for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "dot_segments");
         one_shape(queue, x, y)?;
-        let (lists, y) = (Lists::of(queue, x, offsets, out)?, flat(y)?);
-        let (zero, form) = (T::identity(Operation::Sum), Form { products: true, ..Form::default() });
+        let lists = Lists::of(queue, x, offsets, out)?;
+        let y = flat(y)?;
+        let zero = T::identity(Operation::Sum);
+        let form = Form { products: true, ..Form::default() };
         let sum = Operator::of_elements(Operation::Sum, zero);
         let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form).times(&y);
         lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)

@@ -185,7 +185,9 @@ fn search<T: Reducible, const D: usize>(
     out: &DeviceArray<u32>,
 ) -> Result<()> {
     let lists = Lists::of(queue, x, offsets, out)?;
-    let (x, offsets, out) = (lists.x.cast_bits(), lists.offsets.handle(), lists.out.handle());
+    let x = lists.x.cast_bits();
+    let offsets = lists.offsets.handle();
+    let out = lists.out.handle();
     let overrides = [
         ("TYPE", type_number::<T>()),
         ("LARGEST", f64::from(largest)),
@@ -222,7 +224,8 @@ impl Stages for Places {
     ) -> Result<()> {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
         // A stage without partial results does not read the array that stands for them.
-        let (partials, mut out) = (partials.unwrap_or(&self.offsets), self.out.handle());
+        let partials = partials.unwrap_or(&self.offsets);
+        let mut out = self.out.handle();
         let args = vec![
             value("n", n),
             value("share", share),

@@ -82,7 +82,8 @@ impl ReduceSegments for CommandQueue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "reduce_segments");
-        let (lists, identity) = (Lists::of(queue, x, offsets, out)?, operation.identity());
+        let lists = Lists::of(queue, x, offsets, out)?;
+        let identity = operation.identity();
         operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
     }
 }
@@ -133,7 +134,8 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         operator: Operator<'a, U>,
         form: Form,
     ) -> Segments<'a, U> {
-        let (offsets, y) = (self.offsets.handle(), x.handle());
+        let offsets = self.offsets.handle();
+        let y = x.handle();
         Segments { offsets, x, y, out, operator, form }
     }
 
@@ -146,7 +148,8 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         verb: &V,
         none: R,
     ) -> Result<()> {
-        let (x, results) = (bits(&self.x)?, bits(&self.out)?);
+        let x = bits(&self.x)?;
+        let results = bits(&self.out)?;
         let reads = [&[("offsets", &self.offsets), ("x", &x)], others].concat();
         check(queue, &reads, &[("out", &results)])?;
         let mut out = self.out.handle();
@@ -231,7 +234,8 @@ impl<U: Element> Stages for Segments<'_, U> {
     ) -> Result<()> {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
         // A stage without partial results does not read the array that stands for them.
-        let (partials, mut out) = (partials.unwrap_or(&self.offsets), self.out.handle());
+        let partials = partials.unwrap_or(&self.offsets);
+        let mut out = self.out.handle();
         let args = vec![
             value("n", n),
             value("share", share),

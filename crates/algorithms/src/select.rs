@@ -179,7 +179,8 @@ impl Select for CommandQueue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "nonzero");
-        let (kept, mask) = (Kept::Nonzero { bits: nonzero_bits::<T>() }, bits(x)?);
+        let kept = Kept::Nonzero { bits: nonzero_bits::<T>() };
+        let mask = bits(x)?;
         Compact::new(kept, mask.handle(), mask, result(queue, x, "out", out)?).enqueue(queue, count)
     }
 
@@ -304,9 +305,13 @@ impl Stages for Compact {
         partials: Option<&DeviceArray<u32>>,
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        let (n, share, mask) = (shares.elements as u32, shares.share as u32, &self.mask);
+        let n = shares.elements as u32;
+        let share = shares.share as u32;
+        let mask = &self.mask;
         // A stage without partial results does not read the array that stands for them.
-        let (x, partials, mut out) = (&self.x, partials.unwrap_or(mask), self.out.handle());
+        let x = &self.x;
+        let partials = partials.unwrap_or(mask);
+        let mut out = self.out.handle();
         let args = CompactArgs { n, share, x, mask, partials, out: &mut out, counts: result };
         kernel.launch(queue, shares.count, args)
     }

@@ -60,7 +60,8 @@ impl Sort {
     pub(crate) fn order<T: Reducible>(self, payload: Payload) -> Result<Order> {
         let bits = self.first..self.end;
         if !self.has_bits() {
-            let (object, found) = ("the range of bits of a sort".into(), format!("{bits:?}"));
+            let object = "the range of bits of a sort".into();
+            let found = format!("{bits:?}");
             return Err(Kind::Value { object, found, needed: "a range in 0..32 that is not empty" }.into());
         }
         Ok(Order { flips: flips::<T>(self.descending), bits, payload })
@@ -205,16 +206,20 @@ impl RadixSort for CommandQueue {
     fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort");
         same_shape(queue, x, "out", out)?;
-        let (order, x, out) = (sort.order::<T>(Payload::None)?, bits(x)?, bits(out)?);
+        let order = sort.order::<T>(Payload::None)?;
+        let x = bits(x)?;
+        let out = bits(out)?;
         check(queue, &[("x", &x)], &[("out", &out)])?;
-        let (n, out) = (x.len(), Arrays { keys: Some(out), values: None });
+        let n = x.len();
+        let out = Arrays { keys: Some(out), values: None };
         radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 
     #[track_caller]
     fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_in_place");
-        let (order, x) = (sort.order::<T>(Payload::None)?, bits(x)?);
+        let order = sort.order::<T>(Payload::None)?;
+        let x = bits(x)?;
         check(queue, &[], &[("x", &x)])?;
         radix::enqueue(queue, &order, x.len(), None, Arrays { keys: Some(x), values: None })
     }
@@ -232,9 +237,12 @@ impl RadixSort for CommandQueue {
         same_shape(queue, keys, "values", values)?;
         same_shape(queue, keys, "out_keys", out_keys)?;
         same_shape(queue, keys, "out_values", out_values)?;
-        let (order, n) = (sort.order::<T>(Payload::Values)?, keys.len());
-        let (keys, values, out_keys, out_values) =
-            (bits(keys)?, bits(values)?, bits(out_keys)?, bits(out_values)?);
+        let order = sort.order::<T>(Payload::Values)?;
+        let n = keys.len();
+        let keys = bits(keys)?;
+        let values = bits(values)?;
+        let out_keys = bits(out_keys)?;
+        let out_values = bits(out_values)?;
         let writes = [("out_keys", &out_keys), ("out_values", &out_values)];
         check(queue, &[("keys", &keys), ("values", &values)], &writes)?;
         let input = Arrays { keys: Some(keys), values: Some(values) };
@@ -256,7 +264,9 @@ impl RadixSort for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "sort_pairs_in_place");
         same_shape(queue, keys, "values", values)?;
-        let (order, keys, values) = (sort.order::<T>(Payload::Values)?, bits(keys)?, bits(values)?);
+        let order = sort.order::<T>(Payload::Values)?;
+        let keys = bits(keys)?;
+        let values = bits(values)?;
         check(queue, &[], &[("keys", &keys), ("values", &values)])?;
         radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
     }
@@ -270,9 +280,12 @@ impl RadixSort for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "argsort");
         same_shape(queue, x, "places", places)?;
-        let (order, x, places) = (sort.order::<T>(Payload::Places)?, bits(x)?, bits(places)?);
+        let order = sort.order::<T>(Payload::Places)?;
+        let x = bits(x)?;
+        let places = bits(places)?;
         check(queue, &[("x", &x)], &[("places", &places)])?;
-        let (n, out) = (x.len(), Arrays { keys: None, values: Some(places) });
+        let n = x.len();
+        let out = Arrays { keys: None, values: Some(places) };
         radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
     }
 }

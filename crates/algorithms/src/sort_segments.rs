@@ -72,7 +72,9 @@ impl SortSegments for CommandQueue {
         let queue = &VerbQueue::new(self, "sort_segments");
         same_shape(queue, x, "out", out)?;
         let by_key = sort.order::<T>(Payload::Values)?;
-        let (x, offsets, out) = (bits(x)?, flat(offsets)?, bits(out)?);
+        let x = bits(x)?;
+        let offsets = flat(offsets)?;
+        let out = bits(out)?;
         check(queue, &[("x", &x), ("offsets", &offsets)], &[("out", &out)])?;
         let n = x.len();
         if n == 0 {
@@ -88,9 +90,11 @@ impl SortSegments for CommandQueue {
             keys: Some(keys.handle()),
             values: Some(values.handle()),
         };
-        let (input, between) = (pairs(&x, &segments), pairs(&keys, &sorted));
+        let input = pairs(&x, &segments);
+        let between = pairs(&keys, &sorted);
         let first = Prepared::of(queue, &by_key, n, None, Some(input), between)?;
-        let (between, last) = (pairs(&sorted, &keys), pairs(&places, &out));
+        let between = pairs(&sorted, &keys);
+        let last = pairs(&places, &out);
         let second = Prepared::of(queue, &by_segment, n, None, Some(between), last)?;
         compiled::<u32>(queue, "iota", &WIDE)?;
         iota(queue, &places, 0, 1)?;

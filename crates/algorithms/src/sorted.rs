@@ -111,12 +111,16 @@ impl Sorted for CommandQueue {
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "merge");
-        let (x, y, mut all) = (bits(x)?, bits(y)?, bits(out)?);
+        let x = bits(x)?;
+        let y = bits(y)?;
+        let mut all = bits(out)?;
         if all.len() != x.len() + y.len() {
             let remedy = "two merged arrays have as many elements as both together";
             return Err(queue.wrong_shape("out", &all, [x.len() + y.len()], remedy));
         }
-        let (n, m, invocations) = (x.len() as u32, y.len() as u32, all.len().div_ceil(OF_INVOCATION));
+        let n = x.len() as u32;
+        let m = y.len() as u32;
+        let invocations = all.len().div_ceil(OF_INVOCATION);
         let [flip_clear, flip_set] = flips::<T>(false);
         let args = MergeArgs { n, m, flip_clear, flip_set, x: &x, y: &y, out: &mut all };
         queue.launch(&trusted::kernel::<MergeArgs>(queue)?, Grid::threads([invocations]), args)
@@ -136,8 +140,12 @@ pub(crate) fn searchsorted<T: Reducible, const D: usize>(
     places: &DeviceArray<u32, D>,
 ) -> Result<()> {
     same_shape(queue, queries, "places", places)?;
-    let (x, queries, mut out) = (bits(x)?, bits(queries)?, flat(places)?);
-    let (n, m, right) = (x.len() as u32, out.len() as u32, u32::from(side == Side::Right));
+    let x = bits(x)?;
+    let queries = bits(queries)?;
+    let mut out = flat(places)?;
+    let n = x.len() as u32;
+    let m = out.len() as u32;
+    let right = u32::from(side == Side::Right);
     let ([flip_clear, flip_set], x, queries, out) = (flips::<T>(false), &x, &queries, &mut out);
     let args = SearchSortedArgs { n, m, flip_clear, flip_set, right, x, queries, out };
     queue.launch(&trusted::kernel::<SearchSortedArgs>(queue)?, Grid::threads([m]), args)

@@ -84,7 +84,8 @@ impl<K> Launches<K> {
             verb.launch(queue, &kernel, none, None, result)?;
             return Ok(Self::Whole { kernel, shares });
         }
-        let (fold, write) = (verb.kernel(queue, Stage::Fold)?, verb.kernel(queue, Stage::Write)?);
+        let fold = verb.kernel(queue, Stage::Fold)?;
+        let write = verb.kernel(queue, Stage::Write)?;
         verb.launch(queue, &write, none, None, result)?;
         let states = queue.empty([V::WORDS * shares.count])?;
         Ok(Self::Shared { fold, write, states, shares })

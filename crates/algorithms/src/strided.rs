@@ -35,7 +35,8 @@ impl<const R: usize> Strides<R> {
     fn check_range(&self, shape: [usize; R], array: &str, len: usize) -> Result<()> {
         let ends =
             shape.iter().zip(self.strides).map(|(&count, stride)| (count as i128 - 1) * stride as i128);
-        let (mut low, mut high) = (self.first as i128, self.first as i128);
+        let mut low = self.first as i128;
+        let mut high = self.first as i128;
         for end in ends {
             low = low.saturating_add(end.min(0));
             high = high.saturating_add(end.max(0));
@@ -85,8 +86,8 @@ pub(crate) fn check_places<const R: usize>(
     if axes <= MOST_AXES {
         return Ok(());
     }
-    let (object, found) =
-        ("the number of axes of a strided copy".into(), format!("{axes} in the shape {shape:?}"));
+    let object = "the number of axes of a strided copy".into();
+    let found = format!("{axes} in the shape {shape:?}");
     Err(Kind::Value { object, found, needed: "a shape with at most 6 axes of more than one element" }.into())
 }
 
@@ -148,7 +149,8 @@ impl StridedCopy for CommandQueue {
         to: Strides<R>,
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "copy_strided");
-        let (x, mut out) = (bits(x)?, bits(out)?);
+        let x = bits(x)?;
+        let mut out = bits(out)?;
         let is_empty = shape.contains(&0);
         if !is_empty {
             check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
@@ -162,7 +164,8 @@ impl StridedCopy for CommandQueue {
         }
         let count = |axis: usize| axes[axis].0 as u32;
         // Products with indices wrap, so the lowest bits of a negative stride are enough.
-        let (source, place) = (|axis: usize| axes[axis].1 as u32, |axis: usize| axes[axis].2 as u32);
+        let source = |axis: usize| axes[axis].1 as u32;
+        let place = |axis: usize| axes[axis].2 as u32;
         let args = StridedArgs {
             n: n as u32,
             count_1: count(1),

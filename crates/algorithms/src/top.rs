@@ -94,7 +94,8 @@ impl Top for CommandQueue {
             let remedy = "not more elements are the largest than there are";
             return Err(queue.wrong_shape("values", values, [x.len()], remedy));
         }
-        let (values, places) = (bits(values)?, bits(places)?);
+        let values = bits(values)?;
+        let places = bits(places)?;
         check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
         let largest = Arrays { keys: Some(values), values: Some(places) };
         if x.len() > MOST_IN_ONE && k > 0 {
@@ -109,7 +110,8 @@ impl Top for CommandQueue {
         let mut out = bits(&one_element(queue, "out", out)?)?;
         if k >= x.len() {
             let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
-            let (object, needed) = ("`k` of `kth`".into(), "a number below that of the elements");
+            let object = "`k` of `kth`".into();
+            let needed = "a number below that of the elements";
             return Err(Kind::Value { object, found, needed }.into());
         }
         check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
@@ -124,10 +126,13 @@ impl Top for CommandQueue {
 /// Enqueues the search for the k-th largest element, the elements up to it, and their sort.
 #[track_caller]
 fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
-    let (order, n, x) = (Sort::descending().order::<T>(Payload::Values)?, x.len(), bits(x)?);
+    let order = Sort::descending().order::<T>(Payload::Values)?;
+    let n = x.len();
+    let x = bits(x)?;
     let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
     let (values, places): (DeviceArray<u32>, DeviceArray<u32>) = (queue.empty([k])?, queue.empty([k])?);
-    let (mut found, mut last) = (queue.empty([1])?, queue.empty([2])?);
+    let mut found = queue.empty([1])?;
+    let mut last = queue.empty([2])?;
     let taken = search.taken(&x, &values, &places);
     let launches = Launches::prepared(queue, &taken, n, &mut last)?;
     let unsorted = Arrays { keys: Some(values), values: Some(places) };
@@ -147,7 +152,9 @@ fn part<T: Reducible>(
     first: usize,
     out: Arrays,
 ) -> Result<()> {
-    let (order, n, x) = (sort.order::<T>(payload)?, x.len(), bits(x)?);
+    let order = sort.order::<T>(payload)?;
+    let n = x.len();
+    let x = bits(x)?;
     if out.list().iter().all(|out| out.is_empty()) {
         return Ok(());
     }

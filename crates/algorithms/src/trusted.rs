@@ -52,7 +52,8 @@ pub(crate) fn kernel_from_source(
     is_part: bool,
 ) -> Result<DynKernel> {
     let trust = if is_part { of_part(entry) } else { trust_of(entry) };
-    let (verb, kernel) = (queue.verb, (entry, overrides));
+    let verb = queue.verb;
+    let kernel = (entry, overrides);
     let Some(trust) = trust else { return verb_kernel_from_source(queue, verb, source, kernel) };
     // SAFETY: the caller passes the source of a built-in kernel and keeps the kernel to the verbs of this crate. The list of
     // trusted kernels has the proof for the arguments that the verbs pass.

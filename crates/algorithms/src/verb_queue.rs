@@ -82,15 +82,20 @@ impl<'a> VerbQueue<'a> {
         let name = |argument: &str| argument_of(self.verb, argument).to_owned();
         match error.kind() {
             Kind::Aliased { subject, node, first, second, array } => {
-                let (subject, node, array) = (subject.clone(), node.clone(), array.clone());
+                let subject = subject.clone();
+                let node = node.clone();
+                let array = array.clone();
                 Kind::Aliased { subject, node, first: name(first), second: name(second), array }.into()
             }
             Kind::ForeignContext { subject, arg, object } => {
-                let (subject, object) = (subject.clone(), object.clone());
+                let subject = subject.clone();
+                let object = object.clone();
                 Kind::ForeignContext { subject, arg: name(arg), object }.into()
             }
             &Kind::BindingTooLarge { ref subject, ref arg, found, limit, .. } => {
-                let (subject, arg, remedy) = (subject.clone(), name(arg), parts_of(self.verb));
+                let subject = subject.clone();
+                let arg = name(arg);
+                let remedy = parts_of(self.verb);
                 Kind::BindingTooLarge { subject, arg, found, limit, remedy }.into()
             }
             _ => error,

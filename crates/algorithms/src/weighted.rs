@@ -110,7 +110,9 @@ impl WeightedHistogram for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "histogram_weighted");
         same_shape(queue, x, "weights", weights)?;
-        let (x, weights, mut sums) = (bits(x)?, bits(weights)?, bits(sums)?);
+        let x = bits(x)?;
+        let weights = bits(weights)?;
+        let mut sums = bits(sums)?;
         let binning = Binning::of(queue.verb, &bins, sums.len())?;
         check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &sums)])?;
         let add = Weighted { x, weights, binning, flips: flips::<T>(false), fraction_bits: None };
@@ -129,11 +131,13 @@ impl WeightedHistogram for CommandQueue {
         let queue = &VerbQueue::new(self, "histogram_fixed");
         same_shape(queue, x, "weights", weights)?;
         if fraction_bits > MOST_FRACTION_BITS {
-            let (object, found) =
-                ("the number of bits behind the point of a weight".into(), fraction_bits.to_string());
+            let object = "the number of bits behind the point of a weight".into();
+            let found = fraction_bits.to_string();
             return Err(Kind::Value { object, found, needed: "a number in 0..=31" }.into());
         }
-        let (x, weights, results) = (bits(x)?, bits(weights)?, bits(sums)?);
+        let x = bits(x)?;
+        let weights = bits(weights)?;
+        let results = bits(sums)?;
         let binning = Binning::of(queue.verb, &bins, results.len())?;
         check(queue, &[("x", &x), ("weights", &weights)], &[("sums", &results)])?;
         let mut whole = queue.empty::<u32, 1>([results.len()])?;
@@ -165,7 +169,8 @@ impl Weighted {
         }
         let fixed = f64::from(u8::from(self.fraction_bits.is_some()));
         let kernel = trusted::kernel_with::<BinWeightsArgs>(queue, &tuned(queue, &[("FIXED", fixed)]))?;
-        let (edges, shares) = (self.binning.edges(queue, &self.x)?, Shares::of(self.x.len()));
+        let edges = self.binning.edges(queue, &self.x)?;
+        let shares = Shares::of(self.x.len());
         let ([flip_clear, flip_set], bits) = (self.flips, self.fraction_bits.unwrap_or(0) as i32);
         queue.fill(sums, 0)?;
         let args = BinWeightsArgs {

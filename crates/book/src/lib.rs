@@ -49,8 +49,11 @@ impl Names {
             ctx.host_kernel("saxpy", saxpy)?; // for kernels from its text
         }
         recipe_kernels::give(&ctx)?;
-        let (a, b) = (ctx.queue("a"), ctx.queue("b"));
-        let (x, y, kernel) = (ctx.zeros([4])?, ctx.zeros([4])?, ctx.kernel::<Saxpy>()?);
+        let a = ctx.queue("a");
+        let b = ctx.queue("b");
+        let x = ctx.zeros([4])?;
+        let y = ctx.zeros([4])?;
+        let kernel = ctx.kernel::<Saxpy>()?;
         Ok(Self { ctx, a, b, x, y, kernel })
     }
 }

@@ -29,7 +29,9 @@ impl Program {
     /// # Errors
     /// [`Error::TooMuchMemory`], and [`Error::Unsupported`] for a type without a layout.
     pub fn new(text: &Module, entry: &Entry) -> Result<Self> {
-        let (interface, module, info) = (entry.interface(), entry.module().clone(), entry.info().clone());
+        let interface = entry.interface();
+        let module = entry.module().clone();
+        let info = entry.info().clone();
         let kernel = &interface.entry;
         let is_entry = |entry: &EntryPoint| entry.stage == ShaderStage::Compute && entry.name == *kernel;
         let entry =

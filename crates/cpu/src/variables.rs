@@ -17,7 +17,8 @@ const TOGETHER: u64 = 16;
 /// # Errors
 /// [`Error::TooMuchMemory`], with the largest variable.
 pub(crate) fn check(program: &Program) -> Result<()> {
-    let (module, entry) = (program.module(), program.entry());
+    let module = program.module();
+    let entry = program.entry();
     let uses = program.info().get_entry_point(program.entry_index());
     let mut largest = Largest { bytes: 0, variable: String::new(), span: Span::UNDEFINED };
     let size = |ty: Handle<Type>| u64::from(program.layouter()[ty].size);

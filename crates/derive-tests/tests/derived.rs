@@ -164,7 +164,8 @@ fn fields_are_described_in_the_order_of_their_declaration() {
 
 #[test]
 fn fields_are_bound_in_the_order_of_their_declaration() {
-    let (x, mut y) = (DeviceArray(vec![1u32; 3]), DeviceArray(vec![2u32; 5]));
+    let x = DeviceArray(vec![1u32; 3]);
+    let mut y = DeviceArray(vec![2u32; 5]);
     let mut seen = Seen::default();
     Saxpy { y: &mut y, a: 7u32, x: &x }.bind(&mut seen);
     assert_eq!(seen.0, ["5 x u32", "[7, 0, 0, 0]", "3 x u32"]);
@@ -211,7 +212,9 @@ fn structs_that_differ_in_lifetimes_have_one_family() {
     fn family<K: KernelArgs>(_: &K) -> std::any::TypeId {
         std::any::TypeId::of::<K::Family>()
     }
-    let (x, mut y, mut z) = (DeviceArray(vec![1u32]), DeviceArray(vec![2u32]), DeviceArray(vec![2.0f32]));
+    let x = DeviceArray(vec![1u32]);
+    let mut y = DeviceArray(vec![2u32]);
+    let mut z = DeviceArray(vec![2.0f32]);
     let saxpy = family(&Saxpy { y: &mut y, a: 7, x: &x });
     assert_eq!(saxpy, std::any::TypeId::of::<Saxpy<'static, u32>>());
     assert_ne!(saxpy, family(&Saxpy { y: &mut z, a: 7.0, x: &DeviceArray(vec![1.0]) }));

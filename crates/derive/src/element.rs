@@ -14,7 +14,8 @@ pub(crate) fn element(input: &DeriveInput) -> Result<TokenStream> {
     }
     require_repr(input)?;
     let krate = krate(input)?;
-    let (owner, name) = (&input.ident, input.ident.to_string());
+    let owner = &input.ident;
+    let name = input.ident.to_string();
     let described = fields.iter().filter_map(|field| describe(input, field));
     Ok(quote! {
         const _: () = {
@@ -80,7 +81,9 @@ fn krate(input: &DeriveInput) -> Result<Path> {
 }
 
 fn describe(input: &DeriveInput, field: &Field) -> Option<TokenStream> {
-    let (owner, ident, ty) = (&input.ident, field.ident.as_ref()?, &field.ty);
+    let owner = &input.ident;
+    let ident = field.ident.as_ref()?;
+    let ty = &field.ty;
     let name = ident.unraw().to_string();
     let described = quote::quote_spanned! {ty.span()=>
         __k::FieldType {

@@ -70,7 +70,8 @@ fn whole(
 
 // Returns the type alias under which a program stores a compiled kernel; it has no lifetime.
 fn handle(input: &DeriveInput, krate: &syn::Path, name: &syn::Ident) -> TokenStream {
-    let (owner, vis) = (&input.ident, &input.vis);
+    let owner = &input.ident;
+    let vis = &input.vis;
     let family = static_arguments(&input.generics);
     let types: Vec<_> = input.generics.type_params().map(|parameter| &parameter.ident).collect();
     let parameters = (!types.is_empty()).then(|| quote!(<#(#types),*>));
@@ -115,7 +116,8 @@ fn implementation(
     entries: &[String],
     fields: &[Field],
 ) -> TokenStream {
-    let (entry, next) = (&entries[0], &entries[1..]);
+    let entry = &entries[0];
+    let next = &entries[1..];
     let owner = &input.ident;
     let label = owner.to_string();
     let generic: Vec<_> = attribute.aliases.iter().filter(|alias| is_generic(input, alias)).collect();
@@ -177,7 +179,8 @@ fn special_traits(entries: usize, returned: Option<&Type>) -> Vec<(syn::Ident, T
 
 fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) -> TokenStream {
     let types = attribute.aliases.iter().map(|alias| {
-        let (name, parameter) = (alias.name.to_string(), &alias.name);
+        let name = alias.name.to_string();
+        let parameter = &alias.name;
         let ty = match &alias.types[..] {
             [only] if !is_generic(input, alias) => quote!(#only),
             _ => quote!(#parameter),
@@ -189,7 +192,8 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
 
 // Returns a trait that only the listed types implement, so that another type is an error that lists them.
 fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
-    let (name, types) = (list_name(alias), &alias.types);
+    let name = list_name(alias);
+    let types = &alias.types;
     let listed: Vec<_> = types.iter().map(fields::spelled).collect();
     let message = format!("kernel `{entry}` does not support `{} = {{Self}}`", alias.name);
     let note = format!("it supports {}", listed.join(", "));
@@ -207,14 +211,16 @@ fn list_name(alias: &Alias) -> syn::Ident {
 fn with_list_bounds(generics: &Generics, aliases: &[&Alias]) -> Generics {
     let mut generics = generics.clone();
     for alias in aliases {
-        let (parameter, list) = (&alias.name, list_name(alias));
+        let parameter = &alias.name;
+        let list = list_name(alias);
         generics.make_where_clause().predicates.push(syn::parse_quote!(#parameter: #list));
     }
     generics
 }
 
 fn describe(field: &Field) -> TokenStream {
-    let (name, dtype) = (&field.name, dtype_expression(field, field.target()));
+    let name = &field.name;
+    let dtype = dtype_expression(field, field.target());
     let kind = match field.pass {
         Pass::Read => quote!(Read),
         Pass::ReadWrite | Pass::Returned => quote!(ReadWrite),
@@ -234,7 +240,9 @@ fn dtype_expression(field: &Field, target: &Type) -> TokenStream {
 }
 
 fn bind(field: &Field) -> TokenStream {
-    let (ident, target, span) = (&field.ident, field.target(), field.target().span());
+    let ident = &field.ident;
+    let target = field.target();
+    let span = field.target().span();
     match field.pass {
         Pass::Returned => TokenStream::new(),
         Pass::Value => quote_spanned!(span=> __k::bind_value::<__B, #target>(__binder, &self.#ident);),
@@ -281,8 +289,9 @@ fn assertion(verified: &Verified, field: &Field) -> Option<TokenStream> {
 fn layout_expression(layout: &Layout<'_>) -> TokenStream {
     let size = layout.size;
     let leaves = layout.leaves.iter().map(|leaf| {
-        let (path, offset, scalar) =
-            (&leaf.path, leaf.offset, format_ident!("{}", format!("{:?}", leaf.scalar)));
+        let path = &leaf.path;
+        let offset = leaf.offset;
+        let scalar = format_ident!("{}", format!("{:?}", leaf.scalar));
         let dims =
             leaf.dims.iter().map(|Dim { len, stride }| quote!(__k::Dim { len: #len, stride: #stride }));
         quote!(__k::Leaf {

@@ -103,7 +103,8 @@ pub(crate) fn no_arguments(fields: &[Field]) -> Option<Error> {
             );
             return Some(Error::new_spanned(&field.ty, message));
         }
-        let (element, remedy) = (field.element()?, field.remedy()?);
+        let element = field.element()?;
+        let remedy = field.remedy()?;
         let name = spelled(element);
         Some(Error::new_spanned(element, format!("WGSL has no `{name}`: use `{remedy}`")))
     });

@@ -114,7 +114,8 @@ fn in_package(package: &Path, name: &LitStr) -> Result<Option<Located>> {
         let source = ShaderSource::text(&file, text)
             .with_files(|path| read_used(package, folder, &file, path))
             .map_err(|error| wrong(&error))?;
-        let (text, files) = (embedded(folder, &file), with_files(folder, &source));
+        let text = embedded(folder, &file);
+        let files = with_files(folder, &source);
         let expression = quote!(__k::Result::Ok(__k::ShaderSource::text(#file, #text) #files));
         return Ok(Some(Located { source, expression, stem: stem(&file) }));
     }

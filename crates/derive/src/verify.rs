@@ -193,7 +193,8 @@ fn compare_field(
     interfaces: &[Interface],
     field: &Field,
 ) -> fencepost_kernels::Result<()> {
-    let (name, dtype) = (&field.name, choice.dtype(field));
+    let name = &field.name;
+    let dtype = choice.dtype(field);
     let kind = field.pass.kind(dtype.unwrap_or_else(|| unknown(field)));
     check_declared(&interfaces.iter().collect::<Vec<_>>(), name, kind)?;
     let check = if dtype.is_some() { check_argument } else { check_access };
@@ -209,6 +210,7 @@ fn unknown(field: &Field) -> DType {
 }
 
 fn field_tokens(field: &Field) -> impl ToTokens {
-    let (ident, ty) = (&field.ident, &field.ty);
+    let ident = &field.ident;
+    let ty = &field.ty;
     quote::quote!(#ident: #ty)
 }

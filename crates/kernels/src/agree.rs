@@ -89,7 +89,8 @@ const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -
         }
         DType::Array(of, _) => in_order(of, so_far, shader, last),
         DType::Struct(of) => {
-            let (mut last, mut at) = (last, 0);
+            let mut last = last;
+            let mut at = 0;
             while at < of.fields.len() {
                 let field = &of.fields[at];
                 match in_order(&field.dtype, joined(so_far, field.name), shader, last) {
@@ -274,7 +275,8 @@ const fn same_dims(place: &Place, shader: &[Dim]) -> bool {
     }
     let mut at = 0;
     while at < shader.len() {
-        let (host, last) = (place.dims[at], at + 1 == shader.len());
+        let host = place.dims[at];
+        let last = at + 1 == shader.len();
         let same = host.len == shader[at].len || (last && host.len == 4 && shader[at].len == 3);
         if !same || host.stride != shader[at].stride {
             return false;
@@ -361,7 +363,8 @@ const fn path<'a>(leaf: &'a Leaf<'_>) -> &'a str {
 }
 
 const fn equal(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let a = a.as_bytes();
+    let b = b.as_bytes();
     if a.len() != b.len() {
         return false;
     }

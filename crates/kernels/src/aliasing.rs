@@ -158,7 +158,8 @@ impl AliasWalk<'_> {
                         || accesses.written.contains(&other_own) && accesses.touches(own))
             });
             if let Some(other) = other {
-                let (first, second) = (parameter(other), parameter(at));
+                let first = parameter(other);
+                let second = parameter(at);
                 return Some(format!(
                     "`{called}` gets `{}` twice, as `{first}` and as `{second}`, and writes it, which WGSL forbids: pass another \
                      variable, or a copy",

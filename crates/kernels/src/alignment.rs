@@ -142,7 +142,8 @@ struct Values<'t, 'a> {
 impl Values<'_, '_> {
     /// Returns the value of the expression between two tokens: naga evaluates it if it is not a number.
     fn of(&self, (first, end): (usize, usize)) -> Option<u32> {
-        let (start, end) = (self.tokens.get(first)?.at, self.tokens.get(end)?.at);
+        let start = self.tokens.get(first)?.at;
+        let end = self.tokens.get(end)?.at;
         let expression = self.text[start..end].trim().trim_end_matches(',');
         let plain = expression.trim_end_matches(['u', 'i']);
         if let Ok(number) = plain.parse() {

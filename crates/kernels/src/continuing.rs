@@ -147,7 +147,8 @@ impl Loops {
                 continue;
             };
             let number = self.used.len();
-            let (mut made, mut used) = (HashSet::new(), HashSet::new());
+            let mut made = HashSet::new();
+            let mut used = HashSet::new();
             expressions(function, body, &mut made, &mut HashSet::new())?;
             expressions(function, continuing, &mut HashSet::new(), &mut used)?;
             used.extend(*break_if);

@@ -181,7 +181,8 @@ fn vector_function(
         "B" => format!("vec{size}<u32>"),
         scalar => scalar.to_owned(),
     };
-    let (mut declared, mut components) = (Vec::new(), Vec::new());
+    let mut declared = Vec::new();
+    let mut components = Vec::new();
     for (at, argument) in arguments.iter().enumerate() {
         declared.push(format!("a{at}: {}", vector(argument)));
     }

@@ -377,7 +377,8 @@ impl Writer<'_> {
     }
 
     fn argument(&mut self, scalar: Scalar, size: Option<u8>) -> Handle<Expression> {
-        let (ty, index) = (type_of(self.module, scalar, size), self.function.arguments.len());
+        let ty = type_of(self.module, scalar, size);
+        let index = self.function.arguments.len();
         self.function.arguments.push(FunctionArgument {
             name: Some(["a", "b"][index].into()),
             ty,
@@ -448,10 +449,12 @@ fn divisor(
     b: Handle<Expression>,
 ) -> Handle<Expression> {
     let number = |number: i32| if signed { Literal::I32(number) } else { Literal::U32(number as u32) };
-    let (zero, one) = (writer.literal(number(0)), writer.literal(number(1)));
+    let zero = writer.literal(number(0));
+    let one = writer.literal(number(1));
     let mut none = writer.binary(BinaryOperator::Equal, b, zero);
     if signed {
-        let (least, minus_one) = (writer.literal(Literal::I32(i32::MIN)), writer.literal(Literal::I32(-1)));
+        let least = writer.literal(Literal::I32(i32::MIN));
+        let minus_one = writer.literal(Literal::I32(-1));
         let is_least = writer.binary(BinaryOperator::Equal, a, least);
         let is_minus_one = writer.binary(BinaryOperator::Equal, b, minus_one);
         let wraps = writer.binary(BinaryOperator::And, is_least, is_minus_one);
@@ -464,7 +467,8 @@ fn divisor(
 fn whole(writer: &mut Writer<'_>, signed: bool, x: Handle<Expression>) -> Handle<Expression> {
     // The ends are the least and the greatest f32 inside of the range of the integers.
     let (least, greatest) = if signed { (-2_147_483_648.0, 2_147_483_520.0) } else { (0.0, 4_294_967_040.0) };
-    let (least, greatest) = (writer.literal(Literal::F32(least)), writer.literal(Literal::F32(greatest)));
+    let least = writer.literal(Literal::F32(least));
+    let greatest = writer.literal(Literal::F32(greatest));
     let below = writer.binary(BinaryOperator::Less, x, least);
     let raised = writer.select(below, least, x);
     let above = writer.binary(BinaryOperator::Greater, x, greatest);

@@ -350,7 +350,8 @@ impl fmt::Display for Excerpt {
         let first = if text.len() > LONGEST { boundary(start.saturating_sub(LONGEST / 2)) } else { 0 };
         let last = boundary(first + LONGEST);
         let dots = |cut: bool| if cut { ".." } else { "" };
-        let (left, right) = (dots(first > 0), dots(last < text.len()));
+        let left = dots(first > 0);
+        let right = dots(last < text.len());
         // Tabs are kept, so that the marks stand below the part.
         let before: String =
             left.chars().chain(text[first..start].chars()).map(|c| if c == '\t' { c } else { ' ' }).collect();
@@ -376,7 +377,8 @@ mod tests {
     fn the_marks_are_under_the_part_in_short_and_in_long_lines() {
         assert_eq!(marked("let a = b;", 9, 1), ("b".into(), 14));
         assert_eq!(marked("\tlet a = bc;", 10, 2).0, "bc");
-        let (before, after) = ("é + ".repeat(1000), " + x".repeat(1000));
+        let before = "é + ".repeat(1000);
+        let after = " + x".repeat(1000);
         for (before, after) in [("", &*after), (&*before, ""), (&*before, &*after)] {
             let (part, width) = marked(&format!("{before}wrong{after}"), before.len() + 1, 5);
             assert_eq!(part, "wrong");

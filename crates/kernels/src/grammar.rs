@@ -184,7 +184,8 @@ fn templates(tokens: &[Token<'_>]) -> Vec<bool> {
 
 /// Calls a function with the first and the last token of each template list.
 fn discover(tokens: &[Token<'_>], mut found: impl FnMut(usize, usize)) {
-    let (mut open, mut depth) = (Vec::<(usize, usize)>::new(), 0_usize);
+    let mut open = Vec::<(usize, usize)>::new();
+    let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate() {
         let is_name = |token: &Token<'_>| token.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
         match token.text {

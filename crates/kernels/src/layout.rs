@@ -57,7 +57,8 @@ impl ParamsBlock {
     #[inline]
     pub fn set(&mut self, slot: ArgumentSlot, bytes: &[u8]) {
         if let ArgumentSlot::Value { offset, size } = slot {
-            let (offset, size) = (offset as usize, size as usize);
+            let offset = offset as usize;
+            let size = size as usize;
             bytemuck::cast_slice_mut(&mut self.words)[offset..offset + size].copy_from_slice(bytes);
         }
     }

@@ -97,7 +97,8 @@ fn place(text: &str, panic: &NagaPanic) -> Finding {
         parts.find(|part| !panics(std::slice::from_ref(part))).map(|part| part.marked)
     } else {
         // `enough` statements panic, and `few` do not.
-        let (mut few, mut enough) = (0, statements.len());
+        let mut few = 0;
+        let mut enough = statements.len();
         while few + 1 < enough {
             let middle = few.midpoint(enough);
             if panics(&statements[middle..]) { enough = middle } else { few = middle }
@@ -117,7 +118,9 @@ fn statements<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<TextPart<'t, 'a>> {
         let Some(start) = body.rest.iter().position(|token| token.text == "{") else { continue };
         let rest = &body.rest[start + 1..];
         // `blocks` are open: the part of each, and the token at which it begins.
-        let (mut first, mut brackets, mut blocks) = (0, 0_usize, Vec::new());
+        let mut first = 0;
+        let mut brackets = 0_usize;
+        let mut blocks = Vec::new();
         for (at, token) in rest.iter().enumerate() {
             match token.text {
                 "(" | "[" => brackets += 1,

@@ -66,7 +66,9 @@ pub(crate) fn too_deep(text: &str) -> Option<Finding> {
 
 /// Returns the place inside the most brackets.
 pub(crate) fn deepest(text: &str) -> naga::Span {
-    let (mut open, mut most, mut place) = (0_usize, 0, naga::Span::default());
+    let mut open = 0_usize;
+    let mut most = 0;
+    let mut place = naga::Span::default();
     for token in Tokens::of(text) {
         match token.text {
             "(" | "[" | "{" => open += 1,
@@ -89,7 +91,8 @@ fn finding(token: Token<'_>, message: String) -> Finding {
 /// Finds an expression with too many operators, or a chain with too many branches.
 fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
     let mut levels = vec![Level::default()];
-    let (mut operators, mut branches) = (0, 0);
+    let mut operators = 0;
+    let mut branches = 0;
     for (at, &token) in tokens.iter().enumerate() {
         let level = levels.last_mut()?;
         match token.text {
@@ -162,7 +165,8 @@ fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
 
 /// Returns for each declaration the length of the longest chain that begins with it. A cycle counts once; naga refuses it.
 fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
-    let (mut depths, mut begun) = (vec![0; needs.len()], vec![false; needs.len()]);
+    let mut depths = vec![0; needs.len()];
+    let mut begun = vec![false; needs.len()];
     for first in 0..needs.len() {
         // The declarations of the path, each with the number of its needs that were visited.
         let mut path = vec![(first, 0)];
@@ -236,7 +240,8 @@ impl<'t, 'a> Constants<'t, 'a> {
             let pairs = tokens.windows(2).filter(|pair| keywords.contains(&pair[0].text));
             pairs.map(|pair| pair[1].text).collect::<HashSet<_>>()
         };
-        let (mut composites, functions) = (named(&["struct", "alias"]), named(&["fn"]));
+        let mut composites = named(&["struct", "alias"]);
+        let functions = named(&["fn"]);
         composites.insert("array");
         let mut constants = Self { values: Vec::new(), numbers: HashMap::new() };
         // Names of each open block, with `true` for a constant.
@@ -294,7 +299,8 @@ impl<'t, 'a> Constants<'t, 'a> {
     /// Counts the numbers of a constant and of the constants that it is made of.
     fn count(&mut self, name: &'a str, values: &ValuesByName<'t, 'a>, composites: &HashSet<&str>) {
         // A name that is open again occurs in its own value, where it is the name of another declaration.
-        let (mut open, mut begun) = (vec![name], HashSet::new());
+        let mut open = vec![name];
+        let mut begun = HashSet::new();
         while let Some(&name) = open.last() {
             if self.numbers.contains_key(name) {
                 open.pop();

@@ -141,7 +141,8 @@ impl ConstantText {
                 (declared.keyword.end(), "const".to_owned())
             };
             made.text += &text[copied..declared.start];
-            let (start, old_start) = (made.text.len(), declared.start);
+            let start = made.text.len();
+            let old_start = declared.start;
             made.replaced.push(Replacement { start, length: new.len(), old_start, old_end });
             made.text += &new;
             copied = old_end;

@@ -210,8 +210,8 @@ impl<'a> Overrides<'a> {
         let variable = LocalVariable { name: None, ty, init: None };
         let variable = function.local_variables.append(variable, Span::UNDEFINED);
         let mut append = |expression| function.expressions.append(expression, Span::UNDEFINED);
-        let (pointer, value) =
-            (append(Expression::LocalVariable(variable)), append(Expression::Override(result)));
+        let pointer = append(Expression::LocalVariable(variable));
+        let value = append(Expression::Override(result));
         function.body.push(Statement::Store { pointer, value }, Span::UNDEFINED);
         module.entry_points.push(EntryPoint {
             name: RESULT.into(),

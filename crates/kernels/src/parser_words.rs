@@ -375,7 +375,8 @@ mod tests {
     #[test]
     fn no_message_about_a_constant_shows_the_insides_of_the_compiler() {
         let mut chance = Chance(0x9e37_79b9_7f4a_7c15);
-        let (mut refused, mut found) = (0, Vec::new());
+        let mut refused = 0;
+        let mut found = Vec::new();
         for _ in 0..1000 {
             let text = chance.text();
             let parsed = catch_unwind(AssertUnwindSafe(|| {

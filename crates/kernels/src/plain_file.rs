@@ -79,7 +79,8 @@ pub fn text(path: &Path, limit: u64) -> io::Result<String> {
 /// One of the two does not exist, or the file is elsewhere.
 pub fn inside(root: &Path, path: &Path) -> io::Result<PathBuf> {
     let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-    let (folder, found) = (fs::canonicalize(root)?, fs::canonicalize(path)?);
+    let folder = fs::canonicalize(root)?;
+    let found = fs::canonicalize(path)?;
     if found.starts_with(&folder) {
         return Ok(found);
     }

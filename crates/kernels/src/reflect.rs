@@ -166,8 +166,8 @@ impl Module {
         let is_it = |known: &naga::EntryPoint| known.stage == ShaderStage::Compute && known.name == entry;
         let at = module.entry_points.iter().position(is_it);
         let at = at.expect("bug: naga dropped the entry point");
-        let (workgroup, memory) =
-            (module.entry_points[at].workgroup_size, workgroup_memory(&module, &info, at));
+        let workgroup = module.entry_points[at].workgroup_size;
+        let memory = workgroup_memory(&module, &info, at);
         interface.workgroup = workgroup;
         interface.workgroup_memory = memory;
         interface.folds = self.folds(self.entry_index(entry)?, workgroup[0]);

@@ -131,7 +131,8 @@ impl ShaderSource {
 
     /// Takes WGSL text. Messages use `label` as the file name; for an empty label they say `the text`.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
-        let (label, text) = (label.into(), without_mark(wgsl.into()));
+        let label = label.into();
+        let text = without_mark(wgsl.into());
         let label = if label.is_empty() { "the text".into() } else { label };
         Self { label, text, builtin: false, element: None, head: "", files: Vec::new(), is_of_part: false }
     }

@@ -37,7 +37,10 @@ pub(crate) struct Declaration<'t, 'a> {
 
 /// Returns the declarations of a module, except for `const_assert` and directives.
 pub(crate) fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Declaration<'t, 'a>> {
-    let (mut declarations, mut open, mut first, mut keyword) = (Vec::new(), 0_usize, 0, None);
+    let mut declarations = Vec::new();
+    let mut open = 0_usize;
+    let mut first = 0;
+    let mut keyword = None;
     for (at, token) in tokens.iter().enumerate() {
         match token.text {
             "fn" | "struct" | "const" | "override" | "alias" | "var" if open == 0 => keyword = Some(at),
@@ -48,8 +51,10 @@ pub(crate) fn declarations<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<Declaration<'
         if open == 0 && matches!(token.text, ";" | "}") {
             let first = std::mem::replace(&mut first, at + 1);
             let Some(keyword) = keyword.take() else { continue };
-            let (attributes, rest) = (&tokens[first..keyword], &tokens[keyword + 1..at]);
-            let (start, end) = (tokens[first].at, token.end());
+            let attributes = &tokens[first..keyword];
+            let rest = &tokens[keyword + 1..at];
+            let start = tokens[first].at;
+            let end = token.end();
             let declared =
                 |name| Declaration { start, attributes, keyword: tokens[keyword], name, rest, end };
             declarations.extend(name(rest).map(declared));
@@ -148,7 +153,9 @@ fn comment(rest: &str) -> Option<usize> {
     if !rest.starts_with("/*") {
         return None;
     }
-    let (bytes, mut open, mut at) = (rest.as_bytes(), 0_usize, 0);
+    let bytes = rest.as_bytes();
+    let mut open = 0_usize;
+    let mut at = 0;
     while at < bytes.len() {
         match &bytes[at..] {
             [b'/', b'*', ..] => open += 1,

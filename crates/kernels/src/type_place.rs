@@ -14,7 +14,8 @@ pub(crate) fn first_use(module: &Module, text: &str, ty: Handle<Type>) -> Option
         let locals = &function.local_variables;
         locals.iter().map(|(handle, local)| (local.ty, locals.get_span(handle)))
     });
-    let (uses, containing) = (types.chain(globals).chain(locals), containing(module, ty));
+    let uses = types.chain(globals).chain(locals);
+    let containing = containing(module, ty);
     let spans =
         uses.filter(|(used, span)| span.is_defined() && containing[used.index()]).map(|(_, span)| span);
     spans.min_by_key(|span| span.to_range().map(|range| range.start)).or_else(|| alias(module, text, ty))

@@ -455,7 +455,9 @@ impl<'a> Walk<'a> {
     fn branches(&mut self, flow: Flow, condition: Handle<Expression>, branches: &[&Block]) -> Exits {
         let mut inside = flow.clone();
         inside.control = inside.control.and(self.value(condition));
-        let (mut exits, mut next, mut plain) = (Exits::default(), None, true);
+        let mut exits = Exits::default();
+        let mut next = None;
+        let mut plain = true;
         for branch in branches {
             let mut after = self.block(branch, inside.clone());
             plain &= after.only_go_on();
@@ -469,7 +471,9 @@ impl<'a> Walk<'a> {
     fn switch(&mut self, flow: Flow, selector: Handle<Expression>, cases: &[naga::SwitchCase]) -> Exits {
         let mut inside = flow.clone();
         inside.control = inside.control.and(self.value(selector));
-        let (mut exits, mut next, mut falls) = (Exits::default(), None, None);
+        let mut exits = Exits::default();
+        let mut next = None;
+        let mut falls = None;
         for case in cases {
             let start = joined(Some(inside.clone()), falls.take()).expect("bug: a flow is lost");
             let mut after = self.block(&case.body, start);

@@ -49,7 +49,8 @@ pub(crate) fn finding(module: &naga::Module, text: &str, error: &naga::WithSpan<
 
 /// Describes an error of naga's parser.
 pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
-    let (mut message, mut allowed) = (error.message().to_string(), Vec::new());
+    let mut message = error.message().to_string();
+    let mut allowed = Vec::new();
     if let Some(rest) = message.strip_prefix("automatic conversions cannot convert ") {
         message = convert(format!("a value does not fit: {}", words(rest)));
     }
@@ -286,7 +287,8 @@ impl ErrorPlace<'_> {
                 format!("`{called}` takes {required} arguments, and is given {seen}")
             }
             CallError::ArgumentType { index, required, seen_expression } => {
-                let (given, required) = (self.with_type(*seen_expression), self.type_name(*required));
+                let given = self.with_type(*seen_expression);
+                let required = self.type_name(*required);
                 let message = format!("argument {} of `{called}` is {required}, and {given}", index + 1);
                 let is_it = |s: &Statement| matches!(s, Statement::Call { function: f, arguments, .. } if *f == function && arguments.contains(seen_expression));
                 return Some((message, self.span(*seen_expression).or_else(|| self.statement(&is_it))));
@@ -314,7 +316,8 @@ impl ErrorPlace<'_> {
             }
             E::WrongArgumentCount(called) => format!("`{}` takes another number of arguments", math(*called)),
             E::InvalidArgumentType(called, index, argument) => {
-                let (name, argument) = (math(*called), self.with_type(*argument));
+                let name = math(*called);
+                let argument = self.with_type(*argument);
                 convert(format!("argument {} does not fit `{name}`: {argument}", index + 1))
             }
             E::SelectValuesTypeMismatch { accept, reject } => {
@@ -327,7 +330,8 @@ impl ErrorPlace<'_> {
             E::Compose(ComposeError::ComponentType { index }) => {
                 let Some(Expression::Compose { ty, components }) = self.expression(at) else { return None };
                 let component = components.get(*index as usize)?;
-                let (ty, component) = (self.type_name(*ty), self.with_type(*component));
+                let ty = self.type_name(*ty);
+                let component = self.with_type(*component);
                 convert(format!("value {} does not fit {ty}: {component}", index + 1))
             }
             E::Compose(ComposeError::ComponentCount { given, expected }) => {

@@ -121,7 +121,8 @@ fn an_argument_passed_twice_is_an_error() {
 
 #[test]
 fn lists_by_name_and_by_position_give_the_same_plan() {
-    let (x, mut y) = (Array(vec![1.0f32]), Array(vec![1.0f32]));
+    let x = Array(vec![1.0f32]);
+    let mut y = Array(vec![1.0f32]);
     let by_name = check_dyn(&saxpy(), &args![a = 2.0f32, x = &x, y = &mut y]).unwrap();
     let by_position = check_dyn(&saxpy(), &args![2.0f32, &x, &mut y]).unwrap();
     assert_eq!(by_name, by_position);
@@ -137,7 +138,8 @@ fn parameters_by_position_stand_at_the_binding_of_their_block() {
          @compute @workgroup_size(1) fn k() { y[0] = x[params.n + params.m]; }",
     );
     assert_eq!(interface.argument_names().collect::<Vec<_>>(), ["x", "n", "m", "y"]);
-    let (x, mut y) = (Array(vec![1.0f32]), Array(vec![1.0f32]));
+    let x = Array(vec![1.0f32]);
+    let mut y = Array(vec![1.0f32]);
     let plan = check_dyn(&interface, &args![&x, 1u32, 2u32, &mut y]).unwrap();
     let value = |offset| ArgumentSlot::Value { offset, size: 4 };
     assert_eq!(plan.slots(), [ArgumentSlot::Buffer(0), value(0), value(4), ArgumentSlot::Buffer(1)]);
@@ -145,7 +147,8 @@ fn parameters_by_position_stand_at_the_binding_of_their_block() {
 
 #[test]
 fn a_wrong_position_names_the_argument_there() {
-    let (x, mut y) = (Array(vec![1.0f32]), Array(vec![1.0f32]));
+    let x = Array(vec![1.0f32]);
+    let mut y = Array(vec![1.0f32]);
     let fails = |list: &[NamedArg<'_>]| check_dyn(&saxpy(), list).unwrap_err().to_string();
     assert_eq!(
         fails(&args![&x, 2.0f32, &mut y]),
@@ -254,6 +257,7 @@ fn a_block_of_mixed_values_has_the_layout_of_wgsl() {
         block.set(*slot, value.bytes());
     }
     let words: Vec<u32> = block.bytes().chunks(4).map(bytemuck::pod_read_unaligned).collect();
-    let (two, three) = (2.0f32.to_bits(), 3.0f32.to_bits());
+    let two = 2.0f32.to_bits();
+    let three = 3.0f32.to_bits();
     assert_eq!(words, [1, 0, two, three, (-4i32) as u32, 0, 0, 0, 5, 6, 7, 8]);
 }

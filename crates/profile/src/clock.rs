@@ -79,8 +79,10 @@ impl ClockFit {
 impl ClockBounds {
     fn offset(&self, origin: u64, seconds_a_tick: f64) -> Offset {
         let device = |tick: u64| (tick - origin) as f64 * seconds_a_tick;
-        let (least, most) = (self.before - device(self.first), self.after - device(self.last));
-        let (middle, error) = ((least + most) / 2.0, (most - least).abs() / 2.0);
+        let least = self.before - device(self.first);
+        let most = self.after - device(self.last);
+        let middle = (least + most) / 2.0;
+        let error = (most - least).abs() / 2.0;
         Offset { at: device(self.first), middle, error }
     }
 }

@@ -76,7 +76,8 @@ impl Profile {
         let compute = spans::union(work().filter(|(row, _)| row.activity.computes()).map(|(_, time)| time));
         let copy = spans::union(work().filter(|(row, _)| row.activity.moves()).map(|(_, time)| time));
         let both = spans::seconds(&spans::both(&compute, &copy));
-        let (compute, copy) = (spans::seconds(&compute), spans::seconds(&copy));
+        let compute = spans::seconds(&compute);
+        let copy = spans::seconds(&copy);
         let shorter = compute.min(copy);
         let wall = all.first().zip(all.last()).map_or(0.0, |(first, last)| last.end - first.start);
         let busy = |label: Arc<str>, number, union: &[Interval]| {
@@ -86,7 +87,8 @@ impl Profile {
         let of_lane = |lane| spans::union(work().filter(|(row, _)| row.lane == lane).map(|(_, time)| time));
         let of_queue =
             |number| spans::union(work().filter(|(row, _)| row.queue_number == number).map(|(_, time)| time));
-        let (queues, mut gaps) = (self.queues(), Vec::new());
+        let queues = self.queues();
+        let mut gaps = Vec::new();
         let mut lanes = Vec::new();
         for lane in 0..queues.iter().map(|(_, lane)| lane + 1).max().unwrap_or(0) {
             let union = of_lane(lane);
@@ -111,14 +113,17 @@ impl Overlap {
 
 impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (compute, copy, both) = (self.compute * 1e3, self.copy * 1e3, self.both * 1e3);
+        let compute = self.compute * 1e3;
+        let copy = self.copy * 1e3;
+        let both = self.both * 1e3;
         write!(f, "launches {compute:.3} ms, copies {copy:.3} ms, both at once {both:.3} ms")?;
         match self.share {
             Some(share) => writeln!(f, " ({:.1} % of the shorter)", share * 100.0)?,
             None => writeln!(f)?,
         }
         for busy in self.lanes.iter().chain(&self.queues) {
-            let (seconds, share) = (busy.seconds * 1e3, busy.share * 100.0);
+            let seconds = busy.seconds * 1e3;
+            let share = busy.share * 100.0;
             writeln!(f, "{}: busy {seconds:.3} ms ({share:.1} %)", busy.label)?;
         }
         write!(f, "idle between commands: {:.3} ms in {} gaps", self.idle() * 1e3, self.gaps.len())?;

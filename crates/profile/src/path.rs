@@ -68,7 +68,8 @@ struct Chain {
 
 fn chains(rows: &[Row]) -> Vec<Chain> {
     let mut chains: Vec<Chain> = Vec::with_capacity(rows.len());
-    let (mut last, mut context) = (HashMap::new(), None);
+    let mut last = HashMap::new();
+    let mut context = None;
     for (at, row) in rows.iter().enumerate() {
         if row.replay.is_some() {
             chains.push(Chain { seconds: 0.0, before: None }); // the row of the replay stands for its nodes

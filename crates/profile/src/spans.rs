@@ -21,9 +21,12 @@ pub(crate) fn union(intervals: impl IntoIterator<Item = Interval>) -> Vec<Interv
 
 /// Returns the intersection of two unions.
 pub(crate) fn both(a: &[Interval], b: &[Interval]) -> Vec<Interval> {
-    let (mut i, mut j, mut shared) = (0, 0, Vec::new());
+    let mut i = 0;
+    let mut j = 0;
+    let mut shared = Vec::new();
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
-        let (start, end) = (x.start.max(y.start), x.end.min(y.end));
+        let start = x.start.max(y.start);
+        let end = x.end.min(y.end);
         if start < end {
             shared.push(Interval { start, end });
         }
@@ -58,7 +61,8 @@ mod tests {
 
     #[test]
     fn the_intersection_of_two_unions_is_in_both() {
-        let (a, b) = (spans(&[(0.0, 2.0), (3.0, 6.0)]), spans(&[(1.0, 4.0), (5.0, 5.5), (6.0, 7.0)]));
+        let a = spans(&[(0.0, 2.0), (3.0, 6.0)]);
+        let b = spans(&[(1.0, 4.0), (5.0, 5.5), (6.0, 7.0)]);
         assert_eq!(both(&a, &b), spans(&[(1.0, 2.0), (3.0, 4.0), (5.0, 5.5)]));
         assert_eq!(both(&b, &a), both(&a, &b));
         assert_eq!(both(&a, &[]), []);

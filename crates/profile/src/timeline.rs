@@ -39,7 +39,8 @@ impl Profile {
     }
 
     fn data(&self) -> Value {
-        let (overlap, path) = (self.overlap(), self.critical_path());
+        let overlap = self.overlap();
+        let path = self.critical_path();
         let queues = self.queues().into_iter().map(|(label, lane)| json!({ "label": label, "lane": lane }));
         let batches = self.batches.iter();
         let batches = batches.map(|batch| json!([batch.lane, batch.submitted, batch.completed, batch.rows]));

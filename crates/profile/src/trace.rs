@@ -96,10 +96,14 @@ fn row_event(at: usize, row: &Row) -> Value {
         "level_peers": row.level_peers,
         "replay": row.replay,
     });
-    let (name, cat, pid, tid) = (&*row.name, row.activity.word(), row.lane + 1, row.queue_number);
+    let name = &*row.name;
+    let cat = row.activity.word();
+    let pid = row.lane + 1;
+    let tid = row.queue_number;
     match row.time {
         Ok(time) => {
-            let (ts, dur) = (micro(time.start), micro(time.seconds()));
+            let ts = micro(time.start);
+            let dur = micro(time.seconds());
             json!({ "ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args })
         }
         Err(reason) => {

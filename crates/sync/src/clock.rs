@@ -129,7 +129,8 @@ impl Clock {
 
     /// Returns the entries of both clocks, with the larger stamp of each queue.
     fn merged(&self, other: &Clock) -> Vec<(Slot, Stamp)> {
-        let (mut mine, mut theirs) = (self.entries().peekable(), other.entries().peekable());
+        let mut mine = self.entries().peekable();
+        let mut theirs = other.entries().peekable();
         let mut merged = Vec::with_capacity(self.len() + 1);
         while let Some(slot) = mine.peek().into_iter().chain(theirs.peek()).map(|&(slot, _)| slot).min() {
             let next = [mine.next_if(|entry| entry.0 == slot), theirs.next_if(|entry| entry.0 == slot)];
@@ -154,7 +155,8 @@ mod tests {
 
     #[test]
     fn a_join_takes_the_larger_stamp_of_each_queue() {
-        let (mut a, b) = (clock(&[(0, 9)]), clock(&[(0, 3), (2, 4)]));
+        let mut a = clock(&[(0, 9)]);
+        let b = clock(&[(0, 3), (2, 4)]);
         a.join(&b);
         assert!(a.covers(Slot(0), Stamp(9)) && a.covers(Slot(2), Stamp(4)));
         assert!(!a.covers(Slot(1), Stamp(1)) && !a.covers(Slot(2), Stamp(5)));
@@ -173,11 +175,13 @@ mod tests {
             clock
         };
         for (first, second) in (0..27).flat_map(|first| (0..27).map(move |second| (first, second))) {
-            let (mut joined, other) = (made(first), made(second));
+            let mut joined = made(first);
+            let other = made(second);
             let before = joined.clone();
             joined.join(&other);
             for (slot, stamp) in [4, 5, 7].iter().flat_map(|&slot| (1..4).map(move |stamp| (slot, stamp))) {
-                let (slot, stamp) = (Slot(slot), Stamp(stamp));
+                let slot = Slot(slot);
+                let stamp = Stamp(stamp);
                 let either = before.covers(slot, stamp) || other.covers(slot, stamp);
                 assert_eq!(
                     joined.covers(slot, stamp),

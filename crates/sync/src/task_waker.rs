@@ -243,7 +243,8 @@ mod tests {
 
     #[test]
     fn the_task_that_polled_last_is_woken_once() {
-        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
+        let tasks = tasks();
+        let mut task_waker = TaskWaker::default();
         let left = task_waker.set(&tasks[0].1).clone();
         assert!(task_waker.set(&tasks[1].1).will_wake(&left));
         left.wake_by_ref();
@@ -253,7 +254,8 @@ mod tests {
 
     #[test]
     fn a_task_that_polls_again_is_woken_again() {
-        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
+        let tasks = tasks();
+        let mut task_waker = TaskWaker::default();
         for _ in 0..3 {
             task_waker.set(&tasks[0].1).wake_by_ref();
         }
@@ -262,7 +264,8 @@ mod tests {
 
     #[test]
     fn a_dropped_future_leaves_no_task_to_wake() {
-        let (tasks, mut task_waker) = (tasks(), TaskWaker::default());
+        let tasks = tasks();
+        let mut task_waker = TaskWaker::default();
         let left = task_waker.set(&tasks[0].1).clone();
         drop(task_waker);
         assert_eq!(Arc::strong_count(&tasks[0].0), 2);

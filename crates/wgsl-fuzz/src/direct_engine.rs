@@ -67,7 +67,8 @@ impl DirectEngine {
         }
         let params = parsed.block(&program.params);
         let timer = self.watchdog.start(LIMIT);
-        let (groups, range) = (program.groups, 0..GridRun::all(program.groups));
+        let groups = program.groups;
+        let range = 0..GridRun::all(program.groups);
         let run = GridRun { groups, range, params: &params, buffers: &bound, seed: 0, stop: &timer.stop };
         if self.lanes.is_some() && !kernel.executes_code(&run) {
             return Err("the machine code does not take the run".into());

@@ -68,7 +68,8 @@ fn run(arguments: &Arguments) -> Result<bool> {
     }
     let limit = arguments.minutes.map(|minutes| Duration::from_secs_f64(60.0 * minutes.max(0.0)));
     let bar = bar(count);
-    let (begun, mut differences) = (Instant::now(), 0);
+    let begun = Instant::now();
+    let mut differences = 0;
     let seeds = arguments.seed..arguments.seed.saturating_add(count);
     let ran = campaign.run_all(seeds, limit, |found| {
         bar.inc(1);

@@ -170,7 +170,8 @@ impl Program {
                 continue;
             }
             let access = if kind.is_written { "read_write" } else { "read" };
-            let (name, text) = (kind.name, kind.element.text());
+            let name = kind.name;
+            let text = kind.element.text();
             let _ =
                 writeln!(bindings, "@group(0) @binding({at}) var<storage, {access}> {name}: array<{text}>;");
             let tolerance = if name == "out_x" { tolerance(tree) } else { Tolerance::default() };

@@ -72,7 +72,8 @@ impl Shrinker<'_> {
 
     /// Removes statements: halves of lists first, then quarters, down to single ones.
     fn statements(&mut self) -> bool {
-        let (mut smaller, mut list) = (false, 0);
+        let mut smaller = false;
+        let mut list = 0;
         while let Some(len) = self.len_of_list(list) {
             let mut size = len.max(1);
             while size > 0 {
@@ -98,7 +99,8 @@ impl Shrinker<'_> {
 
     /// Replaces a statement by its inner statements.
     fn hoisted(&mut self) -> bool {
-        let (mut smaller, mut list) = (false, 0);
+        let mut smaller = false;
+        let mut list = 0;
         while let Some(len) = self.len_of_list(list) {
             for at in (0..len).rev() {
                 for part in 0..4 {
@@ -135,7 +137,8 @@ impl Shrinker<'_> {
 
     /// Replaces expressions by constants or by their operands.
     fn expressions(&mut self) -> bool {
-        let (mut smaller, mut at) = (false, 0);
+        let mut smaller = false;
+        let mut at = 0;
         while let Some(expr) = expression(&self.best.tree, at) {
             let mut replaced = false;
             for with in replacements(&expr) {
@@ -154,7 +157,8 @@ impl Shrinker<'_> {
     }
 
     fn len_of_list(&mut self, list: usize) -> Option<usize> {
-        let (mut at, mut len) = (0, None);
+        let mut at = 0;
+        let mut len = None;
         visit::lists(&mut self.best.tree, &mut |body| {
             if at == list {
                 len = Some(body.len());
@@ -167,7 +171,8 @@ impl Shrinker<'_> {
 
 /// Returns a copy of a tree with another list of statements.
 fn with_list(tree: &Tree, list: usize, mut edit: impl FnMut(&mut Vec<Stmt>)) -> Tree {
-    let (mut tree, mut at) = (tree.clone(), 0);
+    let mut tree = tree.clone();
+    let mut at = 0;
     visit::lists(&mut tree, &mut |body| {
         if at == list {
             edit(body);

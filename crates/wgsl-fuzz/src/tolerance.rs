@@ -54,7 +54,8 @@ impl Tolerance {
         if one == other || (one.is_nan() && other.is_nan()) {
             return true;
         }
-        let (one, other) = (f64::from(one), f64::from(other));
+        let one = f64::from(one);
+        let other = f64::from(other);
         (one - other).abs() <= self.absolute + self.relative * one.abs().max(other.abs())
     }
 }

@@ -105,7 +105,8 @@ fn floats(s: &Subject) {
         let x = queue.array(&list).unwrap().reshape(shape).unwrap();
         for axis in 0..3 {
             let found = result(&queue, &x, Operation::Sum, axis);
-            let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+            let n = shape[axis];
+            let inner = shape[axis + 1..].iter().product::<usize>();
             let depth = if axis == 2 { 52.0 + n as f64 / 2_f64.powi(20) } else { 330.0 + n as f64 / 4096.0 };
             for (at, found) in found.into_iter().enumerate() {
                 let column = (0..n).map(|i| f64::from(list[(at / inner * n + i) * inner + at % inner]));
@@ -163,7 +164,8 @@ fn refused(s: &Subject) {
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let error = queue.reduce(&x, Operation::Sum, Axis(2), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
-    let (named, list) = (x.handle().named("x"), queue.full([5], 1_u32).unwrap().named("list"));
+    let named = x.handle().named("x");
+    let list = queue.full([5], 1_u32).unwrap().named("list");
     let error = queue.reduce(&named, Operation::Sum, Axis(2), &mut out).unwrap_err();
     let said = "verb `reduce`: axis 2 is outside array `x`, which has 2 axes: pass an axis from 0 to 1";
     assert_eq!(error.to_string(), said);
@@ -180,11 +182,13 @@ fn refused(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     // A reduction without results is refused as any other.
-    let (none, mut foreign) = (queue.zeros([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+    let none = queue.zeros([0, 3]).unwrap();
+    let mut foreign = other.zeros([0, 1]).unwrap();
     let error = queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut foreign).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let (none, mut out) = (ctx.zeros([0, 3])?, ctx.zeros([0, 1])?);
+        let none = ctx.zeros([0, 3])?;
+        let mut out = ctx.zeros([0, 1])?;
         queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut out)
     });
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
@@ -212,8 +216,8 @@ fn in_a_graph(s: &Subject) {
         let len: usize = shape.iter().product();
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
         let view = x.reshape(shape).unwrap();
-        let (mut rows, mut columns) =
-            (queue.zeros([shape[0], 1]).unwrap(), queue.zeros([1, shape[1]]).unwrap());
+        let mut rows = queue.zeros([shape[0], 1]).unwrap();
+        let mut columns = queue.zeros([1, shape[1]]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 c.reduce(&view, Operation::Sum, Axis(1), &mut rows)?;

@@ -104,7 +104,8 @@ fn means(s: &Subject) {
             let mut out = queue.empty(reduced(shape, axis)).unwrap();
             queue.mean_axis(&x, Axis(axis), &mut out).unwrap();
             let found = queue.read(&out).wait().unwrap();
-            let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+            let n = shape[axis];
+            let inner = shape[axis + 1..].iter().product::<usize>();
             let depth = match axis {
                 2 => 52.0 + n as f64 / 2_f64.powi(20),
                 _ => 330.0 + n as f64 / 4096.0,
@@ -112,7 +113,9 @@ fn means(s: &Subject) {
             for (at, found) in found.into_iter().enumerate() {
                 let column = (0..n).map(|i| f64::from(list[(at / inner * n + i) * inner + at % inner]));
                 let (sum, sizes) = column.fold((0.0, 0.0), |(sum, all), x| (sum + x, all + x.abs()));
-                let (found, exact, u) = (f64::from(found), sum / n as f64, 2_f64.powi(-24));
+                let found = f64::from(found);
+                let exact = sum / n as f64;
+                let u = 2_f64.powi(-24);
                 let bound = depth * u * sizes / n as f64 + 5.0 * u * found.abs();
                 assert!(
                     (found - exact).abs() <= bound,
@@ -184,11 +187,13 @@ fn refused(s: &Subject) {
             }
             assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
         }
-        let (none, mut foreign) = (queue.zeros([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+        let none = queue.zeros([0, 3]).unwrap();
+        let mut foreign = other.zeros([0, 1]).unwrap();
         let error = verb(&queue, &none, Axis(1), &mut foreign).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         check_of_failed(s, |ctx, queue| {
-            let (none, mut out) = (ctx.zeros([0, 3])?, ctx.zeros([0, 1])?);
+            let none = ctx.zeros([0, 3])?;
+            let mut out = ctx.zeros([0, 1])?;
             verb(queue, &none, Axis(1), &mut out)
         });
     }
@@ -243,7 +248,8 @@ fn guards(s: &Subject) {
                 let mut part = out.slice(64..64 + results).unwrap().reshape(shape_of_results).unwrap();
                 verb(&queue, &x, Axis(axis), &mut part).unwrap();
                 let found = queue.read(&out).wait().unwrap();
-                let (inside, name) = (&found[64..64 + results], format!("verb {at}, {shape:?} along {axis}"));
+                let inside = &found[64..64 + results];
+                let name = format!("verb {at}, {shape:?} along {axis}");
                 // A quotient of a device is within 2.5 ulp.
                 let near = |(a, b): (&u32, &u32)| a.abs_diff(*b) <= if at == 3 { 3 } else { 0 };
                 assert!(inside.iter().zip(&expected).all(near), "{name}: {inside:?}, {expected:?}");

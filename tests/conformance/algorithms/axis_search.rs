@@ -136,7 +136,8 @@ fn refused(s: &Subject) {
     let error = queue.argmin_axis(&none, Axis(1), &mut foreign).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let (none, mut out) = (ctx.zeros([0, 3])?, ctx.zeros([0, 1])?);
+        let none = ctx.zeros([0, 3])?;
+        let mut out = ctx.zeros([0, 1])?;
         queue.argmax_axis::<u32, 2>(&none, Axis(1), &mut out)
     });
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 4]);
@@ -148,8 +149,8 @@ fn in_a_graph(s: &Subject) {
         let len: usize = shape.iter().product();
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
         let view = x.reshape(shape).unwrap();
-        let (mut rows, mut columns) =
-            (queue.zeros([shape[0], 1]).unwrap(), queue.zeros([1, shape[1]]).unwrap());
+        let mut rows = queue.zeros([shape[0], 1]).unwrap();
+        let mut columns = queue.zeros([1, shape[1]]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 c.argmin_axis(&view, Axis(1), &mut rows)?;

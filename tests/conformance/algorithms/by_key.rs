@@ -95,7 +95,8 @@ impl<T: Reducible> Outputs<T> {
 /// Returns the results of a queue.
 fn found<T: Reducible>(queue: &CommandQueue, keys: &[u32], words: &[u32], operation: Operation) -> Results {
     let mut outputs = Outputs::<T>::new(queue, keys.len());
-    let (keys, x) = (queue.array(keys).unwrap(), queue.array(bytemuck::cast_slice(words)).unwrap());
+    let keys = queue.array(keys).unwrap();
+    let x = queue.array(bytemuck::cast_slice(words)).unwrap();
     outputs.enqueue(queue, &keys, &x, operation).unwrap();
     outputs.read(queue)
 }
@@ -165,7 +166,9 @@ fn floats(s: &Subject) {
         let results = found::<f32>(&queue, &keys, bytemuck::cast_slice(&list), Operation::Sum);
         let found: &[f32] = bytemuck::cast_slice(&results.scanned[0]);
         let depth = 140.0 + len as f64 / 2_f64.powi(15);
-        let (mut exact, mut sizes, mut runs) = (0.0, 0.0, 0);
+        let mut exact = 0.0;
+        let mut sizes = 0.0;
+        let mut runs = 0;
         for (i, element) in list.iter().enumerate() {
             if i == 0 || keys[i] != keys[i - 1] {
                 (exact, sizes) = (0.0, 0.0);
@@ -192,7 +195,8 @@ fn floats(s: &Subject) {
             }
             exact += f64::from(list[i]);
             sizes += f64::from(list[i].abs());
-            let (bound, error) = (depth * 2_f64.powi(-24) * sizes, (f64::from(found[i]) - exact).abs());
+            let bound = depth * 2_f64.powi(-24) * sizes;
+            let error = (f64::from(found[i]) - exact).abs();
             assert!(error <= bound, "element {i} of {len}, reversed: an error of {error}, more than {bound}");
         }
     }
@@ -202,7 +206,8 @@ fn extremes(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(63);
     let special = [0, 0x8000_0000, 1, 0x7F80_0000, 0xFF80_0000, 0x3F80_0000, 0xBF80_0000, 0x7FC0_0000];
-    let (smallest, largest) = (Operation::Smallest, Operation::Largest);
+    let smallest = Operation::Smallest;
+    let largest = Operation::Largest;
     let all = [(300, largest), (17_000, smallest), (300, smallest), (17_000, largest)];
     for &(len, operation) in if large() { &all[..] } else { &all[..2] } {
         let keys = keys(&mut rng, len, 40);
@@ -227,11 +232,15 @@ fn none(s: &Subject) {
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let other = s.ctx().queue("other");
-    let (sum, add) = (Scan::inclusive(Operation::Sum), Operation::Sum);
+    let sum = Scan::inclusive(Operation::Sum);
+    let add = Operation::Sum;
     for len in [100, 20_000] {
-        let (keys, x) = (queue.full([len], 1_u32).unwrap(), queue.full([len], 1_u32).unwrap());
+        let keys = queue.full([len], 1_u32).unwrap();
+        let x = queue.full([len], 1_u32).unwrap();
         let words = || queue.full([len], 7_u32).unwrap();
-        let (mut kept, mut out, mut count) = (words(), words(), queue.full([1], 7_u32).unwrap());
+        let mut kept = words();
+        let mut out = words();
+        let mut count = queue.full([1], 7_u32).unwrap();
         let mut long = queue.zeros([len + 1]).unwrap();
         let shape = |error: fencepost::Error| {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
@@ -299,7 +308,9 @@ fn guards(s: &Subject) {
         let view = all.slice(64..64 + len).unwrap().reshape(shape).unwrap();
         let of_runs = queue.array(&keys).unwrap().reshape(shape).unwrap();
         let nines = || queue.full([128 + len], 9_u32).unwrap();
-        let (kept, out, counts) = (nines().cast_bits::<i32>(), nines(), nines());
+        let kept = nines().cast_bits::<i32>();
+        let out = nines();
+        let counts = nines();
         let middle = |array: &DeviceArray<u32>| array.slice(64..64 + len).unwrap();
         let scan = Scan::exclusive(Operation::Sum);
         queue.scan_by_key(&of_runs, &view, &mut middle(&out).reshape(shape).unwrap(), scan).unwrap();
@@ -309,7 +320,8 @@ fn guards(s: &Subject) {
         queue.scan_by_key(&of_runs, &view, &mut middle(&out).reshape(shape).unwrap(), scan).unwrap();
         expected = host::scan_by_key(&keys, &list, scan);
         assert!(queue.read(&out).wait().unwrap() == around(&expected), "{shape:?} scanned in reverse");
-        let (mut keys_out, mut count) = (kept.slice(64..64 + len).unwrap(), counts.slice(64..65).unwrap());
+        let mut keys_out = kept.slice(64..64 + len).unwrap();
+        let mut count = counts.slice(64..65).unwrap();
         let largest = Operation::Largest;
         queue.reduce_by_key(&of_runs, &view, largest, &mut keys_out, &mut middle(&out), &mut count).unwrap();
         let (runs, reduced) = host::reduce_by_key(&keys, &list, largest);

@@ -85,7 +85,8 @@ fn casts(s: &Subject) {
 
 fn multiplied(s: &Subject) {
     fn of<T: Reducible + Debug>(queue: &CommandQueue, x: &[T], y: &[T], a: T) {
-        let (x_array, mut out) = (queue.array(x).unwrap(), queue.array(y).unwrap());
+        let x_array = queue.array(x).unwrap();
+        let mut out = queue.array(y).unwrap();
         queue.axpy(a, &x_array, &mut out).unwrap();
         let mut expected = y.to_vec();
         host::axpy(a, x, &mut expected);
@@ -116,7 +117,8 @@ fn close(queue: &CommandQueue, len: usize, rng: &mut fastrand::Rng) {
     };
     let x: Vec<f32> = (0..len).map(|_| rng.f32() * 100.0 - 50.0).collect();
     let y: Vec<f32> = x.iter().map(|x| -1.25 * x + rng.f32() * 1e-5).collect();
-    let (array, mut out) = (queue.array(&x).unwrap(), queue.array(&y).unwrap());
+    let array = queue.array(&x).unwrap();
+    let mut out = queue.array(&y).unwrap();
     queue.axpy(1.25, &array, &mut out).unwrap();
     for ((&x, &y), found) in x.iter().zip(&y).zip(queue.read(&out).wait().unwrap()) {
         within(found, 1.25, f64::from(x), f64::from(y));

@@ -54,8 +54,11 @@ fn small(s: &Subject) {
         let kernel = ctx.kernel_from_with(text, "sort_small", &[("WORKGROUP", 16.0)]).unwrap();
         let queue = ctx.queue("q");
         let array = |word: u32| queue.full([ELEMENTS], word).unwrap();
-        let (unused, values) = (array(0), array(0));
-        let (mut keys, mut of_keys, mut of_scratch) = (array(0), array(0), array(0));
+        let unused = array(0);
+        let values = array(0);
+        let mut keys = array(0);
+        let mut of_keys = array(0);
+        let mut of_scratch = array(0);
         let mut scratch = queue.array(&[vec![0; ELEMENTS], vec![BEHIND]].concat()).unwrap();
         let result = scratch.handle();
         let args = args![

@@ -162,7 +162,8 @@ fn guards(s: &Subject) {
     for bins in [100, 3000] {
         let list: Vec<u32> = (0..16_500_u32).map(|i| i.wrapping_mul(i)).collect();
         let all = queue.array(&[vec![1; 64], list.clone(), vec![1; 64]].concat()).unwrap();
-        let (x, out) = (all.slice(64..16_564).unwrap(), queue.full([bins + 128], 5_u32).unwrap());
+        let x = all.slice(64..16_564).unwrap();
+        let out = queue.full([bins + 128], 5_u32).unwrap();
         for _ in 0..2 {
             queue.histogram(&x, Bins::modulo(), &mut out.slice(64..64 + bins).unwrap()).unwrap();
         }

@@ -44,7 +44,8 @@ fn floats(s: &Subject) {
         let cancelling: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         for list in [&cancelling, &uniform] {
             let wide = || list.iter().map(|&x| f64::from(x));
-            let (x, y) = (queue.array(list).unwrap(), queue.array(&uniform).unwrap());
+            let x = queue.array(list).unwrap();
+            let y = queue.array(&uniform).unwrap();
             let products = wide().zip(&uniform).map(|(x, &y)| x * f64::from(y));
             let (exact, sizes) = products.fold((0.0, 0.0), |(sum, all), p: f64| (sum + p, all + p.abs()));
             let found = f64::from(queue.dot_of(&x, &y).wait().unwrap());
@@ -54,7 +55,8 @@ fn floats(s: &Subject) {
             let found = f64::from(queue.norm_of(&x).wait().unwrap());
             let bound = (36.0 + depth / 2.0) * U * exact;
             assert!((found - exact).abs() <= bound, "norm of {len}: {found}, {exact} +- {bound}");
-            let (exact, sizes) = (wide().sum::<f64>() / len as f64, wide().map(f64::abs).sum::<f64>());
+            let exact = wide().sum::<f64>() / len as f64;
+            let sizes = wide().map(f64::abs).sum::<f64>();
             let found = f64::from(queue.mean_of(&x).wait().unwrap());
             let bound = (52.0 + depth) * U * sizes / len as f64 + 5.0 * U * exact.abs();
             assert!((found - exact).abs() <= bound, "mean of {len}: {found}, {exact} +- {bound}");
@@ -132,7 +134,8 @@ fn guards(s: &Subject) {
     for len in [1, 300, 4097, 16_385] {
         let list: Vec<f32> = (0..len).map(|i| if i % 4 == 0 { 1.0 } else { 0.0 }).collect();
         let all = queue.array(&[vec![9.0; 64], list.clone(), vec![9.0; 64]].concat()).unwrap();
-        let (x, out) = (all.slice(64..64 + list.len()).unwrap(), queue.full([192], 5.0_f32).unwrap());
+        let x = all.slice(64..64 + list.len()).unwrap();
+        let out = queue.full([192], 5.0_f32).unwrap();
         queue.dot(&x, &x, &mut out.slice(64..65).unwrap()).unwrap();
         let mut expected = [5.0; 192];
         expected[64] = host::dot(&list, &list);

@@ -32,8 +32,11 @@ fn costs(s: &Subject) {
         for verb in table().into_iter().filter(|verb| !verb.returns) {
             let (graph, ()) = queue.capture(|c| verb.call(c, &mut arrays)).unwrap();
             let all = graph.statistics();
-            let (launches, fills, copies) = (all.launches, all.fills, all.copies);
-            let (uploads, bytes) = (all.uploads, all.owned_bytes);
+            let launches = all.launches;
+            let fills = all.fills;
+            let copies = all.copies;
+            let uploads = all.uploads;
+            let bytes = all.owned_bytes;
             writeln!(
                 found,
                 "{} of {n}: {launches} launches, {fills} fills, {copies} copies, {uploads} uploads, {bytes} bytes",

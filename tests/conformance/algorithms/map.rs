@@ -41,7 +41,8 @@ fn values(s: &Subject) {
 
 fn mistakes(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, mut out) = (queue.full([4], 1.0_f32).unwrap(), queue.full([4], 2.0_f32).unwrap());
+    let x = queue.full([4], 1.0_f32).unwrap();
+    let mut out = queue.full([4], 2.0_f32).unwrap();
     for (expression, place, end) in [
         ("x * z", "expression:1:5: ", "  | x * z\n  |     ^"),
         ("x +\n  2u", "expression:", "^"),
@@ -132,7 +133,8 @@ fn mistakes(s: &Subject) {
 
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, mut out) = (queue.full([10], 1_u32).unwrap(), queue.full([9], 2_u32).unwrap());
+    let x = queue.full([10], 1_u32).unwrap();
+    let mut out = queue.full([9], 2_u32).unwrap();
     let error = queue.map(&x, "x", &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let error = queue.zip(&x, &out, "x", &mut x.handle()).unwrap_err();
@@ -172,7 +174,8 @@ fn in_a_graph(s: &Subject) {
 
 fn guards(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, out) = (queue.full([100], 3_u32).unwrap(), queue.full([256], 9_u32).unwrap());
+    let x = queue.full([100], 3_u32).unwrap();
+    let out = queue.full([256], 9_u32).unwrap();
     queue.map(&x, "x + 1u", &mut out.slice(64..164).unwrap()).unwrap();
     let expected = [vec![9; 64], vec![4; 100], vec![9; 92]].concat();
     assert_eq!(queue.read(&out).wait().unwrap(), expected);

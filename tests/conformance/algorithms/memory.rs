@@ -76,8 +76,13 @@ impl Arrays {
     /// Makes the arrays, or returns the error of the first array that finds no memory.
     fn new(queue: &CommandQueue) -> fencepost::Result<Self> {
         let array = |len: usize| queue.full([len], 9_u32);
-        let (x, out, other) = (array(N)?, array(N)?, array(N)?);
-        let (offsets, one, three, places) = (array(4)?, array(1)?, array(3)?, array(3)?);
+        let x = array(N)?;
+        let out = array(N)?;
+        let other = array(N)?;
+        let offsets = array(4)?;
+        let one = array(1)?;
+        let three = array(3)?;
+        let places = array(3)?;
         Ok(Self { x, offsets, out, other, one, three, places })
     }
 }
@@ -167,11 +172,13 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
 ];
 
 fn foreign(s: &Subject) {
-    let (ctx, other) = (s.ctx(), s.ctx());
+    let ctx = s.ctx();
+    let other = s.ctx();
     let queue = ctx.queue("q");
     let x = other.queue("other").zeros::<u32, 1>([0]).unwrap();
     let own = || queue.zeros::<u32, 1>([0]).unwrap();
-    let (mut others, mut one) = ([own(), own(), own()], queue.full([1], 7_u32).unwrap());
+    let mut others = [own(), own(), own()];
+    let mut one = queue.full([1], 7_u32).unwrap();
     for (name, verb) in WITHOUT_ELEMENTS {
         let error = verb(&queue, &x, &mut others, &mut one).expect_err(name);
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
@@ -181,9 +188,12 @@ fn foreign(s: &Subject) {
 
 fn failed(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, failed) = (ctx.queue("q"), ctx.queue("failed"));
+    let queue = ctx.queue("q");
+    let failed = ctx.queue("failed");
     let empty = || queue.zeros::<u32, 1>([0]).unwrap();
-    let (x, mut others, mut one) = (empty(), [empty(), empty(), empty()], queue.full([1], 7_u32).unwrap());
+    let x = empty();
+    let mut others = [empty(), empty(), empty()];
+    let mut one = queue.full([1], 7_u32).unwrap();
     failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     failed.finish().wait().unwrap_err();
     for (name, verb) in WITHOUT_ELEMENTS {

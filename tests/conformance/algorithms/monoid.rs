@@ -74,7 +74,8 @@ fn check_scans<T: Combinable + PartialEq + Debug>(
     combine: impl Fn(T, T) -> T + Copy,
 ) {
     let x = queue.array(list).unwrap();
-    let (mut out, mut total) = (queue.empty([list.len()]).unwrap(), queue.empty([1]).unwrap());
+    let mut out = queue.empty([list.len()]).unwrap();
+    let mut total = queue.empty([1]).unwrap();
     for (exclusive, reversed) in [(false, false), (true, false), (false, true), (true, true)] {
         let scan =
             if exclusive { Scan::exclusive(operation).from(initial) } else { Scan::inclusive(operation) };
@@ -100,11 +101,13 @@ fn scans(s: &Subject) {
     }
     for (len, part) in [(300, 100), (20_481, 17_000), (20_481, 0)] {
         let list = functions(&mut rng, len);
-        let (x, count) = (queue.array(&list).unwrap(), queue.array(&[part as u32]).unwrap());
+        let x = queue.array(&list).unwrap();
+        let count = queue.array(&[part as u32]).unwrap();
         for reversed in [false, true] {
             let scan = Scan::inclusive(compose());
             let scan = if reversed { scan.reversed() } else { scan };
-            let (mut out, mut total) = (queue.full([len], 5).unwrap(), queue.zeros([1]).unwrap());
+            let mut out = queue.full([len], 5).unwrap();
+            let mut total = queue.zeros([1]).unwrap();
             queue.scan_part_with_total(Part::new(&x, &count), &mut out, &mut total, scan).unwrap();
             let (mut expected, all) = scanned(&list[..part], SAME, false, reversed, composed);
             expected.resize(len, 5);
@@ -154,11 +157,13 @@ fn groups(s: &Subject) {
         };
         let mut ends = vec![0];
         runs.iter().for_each(|run| ends.push(ends[ends.len() - 1] + run.len() as u32));
-        let (keys, offsets) = (queue.array(&keys).unwrap(), queue.array(&ends).unwrap());
+        let keys = queue.array(&keys).unwrap();
+        let offsets = queue.array(&ends).unwrap();
         let combined: Vec<u32> = runs.iter().map(|run| run.iter().copied().fold(SAME, composed)).collect();
 
-        let (mut kept, mut out, mut count) =
-            (queue.zeros([len]).unwrap(), queue.zeros([len]).unwrap(), queue.zeros([1]).unwrap());
+        let mut kept = queue.zeros([len]).unwrap();
+        let mut out = queue.zeros([len]).unwrap();
+        let mut count = queue.zeros([1]).unwrap();
         queue.reduce_by_key(&keys, &x, compose(), &mut kept, &mut out, &mut count).unwrap();
         assert_eq!(queue.read(&count).wait().unwrap(), [runs.len() as u32], "{len}");
         assert!(queue.read(&out).wait().unwrap()[..runs.len()] == combined, "{len}");
@@ -240,8 +245,10 @@ fn none(s: &Subject) {
 
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, offsets) = (queue.full([20_000], 1_u32).unwrap(), queue.array(&[0_u32, 9]).unwrap());
-    let (mut out, mut one) = (queue.full([20_000], 7_u32).unwrap(), queue.full([1], 7_u32).unwrap());
+    let x = queue.full([20_000], 1_u32).unwrap();
+    let offsets = queue.array(&[0_u32, 9]).unwrap();
+    let mut out = queue.full([20_000], 7_u32).unwrap();
+    let mut one = queue.full([1], 7_u32).unwrap();
     for (expression, message) in [
         ("", "expression:1:1: the expression is empty: write one of WGSL, such as `a + b`"),
         ("a + c", "expression:1:5: no definition in scope for identifier: `c`"),

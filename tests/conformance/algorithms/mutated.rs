@@ -124,9 +124,12 @@ const SHARE: usize = 1100;
 fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
     let source = ShaderSource::text("reduce.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
     let kernel = ctx.kernel_from_source(&source, "reduce", &[("WORKGROUP", 16.0)]).unwrap();
-    let (queue, shares) = (ctx.queue("q"), list.len().div_ceil(SHARE));
+    let queue = ctx.queue("q");
+    let shares = list.len().div_ceil(SHARE);
     let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());
-    let (n, share, identity) = (list.len() as u32, SHARE as u32, 0_u32);
+    let n = list.len() as u32;
+    let share = SHARE as u32;
+    let identity = 0_u32;
     queue
         .launch_dyn(
             &kernel,
@@ -139,7 +142,8 @@ fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
 
 /// Returns `true` if the smallest or the largest numbers of all shares are right, with and without NaNs.
 fn are_extremes(ctx: &Context, text: &str, list: &[u32], largest: bool) -> bool {
-    let (queue, shares) = (ctx.queue("q"), list.len().div_ceil(SHARE));
+    let queue = ctx.queue("q");
+    let shares = list.len().div_ceil(SHARE);
     [Nan::Propagate, Nan::Ignore].into_iter().all(|nan| {
         [0x7F80_0000_u32, 0x7FC0_0000, 0x3F80_0000].into_iter().all(|last| {
             // No other number is a NaN or infinite.
@@ -154,7 +158,8 @@ fn are_extremes(ctx: &Context, text: &str, list: &[u32], largest: bool) -> bool 
             ];
             let kernel = ctx.kernel_from_with(text, "extreme", &overrides).unwrap();
             let (x, mut out) = (queue.array(&numbers).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());
-            let (n, share) = (numbers.len() as u32, SHARE as u32);
+            let n = numbers.len() as u32;
+            let share = SHARE as u32;
             queue
                 .launch_dyn(
                     &kernel,

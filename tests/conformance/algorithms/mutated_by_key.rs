@@ -139,11 +139,14 @@ impl Launches<'_> {
     fn found(&self, numbers: bool, [identity, initial]: [u32; 2], keys: &[u32], x: &[u32]) -> [Vec<u32>; 3] {
         let queue = self.ctx.queue("q");
         let heads = if self.verb == Verb::Heads { heads(keys) } else { keys.to_vec() };
-        let (keys, x) = (queue.array(&heads).unwrap(), queue.array(x).unwrap());
+        let keys = queue.array(&heads).unwrap();
+        let x = queue.array(x).unwrap();
         let words = |len: usize| queue.full([len], BEFORE).unwrap();
         let shares = ELEMENTS.div_ceil(self.share);
-        let (mut kept, mut out, mut count, mut states) =
-            (words(ELEMENTS), words(ELEMENTS), words(1), words(2 * shares));
+        let mut kept = words(ELEMENTS);
+        let mut out = words(ELEMENTS);
+        let mut count = words(1);
+        let mut states = words(2 * shares);
         let mut launch = |stage: f64, partials: &DeviceArray<u32>, states: &mut DeviceArray<u32>| {
             let mut args: Vec<NamedArg<'_>> = args![
                 n = ELEMENTS as u32,

@@ -113,19 +113,23 @@ fn launched<'a>(
     out: &'a mut DeviceArray<u32>,
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, entry, overrides).unwrap();
-    let (queue, result) = (ctx.queue("q"), out.handle());
+    let queue = ctx.queue("q");
+    let result = out.handle();
     queue.launch_dyn(&kernel, Grid::threads([LEN + 28]), args(out)).unwrap();
     queue.read(&result).wait().unwrap()
 }
 
 fn converts(ctx: &Context, text: &str, words: &[u32], which: u32) -> bool {
-    let (from, to) = (which / 3, which % 3);
-    let (x, mut out) = (ctx.array(&[words, &[7; 28]].concat()).unwrap(), ctx.zeros([128]).unwrap());
+    let from = which / 3;
+    let to = which % 3;
+    let x = ctx.array(&[words, &[7; 28]].concat()).unwrap();
+    let mut out = ctx.zeros([128]).unwrap();
     let overrides = [("FROM", f64::from(from)), ("TO", f64::from(to))];
     let args = |out| args![n = LEN as u32, x = &x, out = out].to_vec();
     let found = launched(ctx, text, "convert", &overrides, args, &mut out);
     let convert = |word: u32| {
-        let (float, signed) = (f32::from_bits(word), word as i32);
+        let float = f32::from_bits(word);
+        let signed = word as i32;
         match (from, to) {
             (2, 0) => host::cast(float),
             (2, 1) => host::cast::<f32, i32>(float) as u32,
@@ -146,7 +150,8 @@ fn limits(ctx: &Context, text: &str, words: &[u32], kind: u32) -> bool {
             .map(|pair| pair.map(f32::to_bits)),
     };
     pairs.into_iter().all(|[low, high]| {
-        let (x, mut out) = (ctx.array(&[words, &[7; 28]].concat()).unwrap(), ctx.zeros([128]).unwrap());
+        let x = ctx.array(&[words, &[7; 28]].concat()).unwrap();
+        let mut out = ctx.zeros([128]).unwrap();
         let args = |out| args![n = LEN as u32, low = low, high = high, x = &x, out = out].to_vec();
         let found = launched(ctx, text, "limit", &[("TYPE", f64::from(kind))], args, &mut out);
         let limit = |word: u32| match kind {
@@ -161,7 +166,8 @@ fn limits(ctx: &Context, text: &str, words: &[u32], kind: u32) -> bool {
 
 fn chooses(ctx: &Context, text: &str, words: &[u32]) -> bool {
     let x = ctx.array(&[words, &[7; 28]].concat()).unwrap();
-    let (y, mut out) = (ctx.full([128], 9_u32).unwrap(), ctx.zeros([128]).unwrap());
+    let y = ctx.full([128], 9_u32).unwrap();
+    let mut out = ctx.zeros([128]).unwrap();
     let mask: Vec<u32> = (0..128).map(|i| i % 3).collect();
     let mask_array = ctx.array(&mask).unwrap();
     let args = |out| args![n = LEN as u32, mask = &mask_array, x = &x, y = &y, out = out].to_vec();
@@ -189,7 +195,8 @@ fn adds(ctx: &Context, text: &str, words: &[u32]) -> bool {
     [(LEN, 90), (90, LEN)].into_iter().all(|(of_x, of_y)| {
         let x = ctx.array(&words[..of_x]).unwrap();
         let mut y = ctx.array(&words[LEN - of_y..]).unwrap();
-        let (queue, result) = (ctx.queue("q"), y.handle());
+        let queue = ctx.queue("q");
+        let result = y.handle();
         queue.launch_dyn(&kernel, Grid::threads([128]), args![a = 3_u32, x = &x, y = &mut y]).unwrap();
         let mut expected = words[LEN - of_y..].to_vec();
         expected.iter_mut().zip(&words[..90]).for_each(|(y, x)| *y = x.wrapping_mul(3).wrapping_add(*y));

@@ -92,11 +92,15 @@ const BEFORE: u32 = 0x5A5A_5A5A;
 
 /// Returns `true` if the shares of rows are right, in a grid of two dimensions with workgroups past the last share.
 fn is_fold(ctx: &Context, text: &str) -> bool {
-    let (rows, n, share) = (3, 700, 300);
+    let rows = 3;
+    let n = 700;
+    let share = 300;
     let list = functions(rows * n);
-    let (queue, in_row) = (ctx.queue("q"), n.div_ceil(share));
+    let queue = ctx.queue("q");
+    let in_row = n.div_ceil(share);
     let shares = rows * in_row;
-    let (x, mut out) = (queue.array(&list).unwrap(), queue.full([shares + 2], BEFORE).unwrap());
+    let x = queue.array(&list).unwrap();
+    let mut out = queue.full([shares + 2], BEFORE).unwrap();
     let args = args![
         n = n as u32,
         share = share as u32,
@@ -112,11 +116,16 @@ fn is_fold(ctx: &Context, text: &str) -> bool {
 }
 
 fn is_fold_of_columns(ctx: &Context, text: &str) -> bool {
-    let (outer, n, inner, share) = (2, 7, 5, 3);
+    let outer = 2;
+    let n = 7;
+    let inner = 5;
+    let share = 3;
     let list = functions(outer * n * inner);
-    let (queue, in_column) = (ctx.queue("q"), n.div_ceil(share));
+    let queue = ctx.queue("q");
+    let in_column = n.div_ceil(share);
     let count = outer * in_column * inner;
-    let (x, mut out) = (queue.array(&list).unwrap(), queue.full([count + 2], BEFORE).unwrap());
+    let x = queue.array(&list).unwrap();
+    let mut out = queue.full([count + 2], BEFORE).unwrap();
     let args = args![
         n = n as u32,
         share = share as u32,
@@ -129,7 +138,8 @@ fn is_fold_of_columns(ctx: &Context, text: &str) -> bool {
     ];
     queue.launch_dyn(&kernel(ctx, "fold_columns", text), Grid::groups([6]), args).unwrap();
     let result = |t: usize| {
-        let (column, at) = (t / inner, t % inner);
+        let column = t / inner;
+        let at = t % inner;
         let first = column % in_column * share;
         let places = (first..n.min(first + share)).map(|k| (column / in_column * n + k) * inner + at);
         places.map(|place| list[place]).fold(1, |all, x| composed(all, &x))
@@ -145,7 +155,8 @@ fn marks_heads(ctx: &Context, text: &str) -> bool {
     let queue = ctx.queue("q");
     lists.into_iter().all(|list| {
         let words = 10;
-        let (offsets, all) = (queue.array(list).unwrap(), queue.full([words + 64], BEFORE).unwrap());
+        let offsets = queue.array(list).unwrap();
+        let all = queue.full([words + 64], BEFORE).unwrap();
         let mut heads = all.slice(0..words).unwrap();
         let args = args![count = list.len() as u32, offsets = &offsets, heads = &mut heads];
         queue.launch_dyn(&kernel, Grid::groups([2]), args).unwrap();

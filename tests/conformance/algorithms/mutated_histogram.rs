@@ -103,7 +103,8 @@ fn counts(
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, KERNEL, &[("WORKGROUP", 16.0)]).unwrap();
     let queue = ctx.queue("q");
-    let (x, edges) = (queue.array(words).unwrap(), queue.array(keys).unwrap());
+    let x = queue.array(words).unwrap();
+    let edges = queue.array(keys).unwrap();
     let mut counts = queue.zeros::<u32, 1>([bins as usize]).unwrap();
     let [n, share] = [ELEMENTS as u32, SHARE as u32];
     let args = args![

@@ -95,8 +95,10 @@ impl Place {
             Self::Barrier => removes_a_barrier,
             Self::Bound => !removes_a_barrier && is_bound(find),
             Self::Index => {
-                let (before, after) = (code(text), code(&text.replacen(find, with, 1)));
-                let (before, after) = (indices(&before), indices(&after));
+                let before = code(text);
+                let after = code(&text.replacen(find, with, 1));
+                let before = indices(&before);
+                let after = indices(&after);
                 before.len() == after.len() && before != after
             }
         }

@@ -48,8 +48,10 @@ fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     let carries: Vec<u32> = (0..SHARES).map(|share| host::sum(&list[others(share)])).collect();
     let source = ShaderSource::text("scan.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
     let overrides = [("CARRIED", 1.0), ("WORKGROUP", 16.0), ("REVERSED", f64::from(reversed))];
-    let (kernel, queue) = (ctx.kernel_from_source(&source, "scan", &overrides).unwrap(), ctx.queue("q"));
-    let (x, carries) = (queue.array(&list).unwrap(), queue.array(&carries).unwrap());
+    let kernel = ctx.kernel_from_source(&source, "scan", &overrides).unwrap();
+    let queue = ctx.queue("q");
+    let x = queue.array(&list).unwrap();
+    let carries = queue.array(&carries).unwrap();
     let (mut out, mut total) =
         (queue.zeros::<u32, 1>([list.len()]).unwrap(), queue.zeros::<u32, 1>([1]).unwrap());
     let args = args![
@@ -78,7 +80,8 @@ fn are_extremes(ctx: &Context, text: &str, n: usize, nan: Nan, largest: bool) ->
     let flag = |is: bool| f64::from(u8::from(is));
     let overrides =
         [("LARGEST", flag(largest)), ("KEEP_NAN", flag(nan == Nan::Propagate)), ("WORKGROUP", 16.0)];
-    let (kernel, queue) = (ctx.kernel_from_with(text, "extreme", &overrides).unwrap(), ctx.queue("q"));
+    let kernel = ctx.kernel_from_with(text, "extreme", &overrides).unwrap();
+    let queue = ctx.queue("q");
     let (x, mut out) = (queue.array(&list).unwrap(), queue.zeros::<u32, 1>([SHARES]).unwrap());
     let bits = x.cast_bits::<u32>();
     let args = args![n = n as u32, share = SHARE as u32, x = &bits, out = &mut out];

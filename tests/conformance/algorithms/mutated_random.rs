@@ -71,7 +71,8 @@ fn is_right<T: Reducible>(
     bound: f64,
 ) -> bool {
     let count: u32 = if kind == 2 { 2 } else { 4 };
-    let (first, skip) = (0x7_FFFF_FFC0_u64, u64::from(count - 1));
+    let first = 0x7_FFFF_FFC0_u64;
+    let skip = u64::from(count - 1);
     let generator = Philox::seed(7 << 32 | 9).stream(11 << 32 | 13).position(first * u64::from(count) + skip);
     let mut expected = vec![T::zeroed(); 1001];
     host::fill_random(&mut expected, generator, distribution).unwrap();
@@ -131,7 +132,8 @@ fn edges(ctx: &Context, text: &str) -> bool {
         queue.launch_dyn(&kernel, Grid::groups([1]), args).unwrap();
         queue.read(&out).wait().unwrap()
     };
-    let (half, one) = (found(0x8000_0000), found(1));
+    let half = found(0x8000_0000);
+    let one = found(1);
     let log = |word: u32| f64::from(f32::from_bits(word));
     (log(half[0]) - 32.0 * std::f64::consts::LN_2).abs() < 1e-5
         && (log(half[1]) - 2_f64.powi(-24)).abs() < 1e-9

@@ -86,7 +86,8 @@ fn key(bits: u32) -> u32 {
 
 /// Returns `true` if the counts of a digit are right.
 fn counts(ctx: &Context, text: &str, shift: u32) -> bool {
-    let (list, decided) = (numbers(), key(0x3F80_0000));
+    let list = numbers();
+    let decided = key(0x3F80_0000);
     let mut table: Vec<u32> = (0..DIGITS as u32).chain([decided, 9]).collect();
     let queue = ctx.queue("q");
     // The kernel reads nothing past the last element.
@@ -116,7 +117,8 @@ fn decides(ctx: &Context, text: &str, shift: u32, rank: u32) -> bool {
         (0..DIGITS as u32).map(|digit| if digit % 4 == 1 { 0 } else { 3 + digit % 3 }).collect();
     let (decided, later) = if shift == 24 { (0, 5) } else { (0x4500_0000, rank) };
     let table: Vec<u32> = counts.iter().copied().chain([decided, later]).collect();
-    let (mut rest, mut digit) = (rank, 0);
+    let mut rest = rank;
+    let mut digit = 0;
     while digit < DIGITS - 1 && counts[digit] <= rest {
         rest -= counts[digit];
         digit += 1;
@@ -125,7 +127,8 @@ fn decides(ctx: &Context, text: &str, shift: u32, rank: u32) -> bool {
     let mut expected = vec![0; DIGITS];
     expected.extend([found_key, rest]);
     let queue = ctx.queue("q");
-    let (mut table, mut found) = (queue.array(&table).unwrap(), queue.array(&[BEFORE]).unwrap());
+    let mut table = queue.array(&table).unwrap();
+    let mut found = queue.array(&[BEFORE]).unwrap();
     let kernel = ctx.kernel_from(text, DIGIT).unwrap();
     let args = args![
         rank = if shift == 24 { rank } else { 1 },
@@ -143,7 +146,8 @@ fn decides(ctx: &Context, text: &str, shift: u32, rank: u32) -> bool {
 
 /// Returns `true` if the elements up to a rank are right, of several shares and of one.
 fn takes(ctx: &Context, text: &str) -> bool {
-    let (list, queue) = (numbers(), ctx.queue("q"));
+    let list = numbers();
+    let queue = ctx.queue("q");
     let mut keys: Vec<u32> = list.iter().copied().map(key).collect();
     keys.sort();
     let x = queue.array(&list).unwrap();
@@ -181,7 +185,8 @@ fn takes(ctx: &Context, text: &str) -> bool {
             let [values, places] = out.map(|array| queue.read(&array).wait().unwrap());
             values.into_iter().zip(places).collect::<Vec<_>>()
         };
-        let (mut states, mut last) = (queue.zeros([6]).unwrap(), queue.zeros([2]).unwrap());
+        let mut states = queue.zeros([6]).unwrap();
+        let mut last = queue.zeros([2]).unwrap();
         run(1.0, SHARE, &table, &mut states);
         run(0.0, SHARE, &states, &mut last) == expected && run(2.0, ELEMENTS, &table, &mut last) == expected
     })

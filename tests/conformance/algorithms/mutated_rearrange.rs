@@ -94,7 +94,8 @@ fn moves(ctx: &Context, shader: &str, text: &str) -> bool {
         let overrides = if shader == "gather" { &overrides[..] } else { &[] };
         let args = args![n = LEN, count = LEN, x = &arrays[0], places = &arrays[1], out = &mut out];
         let found = launched(ctx, (text, shader), overrides, Grid::threads([200]), &args, &result);
-        let (used, places) = (&x[..LEN as usize], &places[..LEN as usize]);
+        let used = &x[..LEN as usize];
+        let places = &places[..LEN as usize];
         let mut expected = vec![9; 120];
         match shader {
             "gather" => {
@@ -113,9 +114,11 @@ fn transposes(ctx: &Context, text: &str) -> bool {
         let [batches, rows, columns] = shape;
         let x: Vec<u32> = (1..=(batches * rows * columns) as u32).collect();
         let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([x.len()]).unwrap());
-        let (tiles_x, tiles_y) = (columns.div_ceil(16), rows.div_ceil(16));
+        let tiles_x = columns.div_ceil(16);
+        let tiles_y = rows.div_ceil(16);
         let tiles = batches * tiles_x * tiles_y;
-        let (word, result) = (|n: usize| n as u32, out.handle());
+        let word = |n: usize| n as u32;
+        let result = out.handle();
         let args = args![
             rows = word(rows),
             columns = word(columns),
@@ -132,7 +135,8 @@ fn transposes(ctx: &Context, text: &str) -> bool {
 }
 
 fn permutes(ctx: &Context, text: &str) -> bool {
-    let (shape, axes) = ([2, 3, 4, 3, 2, 5], [5, 3, 1, 4, 2, 0]);
+    let shape = [2, 3, 4, 3, 2, 5];
+    let axes = [5, 3, 1, 4, 2, 0];
     let x: Vec<u32> = (1..=720).collect();
     let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([720]).unwrap());
     let count = |k: usize| shape[axes[k]] as u32;
@@ -160,14 +164,14 @@ fn permutes(ctx: &Context, text: &str) -> bool {
 
 fn copies_strided(ctx: &Context, text: &str) -> bool {
     let shape = [2, 3, 4, 3, 2, 5];
-    let (from, to) = (
-        Strides { first: 300, strides: [5, 9, -2, 11, 0, 30] },
-        Strides { first: 719, strides: [-360, -120, -30, -10, -5, -1] },
-    );
+    let from = Strides { first: 300, strides: [5, 9, -2, 11, 0, 30] };
+    let to = Strides { first: 719, strides: [-360, -120, -30, -10, -5, -1] };
     let x: Vec<u32> = (1..=800).collect();
     let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([720]).unwrap());
-    let (count, result) = (|k: usize| shape[k] as u32, out.handle());
-    let (source, place) = (|k: usize| from.strides[k] as u32, |k: usize| to.strides[k] as u32);
+    let count = |k: usize| shape[k] as u32;
+    let result = out.handle();
+    let source = |k: usize| from.strides[k] as u32;
+    let place = |k: usize| to.strides[k] as u32;
     let args = args![
         n = 720_u32,
         count_1 = count(1),

@@ -176,7 +176,8 @@ fn results(
     [identity, initial]: [u32; 2],
     list: &[u32],
 ) -> (Vec<u32>, u32) {
-    let (n, share) = (ELEMENTS as u32, SHARE as u32);
+    let n = ELEMENTS as u32;
+    let share = SHARE as u32;
     let queue = ctx.queue("q");
     let carries = queue.array(&CARRIES.map(f32::to_bits)).unwrap();
     let (mut x, mut total) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([1]).unwrap());

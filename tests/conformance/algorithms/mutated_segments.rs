@@ -202,11 +202,13 @@ fn results(
 ) -> Vec<u32> {
     let queue = ctx.queue("q");
     let factors: Vec<u32> = x.iter().map(|word| word ^ FACTOR).collect();
-    let (x, y, offsets) =
-        (queue.array(x).unwrap(), queue.array(&factors).unwrap(), queue.array(offsets).unwrap());
+    let x = queue.array(x).unwrap();
+    let y = queue.array(&factors).unwrap();
+    let offsets = queue.array(offsets).unwrap();
     let shares = ELEMENTS.div_ceil(share);
     let mut out = queue.full([offsets.len()], BEFORE).unwrap();
-    let (mut states, mut last) = (queue.full([2 * shares], BEFORE).unwrap(), queue.zeros([1]).unwrap());
+    let mut states = queue.full([2 * shares], BEFORE).unwrap();
+    let mut last = queue.zeros([1]).unwrap();
     let mut launch = |kernel: &DynKernel, partials: &DeviceArray<u32>, states: &mut DeviceArray<u32>| {
         let mut args: Vec<NamedArg<'_>> = args![
             n = ELEMENTS as u32,

@@ -116,7 +116,8 @@ fn counted(elements: Vec<u32>) -> (Vec<u32>, usize) {
 fn is_right(ctx: &Context, text: &str, verb: &Verb, share: usize, list: &[u32], mask: &[u32]) -> bool {
     const BEFORE: u32 = 0x5A5A_5A5A;
     let queue = ctx.queue("q");
-    let (x, mask_array) = (queue.array(list).unwrap(), queue.array(mask).unwrap());
+    let x = queue.array(list).unwrap();
+    let mask_array = queue.array(mask).unwrap();
     let mut out = queue.full([ELEMENTS + 1], BEFORE).unwrap();
     let mut count = queue.full([1], BEFORE).unwrap();
     let shares = ELEMENTS.div_ceil(share);

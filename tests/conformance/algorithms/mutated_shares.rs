@@ -75,7 +75,8 @@ fn of_shares<const N: usize>(
     len: usize,
     inputs: [(&'static str, &DeviceArray<u32>); N],
 ) -> Vec<u32> {
-    let (queue, shares) = (ctx.queue("q"), len.div_ceil(SHARE));
+    let queue = ctx.queue("q");
+    let shares = len.div_ceil(SHARE);
     let mut out = queue.zeros::<u32, 1>([shares]).unwrap();
     let mut args = args![n = len as u32, share = SHARE as u32].to_vec();
     args.extend(inputs.iter().map(|(name, x)| (Some((*name).into()), fencepost::DynArg::Read(*x))));
@@ -107,7 +108,9 @@ fn finds(ctx: &Context, text: &str) -> bool {
 
 /// Compares the places in a list: `which` selects the type, the extreme element, and an order of the places.
 fn finds_in(ctx: &Context, text: &str, list: &[u32], which: usize) -> bool {
-    let (kind, largest, gather) = (which % 3, which / 3 % 2, which / 6);
+    let kind = which % 3;
+    let largest = which / 3 % 2;
+    let gather = which / 6;
     let overrides =
         [("TYPE", kind as f64), ("LARGEST", largest as f64), ("GATHER", gather as f64), WORKGROUP];
     let kernel = ctx.kernel_from_with(text, "arg_extreme", &overrides).unwrap();
@@ -144,7 +147,8 @@ fn counts(ctx: &Context, text: &str) -> bool {
 
 /// Compares the counts in a list: `which` selects the operation, and integers or floats.
 fn counts_in(ctx: &Context, text: &str, list: &[u32], which: u32) -> bool {
-    let (operation, bits) = (which % 3, if which / 3 == 1 { u32::MAX >> 1 } else { u32::MAX });
+    let operation = which % 3;
+    let bits = if which / 3 == 1 { u32::MAX >> 1 } else { u32::MAX };
     let overrides = [("OPERATION", f64::from(operation)), ("BITS", f64::from(bits)), WORKGROUP];
     let kernel = ctx.kernel_from_with(text, "nonzero", &overrides).unwrap();
     let found = of_shares(ctx, &kernel, list.len(), [("x", &ctx.array(list).unwrap())]);

@@ -254,7 +254,8 @@ fn sorted<T: Reducible>(
     let kernel = ctx.kernel_from_with(text, SMALL, &[("WORKGROUP", 16.0)]).unwrap();
     let queue = ctx.queue("q");
     let words: &[u32] = bytemuck::cast_slice(list);
-    let (keys, values) = (words[..FEW].to_vec(), (0..FEW).map(value).collect());
+    let keys = words[..FEW].to_vec();
+    let values = (0..FEW).map(value).collect();
     let unused = || vec![STAYS; FEW];
     let (from, to) = if in_place {
         ([unused(), unused()], [keys, values])

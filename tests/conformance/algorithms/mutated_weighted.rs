@@ -58,7 +58,8 @@ fn is_right(ctx: &Context, text: &str, copies: u32, fixed: bool) -> bool {
     let words: Vec<u32> = (0..=ELEMENTS as u32).map(|i| (i + 1).wrapping_mul(0x9E37_79B1) % 40).collect();
     let edges: Vec<u32> = (0..=BINS as u32).collect();
     let weights: Vec<u32> = (0..=ELEMENTS as u32).map(|i| weight(i, fixed)).collect();
-    let (list, added) = (&words[..ELEMENTS], &weights[..ELEMENTS]);
+    let list = &words[..ELEMENTS];
+    let added = &weights[..ELEMENTS];
     let sums = sums(ctx, text, [&words, &weights, &edges], copies, fixed);
     if !fixed {
         return Some(sums) == host::histogram_weighted(list, added, Bins::edges(&edges), BINS);
@@ -96,7 +97,9 @@ fn sums(
     let kernel = ctx.kernel_from_with(text, KERNEL, &overrides).unwrap();
     let queue = ctx.queue("q");
     let array = |list: &[u32]| queue.array(list).unwrap();
-    let (x, weights, edges) = (array(words), array(weights), array(keys));
+    let x = array(words);
+    let weights = array(weights);
+    let edges = array(keys);
     let mut sums = queue.zeros::<u32, 1>([BINS]).unwrap();
     let args = args![
         n = ELEMENTS as u32,

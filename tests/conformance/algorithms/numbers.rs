@@ -128,7 +128,8 @@ fn places_along_an_axis(s: &Subject) {
 
 /// Lists scans without an initial value, and from the identity, a number, and a NaN.
 fn scans_of(operation: Operation) -> [Scan<f32>; 6] {
-    let (inclusive, exclusive) = (Scan::inclusive(operation), Scan::exclusive(operation));
+    let inclusive = Scan::inclusive(operation);
+    let exclusive = Scan::exclusive(operation);
     [
         inclusive,
         exclusive,
@@ -168,7 +169,8 @@ fn scans(s: &Subject) {
             }
         }
     }
-    let (nan, most) = (f32::NAN, f32::INFINITY);
+    let nan = f32::NAN;
+    let most = f32::INFINITY;
     let x = queue.array(&[nan, 3.0, nan, 1.0]).unwrap();
     let [found, ..] = results(&x, Scan::inclusive(BOTH[0]));
     assert!(same(&found, &[nan, 3.0, 3.0, 1.0]), "{found:?}");
@@ -196,7 +198,8 @@ fn parts(s: &Subject) {
                 let number = queue.array(&[count as u32]).unwrap();
                 let part = Part::new(&x, &number);
                 for scan in [Scan::inclusive(operation), Scan::exclusive(scan).reversed()] {
-                    let (mut out, mut total) = (queue.full([len], 5.0).unwrap(), queue.zeros([1]).unwrap());
+                    let mut out = queue.full([len], 5.0).unwrap();
+                    let mut total = queue.zeros([1]).unwrap();
                     queue.scan_part_with_total(part, &mut out, &mut total, scan).unwrap();
                     let mut expected = host::scan(&list[..count], scan);
                     expected.resize(len, 5.0);
@@ -231,7 +234,8 @@ fn by_key(s: &Subject) {
     for &len in lengths() {
         for (at, list) in lists(&mut rng, len).iter().enumerate() {
             let runs = keys(&mut rng, len);
-            let (keys, x) = (queue.array(&runs).unwrap(), queue.array(list).unwrap());
+            let keys = queue.array(&runs).unwrap();
+            let x = queue.array(list).unwrap();
             let operation = BOTH[at % 2];
             for scan in &scans_of(operation)[at / 2..][..4] {
                 let mut out = queue.zeros([len]).unwrap();
@@ -239,7 +243,8 @@ fn by_key(s: &Subject) {
                 let found = queue.read(&out).wait().unwrap();
                 assert!(same(&found, &host::scan_by_key(&runs, list, *scan)), "{scan:?} of {len}, list {at}");
             }
-            let (mut kept, mut out) = (queue.zeros([len]).unwrap(), queue.zeros([len]).unwrap());
+            let mut kept = queue.zeros([len]).unwrap();
+            let mut out = queue.zeros([len]).unwrap();
             let mut count = queue.zeros([1]).unwrap();
             queue.reduce_by_key(&keys, &x, operation, &mut kept, &mut out, &mut count).unwrap();
             let (_, expected) = host::reduce_by_key(&runs, list, operation);
@@ -283,7 +288,8 @@ fn integers(s: &Subject) {
     let offsets = queue.array(&[0_u32, 100, 100, 300]).unwrap();
     for (numbers, extremes) in BOTH.into_iter().zip([Operation::Smallest, Operation::Largest]) {
         let [found, expected] = [numbers, extremes].map(|operation| {
-            let (mut of_segments, mut scanned) = (queue.zeros([3]).unwrap(), queue.zeros([300]).unwrap());
+            let mut of_segments = queue.zeros([3]).unwrap();
+            let mut scanned = queue.zeros([300]).unwrap();
             let mut of_rows = queue.zeros([3, 1]).unwrap();
             queue.reduce_segments(&x, &offsets, operation, &mut of_segments).unwrap();
             queue.scan(&x, &mut scanned, Scan::exclusive(operation)).unwrap();

@@ -69,8 +69,11 @@ fn each(s: &Subject, test: impl Fn(&PartCase)) {
     for len in lengths() {
         let list: Vec<u32> = (0..len).map(|_| rng.u32(0..50)).collect();
         for count in counts(len) {
-            let (x, on_device) = (queue.array(&list).unwrap(), queue.array(&[count as u32]).unwrap());
-            let (queue, list, elements) = (queue.clone(), list.clone(), count.min(len));
+            let x = queue.array(&list).unwrap();
+            let on_device = queue.array(&[count as u32]).unwrap();
+            let queue = queue.clone();
+            let list = list.clone();
+            let elements = count.min(len);
             test(&PartCase { queue, list, x, count: on_device, elements });
         }
     }
@@ -78,9 +81,13 @@ fn each(s: &Subject, test: impl Fn(&PartCase)) {
 
 fn sorts(s: &Subject) {
     each(s, |case| {
-        let (queue, part, sort) = (&case.queue, case.part(), Sort::descending().bits(0..8));
+        let queue = &case.queue;
+        let part = case.part();
+        let sort = Sort::descending().bits(0..8);
         let values: Vec<u32> = (0..case.list.len() as u32).map(|i| i * 7).collect();
-        let (mut keys, mut moved, mut places) = (case.out(), case.out(), case.out());
+        let mut keys = case.out();
+        let mut moved = case.out();
+        let mut places = case.out();
         queue.sort_pairs_part(part, &queue.array(&values).unwrap(), &mut keys, &mut moved, sort).unwrap();
         queue.argsort_part(part, &mut places, sort).unwrap();
         let expected = host::sort_pairs(case.first(), &values[..case.elements], sort).unwrap();
@@ -92,9 +99,13 @@ fn sorts(s: &Subject) {
 
 fn selections(s: &Subject) {
     each(s, |case| {
-        let (queue, part) = (&case.queue, case.part());
+        let queue = &case.queue;
+        let part = case.part();
         let mask: Vec<u32> = (0..case.list.len() as u32).map(|i| i * i % 3).collect();
-        let (mut all, mut kept, mut places, mut nonzero) = (case.out(), case.one(), case.out(), case.one());
+        let mut all = case.out();
+        let mut kept = case.one();
+        let mut places = case.out();
+        let mut nonzero = case.one();
         queue.partition_part(part, &queue.array(&mask).unwrap(), &mut all, &mut kept).unwrap();
         queue.nonzero_part(part, &mut places, &mut nonzero).unwrap();
         let (partition, first) = host::partition(case.first(), &mask[..case.elements]);
@@ -109,7 +120,8 @@ fn totals(s: &Subject) {
     each(s, |case| {
         let scan = Scan::exclusive(Operation::Sum).from(5);
         for scan in [scan, scan.reversed()] {
-            let (mut out, mut total) = (case.out(), case.one());
+            let mut out = case.out();
+            let mut total = case.one();
             case.queue.scan_part_with_total(case.part(), &mut out, &mut total, scan).unwrap();
             let (expected, sum) = host::scan_with_total(case.first(), scan);
             case.equals("the scan", &out, &expected);
@@ -125,7 +137,8 @@ fn without_nans(s: &Subject) {
         let x = queue.array(&list).unwrap();
         for count in counts(len) {
             let on_device = queue.array(&[count as u32]).unwrap();
-            let (mut least, mut most) = (queue.zeros([1]).unwrap(), queue.zeros([1]).unwrap());
+            let mut least = queue.zeros([1]).unwrap();
+            let mut most = queue.zeros([1]).unwrap();
             queue.min_part_with(Part::new(&x, &on_device), &mut least, Nan::Ignore).unwrap();
             queue.max_part_with(Part::new(&x, &on_device), &mut most, Nan::Ignore).unwrap();
             let first = &list[..count.min(len)];

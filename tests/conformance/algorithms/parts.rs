@@ -124,7 +124,8 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
     let scan = |scan| padded(&host::scan(list, scan));
     let least = host::scan(&[T::ONE], Scan::exclusive(Operation::Smallest))[0];
     let most = host::scan(&[T::ONE], Scan::exclusive(Operation::Largest))[0];
-    let (selected, unique) = (host::select(list, mask), host::unique(list));
+    let selected = host::select(list, mask);
+    let unique = host::unique(list);
     let (runs, lengths) = host::run_lengths(list);
     let mut all_lengths: Vec<u32> = lengths.iter().map(|&length| length as u32).collect();
     all_lengths.resize(whole.len(), BEFORE);
@@ -168,7 +169,8 @@ fn compare<T: Reducible + Debug>(
     map: impl Fn(T, u32) -> T + Copy,
 ) {
     let mask: Vec<u32> = (0..list.len() as u32).map(|i| i * i % 3).collect();
-    let (x, mask_array) = (queue.array(list).unwrap(), queue.array(&mask).unwrap());
+    let x = queue.array(list).unwrap();
+    let mask_array = queue.array(&mask).unwrap();
     for count in counts(list.len()) {
         let on_device = queue.array(&[count as u32]).unwrap();
         let mut outputs = Outputs::new(queue, list.len());
@@ -208,7 +210,8 @@ fn nans(s: &Subject) {
         let x = queue.array(&list).unwrap();
         for (count, is_nan) in [(len / 2, false), (len / 2 + 1, true), (1, false)] {
             let on_device = queue.array(&[count as u32]).unwrap();
-            let (mut least, mut most) = (queue.zeros([1]).unwrap(), queue.zeros([1]).unwrap());
+            let mut least = queue.zeros([1]).unwrap();
+            let mut most = queue.zeros([1]).unwrap();
             queue.min_part(Part::new(&x, &on_device), &mut least).unwrap();
             queue.max_part(Part::new(&x, &on_device), &mut most).unwrap();
             let found = [&least, &most].map(|one| queue.read(one).wait().unwrap()[0]);
@@ -225,7 +228,8 @@ fn in_a_graph(s: &Subject) {
     for len in [300, 4200] {
         let mut x = queue.zeros::<u32, 1>([len]).unwrap();
         let mask: Vec<u32> = (0..len as u32).map(|i| i % 3).collect();
-        let (mask_array, mut count) = (queue.array(&mask).unwrap(), queue.zeros([1]).unwrap());
+        let mask_array = queue.array(&mask).unwrap();
+        let mut count = queue.zeros([1]).unwrap();
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) =
             queue.capture(|c| outputs.enqueue(c, Part::new(&x, &count), &mask_array, "x + i")).unwrap();
@@ -250,9 +254,13 @@ fn chained(s: &Subject) {
     let len = 20_481;
     let list: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9) >> 20).collect();
     let mask: Vec<u32> = list.iter().map(|x| x % 2).collect();
-    let (x, mask_array) = (queue.array(&list).unwrap(), queue.array(&mask).unwrap());
+    let x = queue.array(&list).unwrap();
+    let mask_array = queue.array(&mask).unwrap();
     let array = || queue.zeros::<u32, 1>([len]).unwrap();
-    let (mut odd, mut sorted, mut kept, mut lengths) = (array(), array(), array(), array());
+    let mut odd = array();
+    let mut sorted = array();
+    let mut kept = array();
+    let mut lengths = array();
     let [mut count, mut runs, mut most] = [(); 3].map(|()| queue.zeros::<u32, 1>([1]).unwrap());
     queue.select(&x, &mask_array, &mut odd, &mut count).unwrap();
     queue.sort_part(Part::new(&odd, &count), &mut sorted, Sort::ascending()).unwrap();
@@ -270,7 +278,8 @@ fn without_elements(s: &Subject) {
     // A count past the end of an array counts as the length of the array.
     for count in [0, 5] {
         let count = queue.full([1], count).unwrap();
-        let (mut integer, mut float) = (queue.full([1], 7_i32).unwrap(), queue.full([1], 7_f32).unwrap());
+        let mut integer = queue.full([1], 7_i32).unwrap();
+        let mut float = queue.full([1], 7_f32).unwrap();
         queue.min_part(Part::new(&integers, &count), &mut integer).unwrap();
         assert_eq!(queue.read(&integer).wait().unwrap(), [i32::MAX]);
         queue.max_part(Part::new(&floats, &count), &mut float).unwrap();
@@ -288,8 +297,10 @@ fn refused(s: &Subject) {
     let other = s.ctx().queue("other");
     for len in [100, 20_000] {
         let x = queue.full([len], 1_u32).unwrap();
-        let (count, two) = (queue.array(&[7_u32]).unwrap(), queue.array(&[7_u32, 8]).unwrap());
-        let (foreign, mask) = (other.array(&[7_u32]).unwrap(), queue.full([len], 1_u32).unwrap());
+        let count = queue.array(&[7_u32]).unwrap();
+        let two = queue.array(&[7_u32, 8]).unwrap();
+        let foreign = other.array(&[7_u32]).unwrap();
+        let mask = queue.full([len], 1_u32).unwrap();
         let [mut one, mut out] = [1, len].map(|len| queue.empty::<u32, 1>([len]).unwrap());
         let sum = Scan::inclusive(Operation::Sum);
         let before = dump::enqueued(&ctx, "q");
@@ -356,7 +367,8 @@ fn checked(s: &Subject) {
     s.watch(&ctx);
     let queue = ctx.queue("q");
     let list: Vec<u32> = (0..16_400).map(|i| i / 3).collect();
-    let (x, mask) = (queue.array(&list).unwrap(), queue.array(&vec![1_u32; list.len()]).unwrap());
+    let x = queue.array(&list).unwrap();
+    let mask = queue.array(&vec![1_u32; list.len()]).unwrap();
     for count in [0, 4096, 9000] {
         let count = queue.array(&[count]).unwrap();
         Outputs::new(&queue, list.len()).enqueue(&queue, Part::new(&x, &count), &mask, "x + i").unwrap();

@@ -80,7 +80,8 @@ fn floats(s: &Subject) {
             queue.dot_axis(&x, &y, Axis(axis), &mut products).unwrap();
             queue.norm_axis(&x, Axis(axis), &mut norms).unwrap();
             let [products, norms] = [products, norms].map(|out| queue.read(&out).wait().unwrap());
-            let (n, inner) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+            let n = shape[axis];
+            let inner = shape[axis + 1..].iter().product::<usize>();
             let steps = n as f64 / 4096.0;
             let (of_product, of_norm) = match axis {
                 2 => (53.0 + steps / 256.0, 36.0 + steps / 512.0),
@@ -208,7 +209,8 @@ fn refused(s: &Subject) {
             }
             assert!(queue.read(&out).wait().unwrap().iter().all(|&x| x == 7.0));
         }
-        let (mut out, y) = (queue.full([1], 7.0).unwrap(), queue.full(shape, 1.0_f32).unwrap());
+        let mut out = queue.full([1], 7.0).unwrap();
+        let y = queue.full(shape, 1.0_f32).unwrap();
         let turned = x.reshape([shape[1], shape[0]]).unwrap();
         let error = queue.dot_segments(&x, &turned, &offsets, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
@@ -238,11 +240,9 @@ fn in_a_graph(s: &Subject) {
         let [mut x, mut y] = [(); 2].map(|()| queue.zeros::<i32, 1>([len]).unwrap());
         let views = [x.reshape(shape).unwrap(), y.reshape(shape).unwrap()];
         let offsets = queue.array(&[0, 3, len as u32]).unwrap();
-        let (mut rows, mut columns, mut parts) = (
-            queue.zeros([shape[0], 1]).unwrap(),
-            queue.zeros([1, shape[1]]).unwrap(),
-            queue.zeros([2]).unwrap(),
-        );
+        let mut rows = queue.zeros([shape[0], 1]).unwrap();
+        let mut columns = queue.zeros([1, shape[1]]).unwrap();
+        let mut parts = queue.zeros([2]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 c.dot_axis(&views[0], &views[1], Axis(1), &mut rows)?;

@@ -89,7 +89,8 @@ fn within(s: &Subject) {
         for place in places {
             let (found, expected) = both(queue, place, distribution);
             for (found, expected) in found.into_iter().zip(expected) {
-                let (found, expected) = (f64::from(found), f64::from(expected));
+                let found = f64::from(found);
+                let expected = f64::from(expected);
                 let bound = bound(expected);
                 assert!((found - expected).abs() <= bound, "{found}, expected {expected} +- {bound}");
             }

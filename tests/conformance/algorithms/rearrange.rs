@@ -47,8 +47,10 @@ fn gathered(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(61);
     for len in lengths() {
         for count in [0, 1, 300] {
-            let (x, places) = (words(count, &mut rng), places(len, count, &mut rng));
-            let (x_array, places_array) = (queue.array(&x).unwrap(), queue.array(&places).unwrap());
+            let x = words(count, &mut rng);
+            let places = places(len, count, &mut rng);
+            let x_array = queue.array(&x).unwrap();
+            let places_array = queue.array(&places).unwrap();
             for outside in [Outside::Zero, Outside::Last] {
                 let mut out = queue.full([len], 9.0_f32).unwrap();
                 queue.gather(&x_array.cast_bits(), &places_array, outside, &mut out).unwrap();
@@ -74,7 +76,8 @@ fn scattered(s: &Subject) {
             (0..len as u32).map(|i| if i % 5 == 2 { u32::MAX - i } else { i }).collect();
         rng.shuffle(&mut places);
         let mut out = queue.full([len], 7_u32).unwrap().cast_bits::<f32>();
-        let (x_array, places_array) = (queue.array(&x).unwrap(), queue.array(&places).unwrap());
+        let x_array = queue.array(&x).unwrap();
+        let places_array = queue.array(&places).unwrap();
         queue.scatter(&x_array.cast_bits(), &places_array, &mut out).unwrap();
         let mut expected = vec![7; len];
         host::scatter(&x, &places, &mut expected);
@@ -101,7 +104,8 @@ fn added(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(63);
     for len in lengths() {
-        let (x, places) = (words(len, &mut rng), places(len, 300, &mut rng));
+        let x = words(len, &mut rng);
+        let places = places(len, 300, &mut rng);
         of::<u32>(&queue, &x, &places);
         of::<i32>(&queue, &x, &places);
     }
@@ -142,7 +146,8 @@ fn permuted(s: &Subject) {
         of(&queue, [70_000, 3, 17], [0, 2, 1], rng);
         of(&queue, [2049, 2050], [1, 0], rng);
         for _ in 0..200 {
-            let (mut axes, shape) = ([0, 1, 2, 3, 4, 5], [(); 6].map(|()| rng.usize(1..7)));
+            let mut axes = [0, 1, 2, 3, 4, 5];
+            let shape = [(); 6].map(|()| rng.usize(1..7));
             rng.shuffle(&mut axes);
             of(&queue, shape, axes, rng);
         }
@@ -199,7 +204,8 @@ fn refused(s: &Subject) {
     }
     // Orders that move no element are refused as the others are.
     let (row, long) = (x.reshape([1, 10]).unwrap(), queue.zeros::<u32, 1>([192]).unwrap());
-    let (first, second) = (long.slice(0..128).unwrap(), long.slice(64..192).unwrap());
+    let first = long.slice(0..128).unwrap();
+    let second = long.slice(64..192).unwrap();
     let unmoved = [
         ("permute", queue.permute(&x, [0, 1], &mut x.handle())),
         ("transpose", queue.transpose(&row, &mut x.reshape([10, 1]).unwrap())),
@@ -262,7 +268,8 @@ fn in_a_graph(s: &Subject) {
 fn guards(s: &Subject) {
     let queue = s.ctx().queue("q");
     let list: Vec<u32> = (0..100).map(|i| (i * 37) % 110 + 20 * (i % 2)).collect();
-    let (x, out) = (queue.array(&list).unwrap(), queue.full([640], 9_u32).unwrap());
+    let x = queue.array(&list).unwrap();
+    let out = queue.full([640], 9_u32).unwrap();
     enqueue(&queue, &x, &out).unwrap();
     let found = queue.read(&out).wait().unwrap();
     for (at, element) in found.iter().enumerate() {

@@ -193,7 +193,8 @@ fn refused(s: &Subject) {
 /// The last of two launches would be refused, because its queue does not come after the write of `out`.
 fn hazard(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let (x, mut out) = (one.zeros::<f32, 1>([20_000]).unwrap(), one.full([1], 5.0_f32).unwrap());
     two.wait_for_queue(&one).unwrap();
     one.fill(&mut out, 6.0).unwrap();
@@ -245,7 +246,8 @@ fn in_a_graph(s: &Subject) {
 
 fn in_order(s: &Subject) {
     let ctx = s.ctx();
-    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let a = ctx.queue("a");
+    let b = ctx.queue("b");
     let mut x = a.zeros::<u32, 1>([20_000]).unwrap();
     let mut sums = Vec::new();
     for round in 0..20_u32 {

@@ -24,8 +24,9 @@ const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smal
 
 /// Returns the elements and the total of a scan to another array, and the elements of a scan in place.
 fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, scan: Scan<T>) -> (Vec<T>, T, Vec<T>) {
-    let (mut out, mut total, mut own) =
-        (queue.empty([x.len()]).unwrap(), queue.empty([1]).unwrap(), queue.empty([x.len()]).unwrap());
+    let mut out = queue.empty([x.len()]).unwrap();
+    let mut total = queue.empty([1]).unwrap();
+    let mut own = queue.empty([x.len()]).unwrap();
     queue.scan_with_total(x, &mut out, &mut total, scan).unwrap();
     queue.copy(x, &mut own).unwrap();
     queue.scan_in_place(&mut own, scan).unwrap();
@@ -72,7 +73,8 @@ fn floats(s: &Subject) {
         let x = queue.array(&list).unwrap();
         let (found, total, in_place) = results(&queue, &x, Scan::inclusive(Operation::Sum).from(3.0));
         let depth = 95.0 + len as f64 / 2_f64.powi(17);
-        let (mut exact, mut sizes) = (3.0, 3.0);
+        let mut exact = 3.0;
+        let mut sizes = 3.0;
         for (i, element) in list.iter().enumerate() {
             exact += f64::from(*element);
             sizes += f64::from(element.abs());
@@ -113,7 +115,8 @@ fn extremes(s: &Subject) {
         let list: &[f32] = bytemuck::cast_slice(&words);
         let x = queue.array(&words).unwrap().cast_bits::<f32>();
         for operation in [Operation::Smallest, Operation::Largest] {
-            let (inclusive, exclusive) = (Scan::inclusive(operation), Scan::exclusive(operation));
+            let inclusive = Scan::inclusive(operation);
+            let exclusive = Scan::exclusive(operation);
             for scan in [inclusive, exclusive, inclusive.reversed(), exclusive.reversed()] {
                 let (expected, extreme) = host::scan_with_total(list, scan);
                 let (found, total, in_place) = results(&queue, &x, scan);
@@ -170,7 +173,8 @@ fn in_a_graph(s: &Subject) {
         let len: usize = shape.iter().product();
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
         let view = x.reshape(shape).unwrap();
-        let (mut out, mut own) = (queue.zeros(shape).unwrap(), queue.zeros(shape).unwrap());
+        let mut out = queue.zeros(shape).unwrap();
+        let mut own = queue.zeros(shape).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 c.scan(&view, &mut out, Scan::inclusive(Operation::Sum))?;
@@ -196,7 +200,8 @@ fn guards(s: &Subject) {
         let list: Vec<i32> = (0..len as i32).map(|i| i * 7 - 40).collect();
         let mut around = [vec![9; 64], list.clone(), vec![9; 64]].concat();
         let all = queue.array(&around).unwrap();
-        let (x, out) = (all.slice(64..64 + len).unwrap(), queue.full([128 + len], 5_i32).unwrap());
+        let x = all.slice(64..64 + len).unwrap();
+        let out = queue.full([128 + len], 5_i32).unwrap();
         let scan = Scan::exclusive(Operation::Sum).from(-3);
         for scan in [scan.reversed(), scan] {
             queue.scan(&x, &mut out.slice(64..64 + len).unwrap(), scan).unwrap();
@@ -217,7 +222,8 @@ fn hazard(s: &Subject) {
         |queue, _, out| queue.scan_in_place(out, Scan::inclusive(Operation::Sum)),
         |queue, x, out| {
             let n = x.len() - 1;
-            let (mut sums, mut total) = (out.slice(0..n)?, out.slice(n..n + 1)?);
+            let mut sums = out.slice(0..n)?;
+            let mut total = out.slice(n..n + 1)?;
             queue.scan_with_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
         },
     ];

@@ -17,7 +17,8 @@ pub fn cases() -> Vec<Case> {
 fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32], scan: Scan<T>) -> Vec<T> {
     let all = queue.full([x.len() + 128], T::ONE).unwrap();
     let mut out = all.slice(64..64 + x.len()).unwrap();
-    let (x, offsets) = (queue.array(x).unwrap(), queue.array(offsets).unwrap());
+    let x = queue.array(x).unwrap();
+    let offsets = queue.array(offsets).unwrap();
     queue.scan_segments(&x, &offsets, &mut out, scan).unwrap();
     let list = queue.read(&all).wait().unwrap();
     assert!(list[..64].iter().chain(&list[64 + x.len()..]).all(|&word| word == T::ONE), "{}", x.len());

@@ -169,7 +169,8 @@ fn guards(s: &Subject) {
     for len in [1, 300, 4097, 16_385] {
         let list: Vec<i32> = (0..len).map(|i| (i - 7) % 50).collect();
         let all = queue.array(&[vec![-999; 64], list.clone(), vec![999; 64]].concat()).unwrap();
-        let (x, out) = (all.slice(64..64 + list.len()).unwrap(), queue.full([320], 5_u32).unwrap());
+        let x = all.slice(64..64 + list.len()).unwrap();
+        let out = queue.full([320], 5_u32).unwrap();
         enqueue(&queue, &x, &out).unwrap();
         let mut expected = [5; 320];
         let place = |place: Option<usize>| place.unwrap() as u32;

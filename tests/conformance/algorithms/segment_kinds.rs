@@ -66,7 +66,8 @@ fn found<R: Reducible + std::fmt::Debug>(
 
 /// Compares the results of some of the verbs with the host's.
 fn check<T: Reducible>(queue: &CommandQueue, list: &[T], offsets: &[u32], verbs: &[usize]) {
-    let (x, places) = (queue.array(list).unwrap(), queue.array(offsets).unwrap());
+    let x = queue.array(list).unwrap();
+    let places = queue.array(offsets).unwrap();
     for &at in verbs {
         let (verb, of_host) = exact_verbs::<T>()[at];
         let found = found(queue, offsets.len() - 1, |out| verb(queue, &x, &places, out));
@@ -118,7 +119,8 @@ fn special(s: &Subject) {
         }
     }
     let list = [1.0, f32::NAN, -0.0, 0.0, f32::NAN, -f32::NAN];
-    let (x, offsets) = (queue.array(&list).unwrap(), queue.array(&[0_u32, 2, 4, 6]).unwrap());
+    let x = queue.array(&list).unwrap();
+    let offsets = queue.array(&[0_u32, 2, 4, 6]).unwrap();
     let words = |verb: ToWords<f32>| found(&queue, 3, |out| verb(&queue, &x, &offsets, out));
     assert_eq!(words(|q, x, offsets, out| q.argmin_segments(x, offsets, out)), [1, 0, 0]);
     let ignoring: ToWords<f32> = |q, x, offsets, out| q.argmin_segments_with(x, offsets, out, Nan::Ignore);
@@ -136,13 +138,16 @@ fn bounds(s: &Subject) {
     for &(len, mean) in if large() { &all[..] } else { &all[..3] } {
         let offsets = offsets(&mut rng, len, mean);
         let list: Vec<f32> = (0..len).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
-        let (x, places) = (queue.array(&list).unwrap(), queue.array(&offsets).unwrap());
+        let x = queue.array(&list).unwrap();
+        let places = queue.array(&offsets).unwrap();
         let results =
             |verb: ToNumbers| found(&queue, offsets.len() - 1, |out| verb(&queue, &x, &places, out));
         let steps = len as f64 / 2_f64.powi(15);
         for ((ends, mean), norm) in offsets.windows(2).zip(results(MEAN)).zip(results(NORM)) {
             let segment = list[ends[0] as usize..ends[1] as usize].iter().map(|&x| f64::from(x));
-            let (mean, norm, elements) = (f64::from(mean), f64::from(norm), segment.len() as f64);
+            let mean = f64::from(mean);
+            let norm = f64::from(norm);
+            let elements = segment.len() as f64;
             let sum: f64 = segment.clone().sum();
             let sizes: f64 = segment.clone().map(f64::abs).sum();
             if elements == 0.0 {
@@ -160,7 +165,8 @@ fn bounds(s: &Subject) {
     // Whole numbers are exact, and -0, infinities and numbers whose squares overflow have the results of the host.
     let list = [3.0, -4.0, -0.0, f32::INFINITY, 1.0, 3e38, 3e38];
     let offsets = [0, 2, 3, 5, 7];
-    let (x, places) = (queue.array(&list).unwrap(), queue.array(&offsets).unwrap());
+    let x = queue.array(&list).unwrap();
+    let places = queue.array(&offsets).unwrap();
     let means = found(&queue, 4, |out| MEAN(&queue, &x, &places, out));
     assert_eq!(means, host::mean_segments(&list, &offsets));
     let norms = found(&queue, 4, |out| NORM(&queue, &x, &places, out));
@@ -185,7 +191,8 @@ fn empty(s: &Subject) {
         assert!(means.iter().all(|mean| mean.is_nan()), "{means:?}");
         assert_eq!(found(&queue, 2, |out| NORM(&queue, &x, &places, out)), [0.0; 2]);
     }
-    let (x, offsets) = (queue.array(&[4.0_f32, 2.0]).unwrap(), queue.array(&[1_u32]).unwrap());
+    let x = queue.array(&[4.0_f32, 2.0]).unwrap();
+    let offsets = queue.array(&[1_u32]).unwrap();
     assert_eq!(found(&queue, 0, |out| MEAN(&queue, &x, &offsets, out)), [0.0; 0]);
 }
 
@@ -236,12 +243,14 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
     }
     // A search without segments is refused as any other.
-    let (offsets, mut foreign) = (queue.zeros([1]).unwrap(), other.zeros([0]).unwrap());
+    let offsets = queue.zeros([1]).unwrap();
+    let mut foreign = other.zeros([0]).unwrap();
     let error = queue.argmin_segments(&queue.ones::<u32, 1>([3]).unwrap(), &offsets, &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let (x, offsets) = (ctx.ones([3])?, ctx.zeros([1])?);
+        let x = ctx.ones([3])?;
+        let offsets = ctx.zeros([1])?;
         queue.mean_segments(&x, &offsets, &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros_padded::<f32, 2>([4, 5], [4, 8]).unwrap();

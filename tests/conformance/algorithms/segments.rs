@@ -160,16 +160,19 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
     }
     // A reduction without segments is refused as any other.
-    let (offsets, mut foreign) = (queue.zeros([1]).unwrap(), other.zeros([0]).unwrap());
+    let offsets = queue.zeros([1]).unwrap();
+    let mut foreign = other.zeros([0]).unwrap();
     let error = queue.reduce_segments(&queue.ones::<u32, 1>([3]).unwrap(), &offsets, sum, &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let (x, offsets) = (ctx.ones([3])?, ctx.zeros([1])?);
+        let x = ctx.ones([3])?;
+        let offsets = ctx.zeros([1])?;
         queue.reduce_segments::<u32, 1>(&x, &offsets, sum, &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
-    let (offsets, mut out) = (queue.zeros([2]).unwrap(), queue.zeros([1]).unwrap());
+    let offsets = queue.zeros([2]).unwrap();
+    let mut out = queue.zeros([1]).unwrap();
     let error = queue.reduce_segments(&padded, &offsets, sum, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
 }
@@ -180,7 +183,8 @@ fn in_a_graph(s: &Subject) {
     for shape in [[7, 100], [2, 8200]] {
         let len: usize = shape.iter().product();
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-        let (mut places, mut out) = (queue.zeros([101]).unwrap(), queue.zeros([100]).unwrap());
+        let mut places = queue.zeros([101]).unwrap();
+        let mut out = queue.zeros([100]).unwrap();
         let view = x.reshape(shape).unwrap();
         let (graph, ()) =
             queue.capture(|c| c.reduce_segments(&view, &places, Operation::Smallest, &mut out)).unwrap();

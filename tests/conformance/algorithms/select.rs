@@ -92,7 +92,8 @@ fn expected<T: Reducible>(list: &[T], mask: &[u32]) -> Results {
 /// Returns the results of a queue.
 fn found<T: Reducible>(queue: &CommandQueue, list: &[T], mask: &[u32]) -> Results {
     let mut outputs = Outputs::new(queue, list.len());
-    let (x, mask) = (queue.array(list).unwrap(), queue.array(mask).unwrap());
+    let x = queue.array(list).unwrap();
+    let mask = queue.array(mask).unwrap();
     outputs.enqueue(queue, &x, &mask).unwrap();
     outputs.read(queue)
 }
@@ -167,8 +168,10 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let other = s.ctx().queue("other");
     for len in [100, 20_000] {
-        let (x, mask) = (queue.full([len], 1_u32).unwrap(), queue.full([len], 1_u32).unwrap());
-        let (mut out, mut count) = (queue.full([len], 7_u32).unwrap(), queue.full([1], 7_u32).unwrap());
+        let x = queue.full([len], 1_u32).unwrap();
+        let mask = queue.full([len], 1_u32).unwrap();
+        let mut out = queue.full([len], 7_u32).unwrap();
+        let mut count = queue.full([1], 7_u32).unwrap();
         let shape = |error: fencepost::Error| {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         };
@@ -192,7 +195,8 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&mask).wait().unwrap(), vec![1; len]);
     }
     let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
-    let (mut out, mut count) = (queue.zeros([20]).unwrap(), queue.zeros([1]).unwrap());
+    let mut out = queue.zeros([20]).unwrap();
+    let mut count = queue.zeros([1]).unwrap();
     let error = queue.unique(&padded, &mut out, &mut count).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
 }
@@ -253,17 +257,22 @@ fn hazard(s: &Subject) {
     let verbs: [super::Verb; 5] = [
         |queue, x, out| {
             let n = x.len() / 2;
-            let (x, mut kept, mut count) = (x.slice(0..n)?, out.slice(0..n)?, out.slice(2 * n..2 * n + 1)?);
+            let x = x.slice(0..n)?;
+            let mut kept = out.slice(0..n)?;
+            let mut count = out.slice(2 * n..2 * n + 1)?;
             queue.select(&x, &x, &mut kept, &mut count)
         },
         |queue, x, out| {
             let n = x.len() / 2;
-            let (x, mut kept, mut count) = (x.slice(0..n)?, out.slice(0..n)?, out.slice(2 * n..2 * n + 1)?);
+            let x = x.slice(0..n)?;
+            let mut kept = out.slice(0..n)?;
+            let mut count = out.slice(2 * n..2 * n + 1)?;
             queue.unique(&x, &mut kept, &mut count)
         },
         |queue, x, out| {
             let n = x.len() / 2;
-            let (mut kept, mut lengths) = (out.slice(0..n)?, out.slice(n..2 * n)?);
+            let mut kept = out.slice(0..n)?;
+            let mut lengths = out.slice(n..2 * n)?;
             queue.run_lengths(&x.slice(0..n)?, &mut kept, &mut lengths, &mut out.slice(2 * n..2 * n + 1)?)
         },
         |queue, x, out| queue.scan_by_key(x, x, out, Scan::inclusive(Operation::Sum)),

@@ -34,7 +34,8 @@ fn bits<T: Reducible>(list: &[T]) -> &[u32] {
 #[track_caller]
 fn sorted<T: Reducible>(queue: &CommandQueue, list: &[T], sort: Sort) {
     let x = queue.array(list).unwrap();
-    let (mut out, mut own) = (queue.empty([list.len()]).unwrap(), queue.empty([list.len()]).unwrap());
+    let mut out = queue.empty([list.len()]).unwrap();
+    let mut own = queue.empty([list.len()]).unwrap();
     queue.sort(&x, &mut out, sort).unwrap();
     queue.copy(&x, &mut own).unwrap();
     queue.sort_in_place(&mut own, sort).unwrap();
@@ -92,10 +93,13 @@ fn keys(s: &Subject) {
 fn sorted_pairs<T: Reducible>(queue: &CommandQueue, list: &[T], sort: Sort) {
     let len = list.len();
     let values: Vec<i32> = (0..len as i32).map(|i| -3 * i).collect();
-    let (keys, of_keys) = (queue.array(list).unwrap(), queue.array(&values).unwrap());
-    let (mut out, mut of_out) = (queue.empty([len]).unwrap(), queue.empty([len]).unwrap());
+    let keys = queue.array(list).unwrap();
+    let of_keys = queue.array(&values).unwrap();
+    let mut out = queue.empty([len]).unwrap();
+    let mut of_out = queue.empty([len]).unwrap();
     queue.sort_pairs(&keys, &of_keys, &mut out, &mut of_out, sort).unwrap();
-    let (mut own, mut of_own) = (queue.empty([len]).unwrap(), queue.empty([len]).unwrap());
+    let mut own = queue.empty([len]).unwrap();
+    let mut of_own = queue.empty([len]).unwrap();
     queue.copy(&keys, &mut own).unwrap();
     queue.copy(&of_keys, &mut of_own).unwrap();
     queue.sort_pairs_in_place(&mut own, &mut of_own, sort).unwrap();
@@ -155,7 +159,8 @@ fn places(s: &Subject) {
         (4097, whole.bits(24..32)),
     ] {
         let list: Vec<f32> = (0..len).map(|_| rng.i32(-50..50) as f32 * 0.5).collect();
-        let (x, mut places) = (queue.array(&list).unwrap(), queue.empty([len]).unwrap());
+        let x = queue.array(&list).unwrap();
+        let mut places = queue.empty([len]).unwrap();
         queue.argsort(&x, &mut places, sort).unwrap();
         assert!(
             queue.read(&places).wait().unwrap() == host::argsort(&list, sort).unwrap(),
@@ -171,7 +176,8 @@ fn refused(s: &Subject) {
     for len in [100, 4200] {
         let x = queue.array(&(0..len).rev().collect::<Vec<u32>>()).unwrap();
         let len = len as usize;
-        let (mut out, mut values) = (queue.full([len], 7_u32).unwrap(), queue.full([len], 7_u32).unwrap());
+        let mut out = queue.full([len], 7_u32).unwrap();
+        let mut values = queue.full([len], 7_u32).unwrap();
         let mut longer = queue.zeros::<u32, 1>([len + 1]).unwrap();
         let shape = [
             queue.sort(&x, &mut longer, sort),
@@ -235,7 +241,8 @@ fn in_a_graph(s: &Subject) {
     for len in [300, 4200] {
         let descending = Sort::descending().bits(10..22);
         let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-        let (mut out, mut own) = (queue.zeros([len]).unwrap(), queue.zeros([len]).unwrap());
+        let mut out = queue.zeros([len]).unwrap();
+        let mut own = queue.zeros([len]).unwrap();
         let mut places = queue.zeros([len]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
@@ -254,7 +261,8 @@ fn in_a_graph(s: &Subject) {
             queue.sort(&x, &mut eager, descending).unwrap();
             assert!(found == queue.read(&eager).wait().unwrap(), "{len} elements, round {round}");
             assert!(found == host::sort(&list, descending).unwrap(), "{len} elements, round {round}");
-            let (found, order) = (queue.read(&own).wait().unwrap(), queue.read(&places).wait().unwrap());
+            let found = queue.read(&own).wait().unwrap();
+            let order = queue.read(&places).wait().unwrap();
             assert!(
                 found == host::sort(&list, Sort::ascending().bits(0..9)).unwrap(),
                 "{len} elements, round {round}"
@@ -272,7 +280,8 @@ fn guards(s: &Subject) {
     for len in [300, 4200] {
         let list: Vec<u32> = (0..len as u32).map(|i| (i * 7919) % 1000).collect();
         let sort = Sort::ascending().bits(0..10);
-        let (order, expected) = (host::argsort(&list, sort).unwrap(), host::sort(&list, sort).unwrap());
+        let order = host::argsort(&list, sort).unwrap();
+        let expected = host::sort(&list, sort).unwrap();
         let around = |list: &[u32]| [&[9; 64], list, &[9; 64]].concat();
         let inner = |array: &DeviceArray<u32>| array.slice(64..64 + len).unwrap();
         let [all, own] = [(); 2].map(|()| queue.array(&around(&list)).unwrap());

@@ -32,7 +32,8 @@ fn cuts(rng: &mut fastrand::Rng, len: usize) -> Vec<Vec<u32>> {
 }
 
 fn sorted<T: Reducible>(queue: &CommandQueue, list: &[T], offsets: &[u32], sort: Sort) -> Vec<T> {
-    let (x, offsets) = (queue.array(list).unwrap(), queue.array(offsets).unwrap());
+    let x = queue.array(list).unwrap();
+    let offsets = queue.array(offsets).unwrap();
     let mut out = queue.empty([list.len()]).unwrap();
     queue.sort_segments(&x, &offsets, &mut out, sort).unwrap();
     queue.read(&out).wait().unwrap()
@@ -76,7 +77,8 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let other = s.ctx().queue("other");
     for len in [100, 5000] {
-        let (x, offsets) = (queue.full([len], 1_u32).unwrap(), queue.array(&[5_u32; 100]).unwrap());
+        let x = queue.full([len], 1_u32).unwrap();
+        let offsets = queue.array(&[5_u32; 100]).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
         let sort = Sort::ascending();
         let error =
@@ -135,7 +137,8 @@ fn guards(s: &Subject) {
         let list: Vec<u32> = (0..len as u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
         let all = queue.array(&[vec![1; 64], list.clone(), vec![1; 64]].concat()).unwrap();
         let x = all.slice(64..64 + len).unwrap();
-        let (offsets, out) = (queue.array(&[7_u32, 99]).unwrap(), queue.full([len + 128], 5_u32).unwrap());
+        let offsets = queue.array(&[7_u32, 99]).unwrap();
+        let out = queue.full([len + 128], 5_u32).unwrap();
         let mut inner = out.slice(64..64 + len).unwrap();
         queue.sort_segments(&x, &offsets, &mut inner, Sort::ascending()).unwrap();
         let sorted = host::sort_segments(&list, &[7, 99], Sort::ascending()).unwrap();

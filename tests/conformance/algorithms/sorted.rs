@@ -36,7 +36,8 @@ fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
 #[track_caller]
 fn search<T: Reducible>(queue: &CommandQueue, list: &[T], queries: &[T]) {
     let list = host::sort(list, Sort::ascending()).unwrap();
-    let (x, of) = (queue.array(&list).unwrap(), queue.array(queries).unwrap());
+    let x = queue.array(&list).unwrap();
+    let of = queue.array(queries).unwrap();
     for side in [Side::Left, Side::Right] {
         let mut places = queue.full([queries.len()], 7).unwrap();
         queue.searchsorted(&x, &of, side, &mut places).unwrap();
@@ -79,7 +80,8 @@ fn merges(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(72);
     for (at, len) in lengths().into_iter().enumerate() {
         let other = [len, 0, 1, 300][at % 4];
-        let (first, second) = (words(len, &mut rng), words(other, &mut rng));
+        let first = words(len, &mut rng);
+        let second = words(other, &mut rng);
         merge::<u32>(&queue, &second, &first);
         match at % 2 {
             0 => merge::<i32>(&queue, bytemuck::cast_slice(&first), bytemuck::cast_slice(&second)),
@@ -93,7 +95,8 @@ fn merges(s: &Subject) {
 fn largest(s: &Subject) {
     fn of<T: Reducible>(queue: &CommandQueue, list: &[T], k: usize) {
         let x = queue.array(list).unwrap();
-        let (mut values, mut places) = (queue.empty([k]).unwrap(), queue.empty([k]).unwrap());
+        let mut values = queue.empty([k]).unwrap();
+        let mut places = queue.empty([k]).unwrap();
         queue.top_k(&x, &mut values, &mut places).unwrap();
         let expected = host::top_k(list, k).unwrap();
         let found = queue.read(&values.cast_bits::<u32>()).wait().unwrap();

@@ -35,7 +35,8 @@ fn compare<const R: usize>(
     let list: Vec<u32> = (0..len as u32).map(|i| 0x7F80_0001 ^ i.wrapping_mul(0x1E37_79B9)).collect();
     let mut expected = vec![BEFORE; out_len + 128];
     host::copy_strided(shape, &list, from, &mut expected[64..64 + out_len], to).unwrap();
-    let (x, out) = (queue.array(&list).unwrap(), queue.full([out_len + 128], BEFORE).unwrap());
+    let x = queue.array(&list).unwrap();
+    let out = queue.full([out_len + 128], BEFORE).unwrap();
     let mut inner = out.slice(64..64 + out_len).unwrap().cast_bits::<f32>();
     queue.copy_strided(shape, &x.cast_bits::<f32>(), from, &mut inner, to).unwrap();
     assert!(queue.read(&out).wait().unwrap() == expected, "{shape:?} from {from:?} to {to:?}");
@@ -55,7 +56,8 @@ fn places(s: &Subject) {
 
 fn axes(s: &Subject) {
     let shape = [2, 3, 1, 2, 3, 2, 2];
-    let (from, to) = (strides(7, [1, 0, -9, 5, 2, 3, 8]), strides(143, [-72, -24, 99, -12, -4, -2, -1]));
+    let from = strides(7, [1, 0, -9, 5, 2, 3, 8]);
+    let to = strides(143, [-72, -24, 99, -12, -4, -2, -1]);
     compare(s, shape, [40, 144], from, to);
     compare(s, [7], [7, 7], strides(0, [1]), strides(0, [1]));
     compare(s, [], [1, 1], strides(0, []), strides(0, []));
@@ -108,7 +110,8 @@ fn hazard(s: &Subject) {
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     let (mut x, mut out) = (queue.zeros::<u32, 2>([30, 20]).unwrap(), queue.zeros::<u32, 1>([600]).unwrap());
-    let (from, to) = (strides(599, [-1, -30]), strides(0, [20, 1]));
+    let from = strides(599, [-1, -30]);
+    let to = strides(0, [20, 1]);
     let (graph, ()) = queue.capture(|c| c.copy_strided([30, 20], &x, from, &mut out, to)).unwrap();
     for round in 0..2 {
         let list: Vec<u32> = (0..600).map(|i| i ^ round).collect();

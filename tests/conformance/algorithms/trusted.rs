@@ -91,8 +91,10 @@ impl Recorded {
 const RECORDERS: [RecorderChoice; 2] = [RecorderChoice::Wgpu, RecorderChoice::Direct];
 
 fn search(ctx: &Context) {
-    let (queue, mut places) = (ctx.queue("q"), ctx.zeros([3]).unwrap());
-    let (x, queries) = (ctx.array(&[1_u32, 4, 9]).unwrap(), ctx.array(&[4_u32, 0, 10]).unwrap());
+    let queue = ctx.queue("q");
+    let mut places = ctx.zeros([3]).unwrap();
+    let x = ctx.array(&[1_u32, 4, 9]).unwrap();
+    let queries = ctx.array(&[4_u32, 0, 10]).unwrap();
     queue.searchsorted(&x, &queries, Side::Left, &mut places).unwrap();
     assert_eq!(queue.read(&places).wait().unwrap(), [1, 0, 3]);
 }
@@ -118,7 +120,8 @@ fn less(s: &Subject) {
         });
         assert!(!trusted, "{recorder:?}: each invocation writes the memory that it reads");
         let [trusted, counters] = has_zeros(|ctx| {
-            let (x, mut counts) = (ctx.array(&[1_u32, 0, 3]).unwrap(), ctx.zeros([2]).unwrap());
+            let x = ctx.array(&[1_u32, 0, 3]).unwrap();
+            let mut counts = ctx.zeros([2]).unwrap();
             let queue = ctx.queue("q");
             queue.histogram(&x, Bins::modulo(), &mut counts).unwrap();
             queue.finish().wait().unwrap(); // the verb does not wait for the compilation
@@ -135,7 +138,8 @@ fn begins_with_zeros(code: &[u32]) -> bool {
     const WITH_INITIAL_VALUE: u32 = 5;
     let mut rest = &code[HEADER..];
     while let [first, ..] = rest {
-        let (words, operation) = (first >> 16, first & 0xFFFF);
+        let words = first >> 16;
+        let operation = first & 0xFFFF;
         if operation == VARIABLE && rest[3] == WORKGROUP && words == WITH_INITIAL_VALUE {
             return true;
         }
@@ -160,10 +164,11 @@ fn own(s: &Subject) {
 fn changed(s: &Subject) {
     for recorder in RECORDERS {
         let all = Recorded::open(s, recorder, false).shader(own_search);
-        let (edited, loaded) = (Recorded::open(s, recorder, true), Recorded::open(s, recorder, true));
+        let edited = Recorded::open(s, recorder, true);
+        let loaded = Recorded::open(s, recorder, true);
         let (queue, mut places) = (edited.ctx.queue("q"), edited.ctx.zeros::<u32, 1>([3]).unwrap());
-        let (x, queries) =
-            (edited.ctx.array(&[1_u32, 4, 9]).unwrap(), edited.ctx.array(&[4_u32, 0, 10]).unwrap());
+        let x = edited.ctx.array(&[1_u32, 4, 9]).unwrap();
+        let queries = edited.ctx.array(&[4_u32, 0, 10]).unwrap();
         let (mut graph, ()) =
             queue.capture(|c| c.searchsorted(&x, &queries, Side::Left, &mut places)).unwrap();
         let name = format!("fencepost-trusted-{}-{}", s.name(), std::process::id());
@@ -195,8 +200,8 @@ fn named(s: &Subject) {
         let recorded = Recorded::open(s, recorder, true);
         recorded.shader(search);
         let (queue, mut places) = (recorded.ctx.queue("q"), recorded.ctx.zeros::<u32, 1>([3]).unwrap());
-        let (x, queries) =
-            (recorded.ctx.array(&[1_u32, 4, 9]).unwrap(), recorded.ctx.array(&[4_u32, 0, 10]).unwrap());
+        let x = recorded.ctx.array(&[1_u32, 4, 9]).unwrap();
+        let queries = recorded.ctx.array(&[4_u32, 0, 10]).unwrap();
         let mut graph = None;
         let of_capture = recorded.shader(|_| {
             let capture = queue.capture(|c| {
@@ -227,7 +232,8 @@ fn silent(s: &Subject) {
     let recorder = Context::on_cpu(CpuOptions { check, ..CpuOptions::default() });
     for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);
-        let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, n));
+        let queue = ctx.queue("q");
+        let mut arrays = Arrays::new(&ctx, n);
         for verb in table().into_iter().filter(|verb| !verb.returns) {
             let name = verb.name;
             arrays.begin(&queue, 0);

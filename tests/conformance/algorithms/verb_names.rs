@@ -94,7 +94,8 @@ const RESHAPED: [&str; 2] = ["transpose", "permute"];
 
 fn shapes(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut arrays) = (ctx.queue("q"), Arrays::misfitting(&ctx, SIZES[0]));
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::misfitting(&ctx, SIZES[0]);
     for verb in table().into_iter().filter(|verb| !verb.returns && !RESHAPED.contains(&verb.name)) {
         let Err(error) = (verb.alone)(&queue, &mut arrays) else {
             assert!(ANY_SHAPES.contains(&verb.name), "{} is not refused", verb.name);
@@ -107,12 +108,15 @@ fn shapes(s: &Subject) {
 }
 
 fn foreign(s: &Subject) {
-    let (ctx, other) = (s.ctx(), s.ctx());
-    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&other, SIZES[0]));
+    let ctx = s.ctx();
+    let other = s.ctx();
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::new(&other, SIZES[0]);
     for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
         let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{}: {error}", verb.name);
-        let (said, argument) = (error.to_string(), format!("verb `{}`, argument `", verb.name));
+        let said = error.to_string();
+        let argument = format!("verb `{}`, argument `", verb.name);
         assert!(said.starts_with(&argument), "{error}");
         assert!(
             said.contains("`: array `") && said.contains("` belongs to another context: pass"),
@@ -128,7 +132,8 @@ fn foreign(s: &Subject) {
 
 fn hazards(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     for n in SIZES {
         let mut arrays = Arrays::new(&ctx, n);
         arrays.begin(&one, 0);
@@ -142,7 +147,8 @@ fn hazards(s: &Subject) {
 
 fn captured(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, 320));
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::new(&ctx, 320);
     for verb in table().into_iter().filter(|verb| verb.returns && verb.name != "warm_up") {
         let captured = queue.capture(|c| (verb.alone)(c, &mut arrays));
         let error = captured.map(drop).unwrap_err();
@@ -164,7 +170,8 @@ const SCAN: &str = ": scan parts of the array, which `slice` returns, one after 
 fn too_large(s: &Subject) {
     let (device, wgpu_queue) = raw::open_with(s, |limits| limits.max_storage_buffer_binding_size = 1 << 16);
     let ctx = Context::adopt(device, wgpu_queue, AdoptOptions::default()).unwrap();
-    let (queue, mut arrays) = (ctx.queue("q"), Arrays::new(&ctx, (1 << 14) + 320));
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::new(&ctx, (1 << 14) + 320);
     let refused = [
         "sum",
         "argmin",

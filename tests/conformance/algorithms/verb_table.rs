@@ -32,9 +32,18 @@ const FEW: usize = 16;
 impl Arrays {
     pub(crate) fn new(ctx: &Context, n: usize) -> Self {
         let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
-        let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
-        let (offsets, both, numbers) = (array(FEW + 1), array(2 * n), ctx.zeros([n]).unwrap());
-        let (few, few_others, one, count) = (array(FEW), array(FEW), array(1), array(1));
+        let x = array(n);
+        let y = array(n);
+        let sorted = array(n);
+        let out = array(n);
+        let other = array(n);
+        let offsets = array(FEW + 1);
+        let both = array(2 * n);
+        let numbers = ctx.zeros([n]).unwrap();
+        let few = array(FEW);
+        let few_others = array(FEW);
+        let one = array(1);
+        let count = array(1);
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
@@ -42,9 +51,18 @@ impl Arrays {
     pub(crate) fn misfitting(ctx: &Context, n: usize) -> Self {
         let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
         let longer = |by: usize| array(n + by * FEW);
-        let (x, y, sorted, out, other) = (longer(0), longer(1), longer(2), longer(3), longer(4));
-        let (offsets, both, numbers) = (array(FEW + 2), array(n), longer(5).cast_bits());
-        let (few, few_others, one, count) = (array(FEW), array(FEW + 1), array(2), array(2));
+        let x = longer(0);
+        let y = longer(1);
+        let sorted = longer(2);
+        let out = longer(3);
+        let other = longer(4);
+        let offsets = array(FEW + 2);
+        let both = array(n);
+        let numbers = longer(5).cast_bits();
+        let few = array(FEW);
+        let few_others = array(FEW + 1);
+        let one = array(2);
+        let count = array(2);
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
@@ -52,9 +70,17 @@ impl Arrays {
     pub(crate) fn overlapping(ctx: &Context, n: usize) -> Self {
         let both = ctx.zeros::<u32, 1>([2 * n]).unwrap();
         let array = |len: usize| both.slice(0..len).unwrap();
-        let (x, y, sorted, out, other) = (array(n), array(n), array(n), array(n), array(n));
-        let (offsets, numbers) = (array(FEW + 1), array(n).cast_bits());
-        let (few, few_others, one, count) = (array(FEW), array(FEW), array(1), array(1));
+        let x = array(n);
+        let y = array(n);
+        let sorted = array(n);
+        let out = array(n);
+        let other = array(n);
+        let offsets = array(FEW + 1);
+        let numbers = array(n).cast_bits();
+        let few = array(FEW);
+        let few_others = array(FEW);
+        let one = array(1);
+        let count = array(1);
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
@@ -63,7 +89,9 @@ impl Arrays {
         let n = self.x.len() as u32;
         let mut rng = fastrand::Rng::with_seed(u64::from(round));
         let mut words = |most: u32| (0..n).map(|_| rng.u32(0..most)).collect::<Vec<u32>>();
-        let (x, y, mut sorted) = (words(3), words(u32::MAX), words(1000));
+        let x = words(3);
+        let y = words(u32::MAX);
+        let mut sorted = words(1000);
         sorted.sort();
         let numbers: Vec<f32> = y.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
         let offsets: Vec<u32> =
@@ -266,8 +294,8 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("scatter", |q, a| q.scatter(&a.y, &a.other, &mut a.out))
             .after(|q, a| q.iota(&mut a.other, 3, 1)),
         verb("copy_strided", |q, a| {
-            let (from, to) =
-                (Strides { first: 15, strides: [16, -1] }, Strides { first: 0, strides: [16, 1] });
+            let from = Strides { first: 15, strides: [16, -1] };
+            let to = Strides { first: 0, strides: [16, 1] };
             q.copy_strided([a.y.len() / FEW, FEW], &a.y, from, &mut a.out, to)
         }),
         verb("scatter_add", |q, a| q.scatter_add(&a.y, &a.x, &mut a.out)),

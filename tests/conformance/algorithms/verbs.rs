@@ -60,7 +60,8 @@ fn refused(s: &Subject) {
 
 fn hazards(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let (x, out) = (one.zeros::<u32, 1>([100]).unwrap(), two.zeros::<u32, 1>([100]).unwrap());
     let offsets = two.zeros::<u32, 1>([3]).unwrap();
     two.wait_for_queue(&one).unwrap();

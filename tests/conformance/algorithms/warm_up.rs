@@ -24,11 +24,9 @@ const NOTHING_COMPILES: &str = "the CPU recorder runs functions of the host, and
 fn calls(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (x, mut out, mut total) = (
-        queue.full([5000], 3_u32).unwrap(),
-        queue.full([5000], 7_u32).unwrap(),
-        queue.full([1], 7_u32).unwrap(),
-    );
+    let x = queue.full([5000], 3_u32).unwrap();
+    let mut out = queue.full([5000], 7_u32).unwrap();
+    let mut total = queue.full([1], 7_u32).unwrap();
     let before = dump::enqueued(&ctx, "q");
     queue
         .warm_up(|q| {
@@ -52,10 +50,12 @@ fn calls(s: &Subject) {
 
 fn threads(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, mut total) = (queue.full([5000], 3_u32).unwrap(), queue.full([1], 0_u32).unwrap());
+    let x = queue.full([5000], 3_u32).unwrap();
+    let mut total = queue.full([1], 0_u32).unwrap();
     std::thread::scope(|scope| {
         for at in 0..4_u32 {
-            let (queue, x) = (&queue, &x);
+            let queue = &queue;
+            let x = &x;
             scope.spawn(move || {
                 queue.warm_up(|q| q.map(x, &format!("x + {at}u"), &mut q.empty::<u32, 1>([5000])?)).unwrap();
             });
@@ -125,8 +125,10 @@ fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
 
 fn first_call(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("verbs"), ctx.queue("other"));
-    let (x, mut out) = (queue.full([5000], 3_u32).unwrap(), queue.full([5000], 0_u32).unwrap());
+    let queue = ctx.queue("verbs");
+    let other = ctx.queue("other");
+    let x = queue.full([5000], 3_u32).unwrap();
+    let mut out = queue.full([5000], 0_u32).unwrap();
     let mut total = queue.zeros([1]).unwrap();
     queue.finish().wait().unwrap();
     let end = without_compilers(&ctx, || {
@@ -154,7 +156,8 @@ fn first_call(s: &Subject) {
 fn captured(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("verbs");
-    let (x, mut out) = (queue.full([5000], 3_u32).unwrap(), queue.full([5000], 0_u32).unwrap());
+    let x = queue.full([5000], 3_u32).unwrap();
+    let mut out = queue.full([5000], 0_u32).unwrap();
     without_compilers(&ctx, || {
         // The call has begun a compilation, and the capture does not wait for the blocked threads.
         queue.map(&x, "9u * x", &mut out).unwrap();

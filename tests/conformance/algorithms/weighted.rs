@@ -27,7 +27,8 @@ fn whole(s: &Subject) {
     for len in [vec![0], lengths()].concat() {
         let words: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
         let weights: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
-        let (x, added) = (queue.array(&words).unwrap(), queue.array(&weights).unwrap());
+        let x = queue.array(&words).unwrap();
+        let added = queue.array(&weights).unwrap();
         for bins in [1, 7, 256, 300] {
             let mut sums = queue.full([bins], 9).unwrap();
             queue.histogram_weighted(&x, &added, Bins::modulo(), &mut sums).unwrap();
@@ -35,7 +36,8 @@ fn whole(s: &Subject) {
             assert!(Some(queue.read(&sums).wait().unwrap()) == expected, "{len} in {bins} bins");
         }
         let numbers: Vec<f32> = words.iter().map(|&word| word as f32 / 1e9).collect();
-        let (x, mut sums) = (queue.array(&numbers).unwrap(), queue.full([33], 9).unwrap());
+        let x = queue.array(&numbers).unwrap();
+        let mut sums = queue.full([33], 9).unwrap();
         queue.histogram_weighted(&x, &added, Bins::even(0.5..3.0), &mut sums).unwrap();
         let expected = host::histogram_weighted(&numbers, &weights, Bins::even(0.5..3.0), 33);
         assert!(Some(queue.read(&sums).wait().unwrap()) == expected, "{len} between edges");
@@ -48,7 +50,8 @@ fn fixed(s: &Subject) {
     for len in lengths() {
         let words: Vec<u32> = (0..len).map(|_| rng.u32(..)).collect();
         let weights: Vec<f32> = (0..len).map(|_| rng.f32() - 0.25).collect();
-        let (x, added) = (queue.array(&words).unwrap(), queue.array(&weights).unwrap());
+        let x = queue.array(&words).unwrap();
+        let added = queue.array(&weights).unwrap();
         for (bins, fraction_bits) in [(5, 0), (5, 10), (300, 16)] {
             let mut sums = queue.full([bins], 9.0).unwrap();
             queue.histogram_fixed(&x, &added, fraction_bits, Bins::modulo(), &mut sums).unwrap();
@@ -73,7 +76,8 @@ fn ends(s: &Subject) {
     let special =
         [f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 0.5, 1.5, 2.5, -0.5, 8.0, -8.0];
     let words: Vec<u32> = (0..special.len() as u32).collect();
-    let (x, weights) = (queue.array(&words).unwrap(), queue.array(&special).unwrap());
+    let x = queue.array(&words).unwrap();
+    let weights = queue.array(&special).unwrap();
     for fraction_bits in [0, 1, 28, 31] {
         let mut sums = queue.zeros([special.len()]).unwrap();
         queue.histogram_fixed(&x, &weights, fraction_bits, Bins::modulo(), &mut sums).unwrap();
@@ -98,7 +102,8 @@ fn ends(s: &Subject) {
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let other = s.ctx().queue("other");
-    let (x, weights) = (queue.full([100], 1_u32).unwrap(), queue.full([100], 2_u32).unwrap());
+    let x = queue.full([100], 1_u32).unwrap();
+    let weights = queue.full([100], 2_u32).unwrap();
     let mut sums = queue.full([4], 9_u32).unwrap();
     let bins = Bins::modulo;
     let error = queue.histogram_weighted(&x, &queue.zeros([99]).unwrap(), bins(), &mut sums).unwrap_err();
@@ -144,7 +149,8 @@ fn in_a_graph(s: &Subject) {
     let len = 5000;
     let mut x = queue.zeros::<u32, 1>([len]).unwrap();
     let mut weights = queue.zeros::<u32, 1>([len]).unwrap();
-    let (mut sums, mut numbers) = (queue.zeros([10]).unwrap(), queue.zeros([10]).unwrap());
+    let mut sums = queue.zeros([10]).unwrap();
+    let mut numbers = queue.zeros([10]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.histogram_weighted(
@@ -175,7 +181,8 @@ fn guards(s: &Subject) {
     for bins in [100, 3000] {
         let list: Vec<u32> = (0..16_500_u32).map(|i| i.wrapping_mul(i)).collect();
         let all = queue.array(&[vec![1; 64], list.clone(), vec![1; 64]].concat()).unwrap();
-        let (x, out) = (all.slice(64..16_564).unwrap(), queue.full([bins + 128], 5_u32).unwrap());
+        let x = all.slice(64..16_564).unwrap();
+        let out = queue.full([bins + 128], 5_u32).unwrap();
         for _ in 0..2 {
             let mut sums = out.slice(64..64 + bins).unwrap();
             queue.histogram_weighted(&x, &x, Bins::modulo(), &mut sums).unwrap();

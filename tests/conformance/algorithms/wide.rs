@@ -28,7 +28,8 @@ const EXTREMES: [Operation; 4] =
 
 fn chosen(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, adapter) = (ctx.queue("q"), ctx.info());
+    let queue = ctx.queue("q");
+    let adapter = ctx.info();
     let gains = adapter.kind == AdapterKind::Software;
     let name = "reduce_vectors";
     let width = 16;
@@ -41,7 +42,8 @@ fn chosen(s: &Subject) {
     let (x, numbers) = (queue.zeros::<u32, 1>([40_000]).unwrap(), queue.zeros::<f32, 1>([40_000]).unwrap());
     let total = || queue.zeros([1]).unwrap();
     for (len, fits) in [(16, true), (17, false), (20, false), (24, false), (20_480, true), (20_481, false)] {
-        let (x, numbers) = (x.slice(0..len).unwrap(), numbers.slice(0..len).unwrap());
+        let x = x.slice(0..len).unwrap();
+        let numbers = numbers.slice(0..len).unwrap();
         assert_eq!(is_wide(&|q| q.sum(&x, &mut total())), fits && gains, "a sum of {len}");
         assert_eq!(
             is_wide(&|q| q.max(&numbers, &mut queue.zeros([1])?)),
@@ -73,7 +75,8 @@ fn chosen(s: &Subject) {
 
 /// Returns the results of the rows, and the result of the whole array.
 fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T, 2>, operation: Operation) -> (Vec<T>, T) {
-    let (mut rows, mut whole) = (queue.empty([x.shape()[0], 1]).unwrap(), queue.empty([1]).unwrap());
+    let mut rows = queue.empty([x.shape()[0], 1]).unwrap();
+    let mut whole = queue.empty([1]).unwrap();
     queue.reduce(x, operation, Axis(1), &mut rows).unwrap();
     let verb = match operation {
         Operation::Sum => queue.sum(x, &mut whole),

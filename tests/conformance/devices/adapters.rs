@@ -59,7 +59,8 @@ fn in_order(_: &Subject) {
 /// Checks that a request that exceeds a limit by one is an error that states the adapter's limit.
 fn limits(subject: &Subject) {
     let ctx = subject.ctx();
-    let (info, queue) = (ctx.info().clone(), ctx.queue("q"));
+    let info = ctx.info().clone();
+    let queue = ctx.queue("q");
     let error = ctx.zeros::<u32, 1>([info.max_array as usize / 4 + 1]).unwrap_err();
     assert!(matches!(error.kind(), Kind::TooLarge { limit, .. } if *limit == info.max_array), "{error}");
 
@@ -203,7 +204,8 @@ fn recorders(subject: &Subject) {
         let ctx = subject.options(|options| options.recorder = recorder);
         assert!(ctx.state_dump().contains(name), "{recorder:?}:\n{}", ctx.state_dump());
         let queue = ctx.queue("q");
-        let (x, mut y) = (ctx.array(&[1_u32, 2, 3]).unwrap(), ctx.zeros([3]).unwrap());
+        let x = ctx.array(&[1_u32, 2, 3]).unwrap();
+        let mut y = ctx.zeros([3]).unwrap();
         queue.copy(&x, &mut y).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3]);
     }
@@ -254,7 +256,8 @@ fn by_environment(subject: &Subject) {
             assert_eq!(open(AdapterChoice::Index(place)).unwrap().info(), own(subject));
         }
         Err(_) => {
-            let (place, info) = (subject.place().index().unwrap(), own(subject));
+            let place = subject.place().index().unwrap();
+            let info = own(subject);
             let run =
                 |adapter: &str, outcome: &str| run_child_of(BY_ENVIRONMENT, subject, Some(adapter), outcome);
             run(&place.to_string(), "finds it");

@@ -40,7 +40,8 @@ fn cpu(subject: &Subject, check: Option<CheckOptions>) -> Context {
 
 /// Launches an entry point of [`TEXT`] on 8 elements, and returns them.
 fn launched(ctx: &Context, entry: &str) -> Vec<u32> {
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, entry).unwrap());
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(TEXT, entry).unwrap();
     let mut out = ctx.zeros::<u32, 1>([8]).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     queue.read(&out).wait().unwrap()
@@ -59,7 +60,8 @@ fn endless(subject: &Subject) {
     let options = ContextOptions { adapter: AdapterChoice::Cpu, launch_limit, ..ContextOptions::default() };
     let ctx = Context::with_options(options).wait().unwrap();
     subject.watch(&ctx);
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(4) fn endless() { while out[0] == 0u { } }";
     let kernel = ctx.kernel_from(text, "endless").unwrap();
@@ -101,7 +103,8 @@ fn beside_a_long_launch(subject: &Subject) {
             ContextOptions { adapter: AdapterChoice::Cpu, launch_limit: limit, ..ContextOptions::default() };
         let ctx = Context::with_options(options).wait().unwrap();
         subject.watch(&ctx);
-        let (queue, kernel) = (ctx.queue("long"), ctx.kernel_from(text, "hours").unwrap());
+        let queue = ctx.queue("long");
+        let kernel = ctx.kernel_from(text, "hours").unwrap();
         let mut zeros = queue.zeros::<u32, 1>([1 << 17]).unwrap();
         let before = dump::submitted(&ctx);
         queue.launch_dyn(&kernel, Grid::threads([1 << 17]), args![out = &mut zeros]).unwrap();
@@ -110,7 +113,8 @@ fn beside_a_long_launch(subject: &Subject) {
         dump::until(|| dump::submitted(&ctx) > before);
 
         let other = cpu(subject, None);
-        let (queue, kernel) = (other.queue("short"), other.kernel_from(text, "adds").unwrap());
+        let queue = other.queue("short");
+        let kernel = other.kernel_from(text, "adds").unwrap();
         let mut sums = queue.zeros::<u32, 1>([1 << 15]).unwrap();
         queue.launch_dyn(&kernel, Grid::threads([1 << 15]), args![out = &mut sums]).unwrap();
         assert!(queue.read(&sums).wait().unwrap().iter().all(|&sum| sum == 190));
@@ -157,7 +161,8 @@ fn others(subject: &Subject) {
 
 fn unwritten(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions::default()));
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, "doubles").unwrap());
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(TEXT, "doubles").unwrap();
     let launch = |out: &mut DeviceArray<u32>| {
         queue.launch_dyn(&kernel, Grid::threads([8]), args![out = out]).unwrap();
         queue.finish().wait().unwrap();
@@ -175,7 +180,8 @@ fn unwritten(subject: &Subject) {
 
 fn fails(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions { fail_queue: true, ..CheckOptions::default() }));
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(TEXT, "races").unwrap());
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(TEXT, "races").unwrap();
     let [mut out, mut behind] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     queue.fill(&mut behind, 5).unwrap();

@@ -71,7 +71,8 @@ fn answers(s: &Subject) {
         let arrays: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([64]).unwrap()).collect();
         let mut rng = fastrand::Rng::with_seed(17);
         let answer = |_| {
-            let (queue, other) = (&queues[rng.usize(..4)], &queues[rng.usize(..4)]);
+            let queue = &queues[rng.usize(..4)];
+            let other = &queues[rng.usize(..4)];
             match rng.u32(..3) {
                 0 => queue.wait_for_queue(other).unwrap(),
                 1 if rng.u32(..4) == 0 => queue.finish().wait().unwrap(),

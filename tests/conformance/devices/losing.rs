@@ -54,7 +54,8 @@ pub fn own(s: &Subject) -> Doomed {
 
 fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
     let (device, queue) = raw::open(s);
-    let (threads, by_wgpu) = (options.threads, !options.exclusive);
+    let threads = options.threads;
+    let by_wgpu = !options.exclusive;
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     Doomed { name, ctx, threads, by_wgpu, breaker: None }

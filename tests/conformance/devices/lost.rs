@@ -50,7 +50,8 @@ impl Held {
         let queue =
             ctx.queue_with(QueueOptions { label: "held".into(), timing: true, ..QueueOptions::default() });
         let gate = ctx.user_event("gate");
-        let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        let mut x = ctx.zeros([N]).unwrap();
+        let mut y = ctx.zeros([N]).unwrap();
         let start = queue.marker();
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 1).unwrap();
@@ -131,7 +132,8 @@ fn every_wait(s: &Subject) {
         let beside = doomed.ctx.queue("beside"); // a queue made after the held work would wait for it
         let held = Held::new(&doomed.ctx);
         thread::scope(|scope| {
-            let (ctx, held) = (&doomed.ctx, &held);
+            let ctx = &doomed.ctx;
+            let held = &held;
             let (begins, begun) = channel();
             let kinds = WAITS.iter().filter(|(_, needs_threads, _)| doomed.threads || !needs_threads);
             let spawn = |&(name, _, wait): &Wait| {
@@ -256,7 +258,8 @@ pub(super) const CALLS: &[Call] = &[
 
 fn every_call(s: &Subject) {
     for doomed in doomed(s) {
-        let (ctx, queue) = (&doomed.ctx, doomed.ctx.queue("q"));
+        let ctx = &doomed.ctx;
+        let queue = doomed.ctx.queue("q");
         let mut x = ctx.zeros([N]).unwrap();
         queue.fill(&mut x, 7_u32).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
@@ -302,7 +305,8 @@ fn ends(s: &Subject) {
         for doomed in doomed(s) {
             let held = Held::new(&doomed.ctx);
             let reading = held.queue.read(&held.x);
-            let (mut z, side) = (doomed.ctx.zeros([N]).unwrap(), doomed.ctx.queue("side"));
+            let mut z = doomed.ctx.zeros([N]).unwrap();
+            let side = doomed.ctx.queue("side");
             side.fill(&mut z, 3_u32).unwrap();
             side.callback(|| ()).unwrap();
             if noticed {
@@ -348,7 +352,9 @@ fn nothing_runs(s: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn counts() { out[0] = 1u; }";
     let kernel = ctx.kernel_from(text, "counts").unwrap();
-    let (trigger, queue, gate) = (ctx.queue("trigger"), ctx.queue("q"), ctx.user_event("gate"));
+    let trigger = ctx.queue("trigger");
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     let mut out = ctx.empty::<u32, 1>([1]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     for _ in 0..10 {
@@ -371,7 +377,8 @@ fn any_step(s: &Subject) {
     // There are eight fills. A read in place is not a step.
     for steps in 0..8 {
         let ctx = lost_after(s, steps);
-        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
         let attempt = || {
             let mut x = ctx.zeros([N])?;
             let mut readings = Vec::new();

@@ -74,7 +74,8 @@ pub fn same(ctx: &Context) {
 impl Program {
     fn step(&mut self, turn: u32, rng: &mut fastrand::Rng) {
         let queue = self.queues[rng.usize(..3)].clone();
-        let (from, to) = (rng.usize(..ARRAYS), rng.usize(..ARRAYS - 1));
+        let from = rng.usize(..ARRAYS);
+        let to = rng.usize(..ARRAYS - 1);
         let to = if to >= from { to + 1 } else { to };
         match rng.u32(..9) {
             0 | 1 => self.mix(&queue, turn, from, to),
@@ -96,7 +97,8 @@ impl Program {
     }
 
     fn mix(&mut self, queue: &CommandQueue, turn: u32, from: usize, to: usize) {
-        let (x, mut y) = (self.arrays[from].handle(), self.arrays[to].handle());
+        let x = self.arrays[from].handle();
+        let mut y = self.arrays[to].handle();
         queue
             .launch(&self.mix, Grid::threads([N]), Mix { a: 2 * turn + 1, b: turn, x: &x, y: &mut y })
             .unwrap();
@@ -135,7 +137,8 @@ impl Program {
 
     /// Copies a part of an array to an overlapping part.
     fn within(&mut self, queue: &CommandQueue, at: usize, rng: &mut fastrand::Rng) {
-        let (from, to) = (rng.usize(..N / 2), rng.usize(..N / 2));
+        let from = rng.usize(..N / 2);
+        let to = rng.usize(..N / 2);
         let src = self.arrays[at].slice(from..from + N / 2).unwrap();
         queue.copy(&src, &mut self.arrays[at].slice(to..to + N / 2).unwrap()).unwrap();
         self.host[at].copy_within(from..from + N / 2, to);

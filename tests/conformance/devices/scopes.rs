@@ -41,8 +41,10 @@ fn inside(subject: &Subject) {
 }
 
 fn nest(subject: &Subject) {
-    let (a, b) = (subject.ctx(), subject.ctx());
-    let (of_a, of_b) = (a.queue("a"), b.queue("b"));
+    let a = subject.ctx();
+    let b = subject.ctx();
+    let of_a = a.queue("a");
+    let of_b = b.queue("b");
     of_a.make_current();
     of_b.make_current();
     a.scope(|| {
@@ -57,8 +59,10 @@ fn nest(subject: &Subject) {
 }
 
 fn of_a_queue(subject: &Subject) {
-    let (a, b) = (subject.ctx(), subject.ctx());
-    let (of_a, of_b) = (a.queue("a"), b.queue("b"));
+    let a = subject.ctx();
+    let b = subject.ctx();
+    let of_a = a.queue("a");
+    let of_b = b.queue("b");
     let inside = of_a.scope(|| {
         let nested = of_b.scope(|| (current(), work(5).unwrap()));
         catch_unwind(AssertUnwindSafe(|| of_b.scope(|| resume_unwind(Box::new("on purpose"))))).unwrap_err();
@@ -69,7 +73,8 @@ fn of_a_queue(subject: &Subject) {
 }
 
 fn of_its_thread(subject: &Subject) {
-    let (a, b) = (subject.ctx(), subject.ctx());
+    let a = subject.ctx();
+    let b = subject.ctx();
     a.scope(|| {
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -64,14 +64,17 @@ fn ten_rounds(ctx: &Context) {
 /// Copies an array and reads the copy, without a kernel.
 fn copy_around(ctx: &Context) {
     let queue = ctx.queue("q");
-    let (x, mut y) = (queue.array(&[7_u32; N]).unwrap(), queue.zeros([N]).unwrap());
+    let x = queue.array(&[7_u32; N]).unwrap();
+    let mut y = queue.zeros([N]).unwrap();
     queue.copy(&x, &mut y).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [7; N]);
 }
 
 fn while_held(s: &Subject) {
-    let (held, ctx) = (s.ctx(), s.ctx());
-    let (queue, gate) = (held.queue("held"), held.user_event("gate"));
+    let held = s.ctx();
+    let ctx = s.ctx();
+    let queue = held.queue("held");
+    let gate = held.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let x = queue.full([N], 3_u32).unwrap();
     let read = queue.read(&x);
@@ -110,8 +113,10 @@ fn while_busy(s: &Subject) {
 /// The kernel has one workgroup and the other context only copies. SwiftShader runs the workgroups of all devices on
 /// the same threads, where a second workgroup may run after the kernel, and runs copies on a thread of each device.
 fn beside_a_long_kernel(s: &Subject) {
-    let (busy, ctx) = (s.ctx(), s.ctx());
-    let (long, spin) = (busy.queue("long"), busy.kernel::<Spin>().unwrap());
+    let busy = s.ctx();
+    let ctx = s.ctx();
+    let long = busy.queue("long");
+    let spin = busy.kernel::<Spin>().unwrap();
     let mut out = long.zeros::<u32, 1>([1]).unwrap();
     let mut launch = |rounds| long.launch(&spin, Grid::threads([1]), Spin { rounds, out: &mut out }).unwrap();
     launch(1);
@@ -154,7 +159,8 @@ fn submitted(ctx: &Context) -> u64 {
 
 /// Launches a kernel that runs until the test ends it.
 fn beside_a_kernel_that_waits(s: &Subject) {
-    let (busy, ctx) = (s.ctx(), s.ctx());
+    let busy = s.ctx();
+    let ctx = s.ctx();
     let (begins, begun) = channel();
     let (end, ends) = channel::<()>(); // a failure drops the sender, which ends the kernel too
     let ends = Mutex::new(ends);
@@ -165,7 +171,8 @@ fn beside_a_kernel_that_waits(s: &Subject) {
     busy.host_kernel("waits", Arc::new(waits)).unwrap();
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn waits() { out[0] = 1u; }";
-    let (long, kernel) = (busy.queue("long"), busy.kernel_from(text, "waits").unwrap());
+    let long = busy.queue("long");
+    let kernel = busy.kernel_from(text, "waits").unwrap();
     let mut out = long.zeros::<u32, 1>([1]).unwrap();
     long.launch_dyn(&kernel, Grid::groups([1]), args![&mut out]).unwrap();
     long.flush().unwrap();
@@ -207,8 +214,10 @@ fn ping_pong(s: &Subject) {
 
 fn ping_pong_by_the_host(s: &Subject) {
     each_pair(s, |names, one, two| {
-        let (a, b) = (one.queue("a"), two.queue("b"));
-        let (mut x, mut y) = (one.zeros([N]).unwrap(), two.zeros([N]).unwrap());
+        let a = one.queue("a");
+        let b = two.queue("b");
+        let mut x = one.zeros([N]).unwrap();
+        let mut y = two.zeros([N]).unwrap();
         for round in 0..10_u32 {
             a.fill(&mut x, 2 * round + 1).unwrap();
             a.marker().wait().unwrap();
@@ -252,9 +261,11 @@ fn opened_and_dropped(s: &Subject) {
         for at in 0..3_u32 {
             scope.spawn(move || {
                 for round in 0..2 {
-                    let (ctx, other) = (s.ctx(), without_threads(s, u64::from(at), Policy::Ordered));
+                    let ctx = s.ctx();
+                    let other = without_threads(s, u64::from(at), Policy::Ordered);
                     let queue = ctx.queue("q");
-                    let (x, mut y) = (other.full([N], at + round).unwrap(), ctx.zeros([N]).unwrap());
+                    let x = other.full([N], at + round).unwrap();
+                    let mut y = ctx.zeros([N]).unwrap();
                     queue.copy(&x, &mut y).unwrap();
                     let read = queue.read(&y);
                     drop((ctx, other, x, queue));
@@ -267,7 +278,8 @@ fn opened_and_dropped(s: &Subject) {
 
 fn ends(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut x) = (ctx.queue("q"), ctx.zeros([N]).unwrap());
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros([N]).unwrap();
     for round in 0..3_u32 {
         for (_, other) in partners(s, Policy::Ordered) {
             let there = other.queue("there");
@@ -303,7 +315,8 @@ fn turns_with_synchronize(subject: &Subject) {
             ctx.scope(|| {
                 let ctx = Context::current().unwrap();
                 ctx.current_queue().upload(&host, x).unwrap();
-                let (mix, zero) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
+                let mix = ctx.kernel::<Mix>().unwrap();
+                let zero = ctx.zeros([N]).unwrap();
                 let args = Mix { a: 1, b: 1, x: &zero, y: x };
                 ctx.current_queue().launch(&mix, Grid::threads([N]), args).unwrap();
                 ctx.synchronize().wait().unwrap();

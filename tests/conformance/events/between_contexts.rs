@@ -38,7 +38,8 @@ fn each_pair(s: &Subject, each: impl Fn(&str, &Context, &Context)) {
     if full() {
         return partners::each_pair(s, each);
     }
-    let (own, others) = (s.ctx(), partners(s, Policy::Ordered));
+    let own = s.ctx();
+    let others = partners(s, Policy::Ordered);
     for (name, other) in &others {
         each(&format!("{} and {name}", s.name()), &own, other);
     }
@@ -55,8 +56,11 @@ fn waits(s: &Subject) {
 }
 
 fn waits_between(names: &str, source: &Context, waiter: &Context) {
-    let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
-    let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+    let from = source.queue("from");
+    let to = waiter.queue("to");
+    let gate = source.user_event("gate");
+    let mut x = source.zeros([N]).unwrap();
+    let mut y = waiter.zeros([N]).unwrap();
     from.wait_for(&gate.event()).unwrap();
     from.fill(&mut x, 1_u32).unwrap();
     let filled = from.marker();
@@ -75,8 +79,11 @@ fn waits_between(names: &str, source: &Context, waiter: &Context) {
 
 fn others_go_on(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
-        let (here, there) = (waiter.queue("here"), source.queue("there"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
+        let here = waiter.queue("here");
+        let there = source.queue("there");
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
         to.flush().unwrap();
@@ -96,7 +103,8 @@ fn others_go_on(s: &Subject) {
 /// work.
 fn submits_nothing(s: &Subject) {
     let source = without_threads(s, 1, Policy::Ordered);
-    let (from, waiter) = (source.queue("from"), s.without_threads());
+    let from = source.queue("from");
+    let waiter = s.without_threads();
     let (to, (ran, runs)) = (waiter.queue("to"), channel());
     from.callback(move || ran.send(()).unwrap()).unwrap();
     to.wait_for(&from.marker()).unwrap();
@@ -107,7 +115,8 @@ fn submits_nothing(s: &Subject) {
 
 fn starts(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
         for round in 0..5_u32 {
             let x = from.full([N], round).unwrap();
             let filled = from.marker();
@@ -145,7 +154,8 @@ fn flushes(s: &Subject) {
 
 fn starts_for_executors(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
         let mut x = from.full([N], 1_u32).unwrap();
         to.wait_for(&from.marker()).unwrap();
         pollster::block_on(to.finish()).unwrap();
@@ -170,7 +180,9 @@ fn starts_for_executors(s: &Subject) {
 
 fn for_a_queue(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
         from.wait_for(&gate.event()).unwrap();
         let x = from.full([N], 3_u32).unwrap();
         let filled = from.marker();
@@ -185,7 +197,8 @@ fn for_a_queue(s: &Subject) {
 
 fn user_events(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (to, gate) = (waiter.queue("to"), source.user_event("gate"));
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
         to.wait_for(&gate.event()).unwrap();
         let x = to.full([N], 1_u32).unwrap();
         assert!(!to.is_complete().unwrap(), "{names}");
@@ -203,8 +216,11 @@ fn user_events(s: &Subject) {
 /// callback.
 fn signalled_in_callback(s: &Subject) {
     for awaited in [false, true] {
-        let (source, waiter) = (without_threads(s, 2, Policy::Ordered), s.ctx());
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let source = without_threads(s, 2, Policy::Ordered);
+        let waiter = s.ctx();
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
         to.wait_for(&gate.event()).unwrap();
         let x = to.full([N], 1_u32).unwrap();
         from.callback(move || gate.signal()).unwrap();
@@ -216,8 +232,10 @@ fn signalled_in_callback(s: &Subject) {
 
 fn recorded_again(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
-        let (event, gate) = (source.event(), source.user_event("gate"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let event = source.event();
+        let gate = source.user_event("gate");
         from.record(&event).unwrap();
         to.wait_for(&event).unwrap();
         from.wait_for(&gate.event()).unwrap();
@@ -232,7 +250,8 @@ fn recorded_again(s: &Subject) {
 fn unrecorded(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
         let ctx = s.ctx();
-        let (queue, event) = (ctx.queue("main"), other.event());
+        let queue = ctx.queue("main");
+        let event = other.event();
         queue.wait_for(&event).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.record(&event).unwrap_err();
@@ -255,7 +274,9 @@ fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&Kind) -> bool) {
 
 fn failures(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
         let behind = to.marker();
@@ -285,8 +306,10 @@ fn doomed(s: &Subject, threads: bool) -> Context {
 
 fn lost(s: &Subject) {
     for threads in [true, false] {
-        let (source, waiter) = (doomed(s, threads), s.ctx());
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let source = doomed(s, threads);
+        let waiter = s.ctx();
+        let from = source.queue("from");
+        let to = waiter.queue("to");
         let mut x = source.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
         to.wait_for(&from.marker()).unwrap();
@@ -298,9 +321,13 @@ fn lost(s: &Subject) {
 
 fn lost_here(s: &Subject) {
     for threads in [true, false] {
-        let (source, waiter) = (s.ctx(), doomed(s, threads));
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
-        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+        let source = s.ctx();
+        let waiter = doomed(s, threads);
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
+        let mut x = source.zeros([N]).unwrap();
+        let mut y = waiter.zeros([N]).unwrap();
         from.wait_for(&gate.event()).unwrap();
         from.fill(&mut x, 1_u32).unwrap();
         to.wait_for(&from.marker()).unwrap();
@@ -317,7 +344,8 @@ fn lost_here(s: &Subject) {
 
 fn would_deadlock(s: &Subject) {
     each_pair(s, |names, source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
         let (sender, receiver) = channel();
         let (later, asked) = channel::<fencepost::Event>();
         from.callback(move || {
@@ -337,8 +365,10 @@ fn would_deadlock(s: &Subject) {
 fn dropped(s: &Subject) {
     // The contexts wait for each other, and the caller drops both.
     partners::each_pair(s, |_, source, waiter| {
-        let (from, to) = (source.queue("from"), waiter.queue("to"));
-        let (mut x, mut y) = (source.zeros([N]).unwrap(), waiter.zeros([N]).unwrap());
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let mut x = source.zeros([N]).unwrap();
+        let mut y = waiter.zeros([N]).unwrap();
         for round in 0..5_u32 {
             from.fill(&mut x, round).unwrap();
             to.wait_for(&from.marker()).unwrap();
@@ -363,7 +393,8 @@ fn dropped(s: &Subject) {
 
 fn long_chain(s: &Subject) {
     each_pair(s, |names, one, two| {
-        let (a, b) = (one.queue("a"), two.queue("b"));
+        let a = one.queue("a");
+        let b = two.queue("b");
         for _ in 0..100 {
             b.wait_for(&a.marker()).unwrap();
             b.callback(|| ()).unwrap();
@@ -374,7 +405,8 @@ fn long_chain(s: &Subject) {
         assert!(b.is_complete().unwrap(), "{names}");
     });
     // 150 queues wait for each other in a chain, and all of them are held at once.
-    let (one, two) = (s.ctx(), without_threads(s, 2, Policy::Ordered));
+    let one = s.ctx();
+    let two = without_threads(s, 2, Policy::Ordered);
     let gate = one.user_event("gate");
     let mut queues = vec![one.queue("first")];
     queues[0].wait_for(&gate.event()).unwrap();
@@ -403,7 +435,8 @@ fn threadless(s: &Subject) {
         let mut done = [0_u32; 3];
         let arrays: Vec<_> = contexts.iter().map(|ctx| ctx.zeros::<u32, 1>([N]).unwrap()).collect();
         for round in 1..=30 {
-            let (to, from) = (rng.usize(..3), rng.usize(..3));
+            let to = rng.usize(..3);
+            let from = rng.usize(..3);
             queues[to].wait_for(&queues[from].marker()).unwrap();
             queues[to].fill(&mut arrays[to].handle(), round).unwrap();
             done[to] = round;

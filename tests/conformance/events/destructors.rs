@@ -69,7 +69,8 @@ fn across(s: &Subject) {
     for waits in WAYS {
         for threads in [true, false] {
             let far = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
-            let (near, mut end) = (s.ctx().queue("near"), None);
+            let near = s.ctx().queue("near");
+            let mut end = None;
             fails(&far, waits, |point| {
                 near.wait_for(&point).unwrap();
                 end = Some(near.finish());

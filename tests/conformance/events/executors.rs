@@ -30,11 +30,13 @@ const N: usize = 64;
 
 fn awaited(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let (marker, read) = (queue.marker(), queue.read(&x));
+    let marker = queue.marker();
+    let read = queue.read(&x);
     let signaller = thread::spawn(move || gate.signal());
     pollster::block_on(async {
         marker.clone().await.unwrap();
@@ -97,7 +99,8 @@ fn many_tasks(subject: &Subject) {
 
 fn moved(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 4_u32).unwrap();
@@ -111,11 +114,13 @@ fn moved(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 5_u32).unwrap();
-    let (mut read, mut done) = (queue.read(&x), queue.marker().done());
+    let mut read = queue.read(&x);
+    let mut done = queue.marker().done();
     assert!(Pin::new(&mut read).poll(&mut Task::from_waker(Waker::noop())).is_pending());
     assert!(Pin::new(&mut done).poll(&mut Task::from_waker(Waker::noop())).is_pending());
     drop((read, done));
@@ -175,7 +180,8 @@ const AWAITING: [Waits; 5] = [
 fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
     let ctx = s.ctx();
     for round in 0..40 {
-        let (inside, way) = (ctx.clone(), ways[round % ways.len()]);
+        let inside = ctx.clone();
+        let way = ways[round % ways.len()];
         in_a_waker(&ctx, move || {
             let queue = inside.queue("waited for");
             let x = queue.full([N], 7).unwrap();
@@ -186,11 +192,14 @@ fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
 
 /// Has the waker wait for a second context, whose work waits for work of the context on whose thread the waker runs.
 fn across(s: &Subject) {
-    let (ctx, other) = (s.ctx(), Context::on_cpu(CpuOptions::default()));
+    let ctx = s.ctx();
+    let other = Context::on_cpu(CpuOptions::default());
     for round in 0..20 {
-        let (inside, other) = (ctx.clone(), other.clone());
+        let inside = ctx.clone();
+        let other = other.clone();
         in_a_waker(&ctx, move || {
-            let (near, far) = (inside.queue("near"), other.queue("far"));
+            let near = inside.queue("near");
+            let far = other.queue("far");
             let mut x = near.full([N], 7_u32).unwrap();
             far.wait_for_queue(&near).unwrap();
             near.fill(&mut x, 8).unwrap();
@@ -230,7 +239,8 @@ impl Wake for Inline {
 /// Has the signalling thread poll a task, which then awaits a callback of the same context.
 fn inside_a_signal(ctx: &Context) {
     let (gate, (sender, ended)) = (ctx.user_event("gate"), channel());
-    let (opened, inside) = (gate.event(), ctx.clone());
+    let opened = gate.event();
+    let inside = ctx.clone();
     let task = async move {
         opened.await.unwrap();
         let queue = inside.queue("inside");

@@ -22,7 +22,8 @@ const N: usize = 256;
 
 fn exactly(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let read = queue.read(&x);
@@ -62,8 +63,10 @@ fn of_nothing(subject: &Subject) {
 
 fn two_reads(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
-    let (x, y) = (ctx.full([N], 1_u32).unwrap(), ctx.full([N], 2_u32).unwrap());
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
+    let x = ctx.full([N], 1_u32).unwrap();
+    let y = ctx.full([N], 2_u32).unwrap();
     let first = queue.read(&x);
     let at_first = queue.marker();
     queue.wait_for(&gate.event()).unwrap();
@@ -77,7 +80,8 @@ fn two_reads(subject: &Subject) {
 
 fn two_downloads(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let x = [1_u32, 2].map(|value| ctx.full([N], value).unwrap());
     let mut host: [HostArray<u32, Download>; 2] = [ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap()];
     queue.download(&x[0], &mut host[0]).unwrap();

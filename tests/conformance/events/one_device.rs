@@ -65,7 +65,8 @@ fn filled_late(
     source: &Context,
     waiter: &Context,
 ) -> (DeviceArray<u32>, CommandQueue, Event) {
-    let (buffer, from) = (Program::of(source).buffer(N), source.queue("from"));
+    let buffer = Program::of(source).buffer(N);
+    let from = source.queue("from");
     subject.spin(source, &from, 30);
     from.fill(&mut source.array_on::<u32, 1>(&buffer, [N]).unwrap(), 7).unwrap();
     let filled = from.marker();
@@ -107,7 +108,9 @@ fn not_early(subject: &Subject) {
     let third = Context::on_cpu(CpuOptions::default());
     subject.watch(&third);
     each_two(subject, [true; 2], |source, waiter| {
-        let (from, to, elsewhere) = (source.queue("from"), waiter.queue("to"), third.queue("elsewhere"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let elsewhere = third.queue("elsewhere");
         let behind = || {
             subject.spin(source, &from, 20);
             let done = from.marker();
@@ -118,7 +121,8 @@ fn not_early(subject: &Subject) {
         let done = behind();
         to.finish().wait().unwrap();
         assert!(done.is_complete().unwrap(), "finish");
-        let (done, passed) = (behind(), to.marker());
+        let done = behind();
+        let passed = to.marker();
         while !passed.is_complete().unwrap() {
             std::thread::yield_now();
         }
@@ -154,7 +158,9 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
 /// the work of `from`.
 fn in_place(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
-        let (from, last, between) = (own.queue("from"), own.queue("last"), other.queue("between"));
+        let from = own.queue("from");
+        let last = own.queue("last");
+        let between = other.queue("between");
         let mut x = own.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // from now on writers make the array visible to the host
@@ -177,7 +183,9 @@ fn in_place(subject: &Subject) {
 
 fn copies(subject: &Subject) {
     for [own, other] in own_and_adopted(subject) {
-        let (busy, last, from) = (own.queue("busy"), own.queue("last"), other.queue("from"));
+        let busy = own.queue("busy");
+        let last = own.queue("last");
+        let from = other.queue("from");
         let (x, mut y) = (from.full::<u32, 1>([N], 5).unwrap(), own.full([N], 1).unwrap());
         assert_eq!(last.read(&y).wait().unwrap(), [1; N]);
         subject.spin(&own, &busy, 20);
@@ -208,7 +216,8 @@ fn two_instances(subject: &Subject) {
         subject.watch(&ctx);
         ctx
     });
-    let (from, to) = (contexts[0].queue("from"), contexts[1].queue("to"));
+    let from = contexts[0].queue("from");
+    let to = contexts[1].queue("to");
     let mut x = to.zeros::<u32, 1>([N]).unwrap();
     subject.spin(&contexts[0], &from, 30);
     let done = from.marker();
@@ -225,7 +234,8 @@ fn one_buffer(subject: &Subject) {
     const SHIFT: usize = 100;
     let words = |at: usize| at as u32;
     each_two(subject, [true; 2], |source, target| {
-        let (program, queue) = (Program::of(source), target.queue("copy"));
+        let program = Program::of(source);
+        let queue = target.queue("copy");
         let buffer = program.buffer(LEN);
         let from = source.array_on::<u32, 1>(&buffer, [LEN]).unwrap();
         let to = target.array_on::<u32, 1>(&buffer, [LEN]).unwrap();
@@ -269,7 +279,9 @@ fn turns(subject: &Subject) {
 
 fn failure(subject: &Subject) {
     each_two(subject, [true; 2], |source, waiter| {
-        let (from, to, gate) = (source.queue("from"), waiter.queue("to"), source.user_event("gate"));
+        let from = source.queue("from");
+        let to = waiter.queue("to");
+        let gate = source.user_event("gate");
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
         drop(gate);

@@ -43,7 +43,9 @@ fn diamond(subject: &Subject, policy: Policy, before: Before) {
     let mix = ctx.kernel::<Mix>().unwrap();
     for queues in [2, 3] {
         let queues: Vec<CommandQueue> = (0..queues).map(|i| ctx.queue(&format!("queue {i}"))).collect();
-        let (top, left, right) = (&queues[0], &queues[1], &queues[queues.len() - 1]);
+        let top = &queues[0];
+        let left = &queues[1];
+        let right = &queues[queues.len() - 1];
         Diamond { ctx: &ctx, mix: &mix }.run([top, left, right], before);
     }
 }
@@ -97,7 +99,8 @@ fn element(block: u32, i: usize) -> u32 {
 /// queues in both directions.
 fn double_buffer(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (copy, compute) = (ctx.queue("copy"), ctx.queue("compute"));
+    let copy = ctx.queue("copy");
+    let compute = ctx.queue("compute");
     let mix = ctx.kernel::<Mix>().unwrap();
     let mut staging: [HostArray<u32, Upload>; 2] =
         [ctx.pinned([BLOCK]).unwrap(), ctx.pinned([BLOCK]).unwrap()];
@@ -129,10 +132,12 @@ fn double_buffer(subject: &Subject) {
 /// Follows katsdpsigproc's `test_resource`.
 fn acquired(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (mix, ones) = (ctx.kernel::<Mix>().unwrap(), ctx.full([BLOCK], 1_u32).unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let ones = ctx.full([BLOCK], 1_u32).unwrap();
     let x = ctx.zeros([BLOCK]).unwrap();
     let queues: Vec<CommandQueue> = (0..5).map(|at| ctx.queue(&format!("holder {at}"))).collect();
-    let (mut before, mut tickets) = (ctx.event(), Vec::new());
+    let mut before = ctx.event();
+    let mut tickets = Vec::new();
     for (holder, queue) in queues.iter().enumerate() {
         let ready = ctx.user_event("ready");
         let event = ready.event();
@@ -140,7 +145,9 @@ fn acquired(subject: &Subject) {
     }
     thread::scope(|scope| {
         for (holder, queue, before, ready) in tickets.into_iter().rev() {
-            let (mix, ones, mut x) = (&mix, &ones, x.handle());
+            let mix = &mix;
+            let ones = &ones;
+            let mut x = x.handle();
             scope.spawn(move || {
                 queue.wait_for(&before).unwrap();
                 queue

@@ -17,7 +17,8 @@ const N: usize = 64;
 
 fn never(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, event) = (ctx.queue("main"), ctx.event());
+    let queue = ctx.queue("main");
+    let event = ctx.event();
     assert!(event.is_complete().unwrap());
     event.wait().unwrap();
     queue.wait_for(&event).unwrap();
@@ -27,7 +28,9 @@ fn never(subject: &Subject) {
 
 fn again(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     let event = ctx.event();
     first.fill(&mut x, 1_u32).unwrap();
@@ -49,7 +52,8 @@ fn again(subject: &Subject) {
 
 fn clones(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let event = ctx.event();
     let same = event.clone();
     queue.wait_for(&gate.event()).unwrap();
@@ -61,10 +65,13 @@ fn clones(subject: &Subject) {
 
 fn in_a_loop(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (there, back) = (ctx.queue("there"), ctx.queue("back"));
+    let there = ctx.queue("there");
+    let back = ctx.queue("back");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (one, mut y) = (ctx.full([N], 1_u32).unwrap(), ctx.zeros([N]).unwrap());
-    let (went, came) = (ctx.event(), ctx.event());
+    let one = ctx.full([N], 1_u32).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
+    let went = ctx.event();
+    let came = ctx.event();
     let mut expected = 0;
     for turn in 0..100 {
         there.wait_for(&came).unwrap();

@@ -21,7 +21,8 @@ const N: usize = 64;
 
 fn waits(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let before = queue.marker();
@@ -39,10 +40,12 @@ fn waits(subject: &Subject) {
 
 fn others_go_on(subject: &Subject) {
     let ctx = subject.ctx();
-    let (held, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let held = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     // These queues are made before the held work, as a new queue waits for everything enqueued before it.
-    let (other, third) = (ctx.queue("other"), ctx.queue("third"));
+    let other = ctx.queue("other");
+    let third = ctx.queue("third");
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut x, 1_u32).unwrap();
     held.flush().unwrap();
@@ -111,7 +114,8 @@ fn abandoned_upload(subject: &Subject) {
 
 fn signalled_before(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let event = gate.event();
     gate.signal();
     drop(gate);
@@ -123,8 +127,11 @@ fn signalled_before(subject: &Subject) {
 
 fn abandoned(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, next, other) = (ctx.queue("main"), ctx.queue("next"), ctx.queue("other"));
-    let (gate, mut x) = (ctx.user_event("gate"), ctx.zeros([N]).unwrap());
+    let queue = ctx.queue("main");
+    let next = ctx.queue("next");
+    let other = ctx.queue("other");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([N]).unwrap();
     let event = gate.event();
     queue.wait_for(&event).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
@@ -147,7 +154,8 @@ fn abandoned(subject: &Subject) {
 
 fn clones(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let clone = gate.clone();
     drop(gate);
@@ -161,7 +169,8 @@ fn many_waiters(subject: &Subject) {
     let gate = ctx.user_event("gate");
     thread::scope(|scope| {
         for i in 0..5_u32 {
-            let (ctx, event) = (&ctx, gate.event());
+            let ctx = &ctx;
+            let event = gate.event();
             scope.spawn(move || {
                 let queue = ctx.queue(&format!("queue {i}"));
                 queue.wait_for(&event).unwrap();

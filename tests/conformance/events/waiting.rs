@@ -29,7 +29,8 @@ const N: usize = 64;
 
 fn for_several(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (last, gates) = (ctx.queue("last"), [0, 1, 2].map(|i| ctx.user_event(&format!("gate {i}"))));
+    let last = ctx.queue("last");
+    let gates = [0, 1, 2].map(|i| ctx.user_event(&format!("gate {i}")));
     let mut x = ctx.zeros([3 * N]).unwrap();
     let mut events = Vec::new();
     for (i, gate) in gates.iter().enumerate() {
@@ -64,10 +65,14 @@ fn for_none(subject: &Subject) {
 
 fn submits_nothing(subject: &Subject) {
     let counted = Counted::new(subject);
-    let (ctx, ran) = (&counted.ctx, Arc::new(AtomicU32::new(0)));
-    let (first, second, mut x) = (ctx.queue("first"), ctx.queue("second"), ctx.zeros([N]).unwrap());
+    let ctx = &counted.ctx;
+    let ran = Arc::new(AtomicU32::new(0));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let mut x = ctx.zeros([N]).unwrap();
     ctx.synchronize().wait().unwrap();
-    let (before, counter) = (counted.submissions(), ran.clone());
+    let before = counted.submissions();
+    let counter = ran.clone();
     first.fill(&mut x, 1_u32).unwrap();
     second.wait_for(&first.marker()).unwrap();
     first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
@@ -83,7 +88,9 @@ fn submits_nothing(subject: &Subject) {
 
 fn for_a_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -103,7 +110,9 @@ fn for_a_queue(subject: &Subject) {
 /// fill.
 fn for_a_failed_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.full([N], 5_u32).unwrap();
     first.fill(&mut x.slice(0..1).unwrap(), 6).unwrap();
     first.wait_for(&gate.event()).unwrap();
@@ -124,8 +133,10 @@ fn for_a_failed_queue(subject: &Subject) {
 }
 
 fn own_context(subject: &Subject) {
-    let (ctx, other) = (subject.ctx(), subject.ctx());
-    let (queue, event) = (ctx.queue("main"), other.event());
+    let ctx = subject.ctx();
+    let other = subject.ctx();
+    let queue = ctx.queue("main");
+    let event = other.event();
     let error = queue.record(&event).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     assert!(event.is_complete().unwrap(), "the event stays unrecorded");
@@ -150,8 +161,11 @@ fn flushes_a_chain(subject: &Subject) {
 
 fn needs_no_more(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, held, gate) = (ctx.queue("main"), ctx.queue("held"), ctx.user_event("gate"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let queue = ctx.queue("main");
+    let held = ctx.queue("held");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
     let early = queue.marker();
     held.wait_for(&gate.event()).unwrap();
@@ -184,7 +198,9 @@ fn batches_no_more(subject: &Subject) {
         let rows = profile.rows.iter().filter(|row| &*row.queue == label && row.activity == Activity::Fill);
         rows.map(|row| row.batch.expect("the fill was submitted")).collect()
     };
-    let (first, second, other) = (batches("first"), batches("second"), batches("other"));
+    let first = batches("first");
+    let second = batches("second");
+    let other = batches("other");
     assert_eq!((first[0], second[0]), (0, 0), "the needed fills are in the first batch");
     assert!([first[1], second[1], other[0]].iter().all(|batch| *batch > 0), "{first:?} {second:?} {other:?}");
 }
@@ -193,12 +209,14 @@ fn no_cycle(subject: &Subject) {
     let ctx = subject.ctx();
     let queues: Vec<CommandQueue> = (0..4).map(|i| ctx.queue(&format!("queue {i}"))).collect();
     let mut x: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([N]).unwrap()).collect();
-    let (a, b) = (queues[0].marker(), queues[1].marker());
+    let a = queues[0].marker();
+    let b = queues[1].marker();
     queues[0].wait_for(&b).unwrap();
     queues[1].wait_for(&a).unwrap();
     let mut rng = fastrand::Rng::with_seed(8);
     for turn in 0..300 {
-        let (i, j) = (rng.usize(..4), rng.usize(..4));
+        let i = rng.usize(..4);
+        let j = rng.usize(..4);
         queues[i].wait_for(&queues[j].marker()).unwrap();
         queues[j].wait_for_queue(&queues[i]).unwrap();
         queues[i].fill(&mut x[i], turn).unwrap();
@@ -212,7 +230,8 @@ fn no_cycle(subject: &Subject) {
 /// started.
 fn starts_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let ran = Arc::new(AtomicU32::new(0));
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let count = |queue: &CommandQueue| {
@@ -235,15 +254,19 @@ fn starts_no_more(subject: &Subject) {
 /// before the others', the waits of more threads would take minutes.
 fn many_threads(subject: &Subject) {
     let ctx = subject.ctx();
-    let (mix, zeros) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let zeros = ctx.zeros([N]).unwrap();
     // Next to other work, a submission of a software driver takes milliseconds.
     let (threads, waits) = if subject.place().is_native() { (32, 20) } else { (8, 3) };
     std::thread::scope(|scope| {
         for id in 0..threads {
-            let (ctx, mix, zeros) = (&ctx, &mix, &zeros);
+            let ctx = &ctx;
+            let mix = &mix;
+            let zeros = &zeros;
             scope.spawn(move || {
                 let queue = ctx.queue(&format!("of thread {id}"));
-                let (mut y, mut copy) = (ctx.full([N], id).unwrap(), ctx.zeros([N]).unwrap());
+                let mut y = ctx.full([N], id).unwrap();
+                let mut copy = ctx.zeros([N]).unwrap();
                 for wait in 1..=waits {
                     for _ in 0..30 {
                         queue

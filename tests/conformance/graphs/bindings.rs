@@ -100,7 +100,8 @@ fn sum(
 ) -> (Graph, Output<u32>) {
     let mix = ctx.kernel::<Mix>().unwrap();
     let captured = queue.capture(|c| {
-        let (x, y) = (c.input("x", x)?, c.input("y", y)?);
+        let x = c.input("x", x)?;
+        let y = c.input("y", y)?;
         let mut out = c.zeros::<u32, 1>([N])?;
         c.copy(&*x, &mut out)?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &y, y: &mut out })?;
@@ -111,7 +112,8 @@ fn sum(
 
 fn one_array_twice(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
-    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 10_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 10_u32).unwrap();
     let both = queue.full([N], 100_u32).unwrap();
     let (graph, out) = sum(&ctx, &queue, &x, &y);
     let read = |run: fencepost::Replay| run.read(&out).unwrap().wait().unwrap();
@@ -173,7 +175,8 @@ fn double_buffering(subject: &Subject) {
     let buffers = [queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap()];
     let (graph, ()) = queue
         .capture(|c| {
-            let (from, mut to) = (c.input("from", &buffers[0])?, c.input("to", &buffers[1])?);
+            let from = c.input("from", &buffers[0])?;
+            let mut to = c.input("to", &buffers[1])?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &from, y: &mut to })
         })
         .unwrap();
@@ -231,7 +234,8 @@ fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>;
             [c.input("a", &arrays[0])?, c.input("b", &arrays[1])?, c.input("c", &arrays[2])?];
         for round in 0..rounds {
             for (at, (side, y)) in sides.iter().zip([&mut a, &mut b, &mut d]).enumerate() {
-                let (a, b) = (2 * at as u32 + 3, 10 * round);
+                let a = 2 * at as u32 + 3;
+                let b = 10 * round;
                 side.launch(&mix, Grid::threads([N]), Mix { a, b, x: &one, y })?;
             }
         }
@@ -277,7 +281,8 @@ fn distance(subject: &Subject) {
     let (graph, ()) = queue
         .capture(|c| {
             let sides = [c.fork("first"), c.fork("second")];
-            let (a, b) = (c.input("a", &arrays[0])?, c.input("b", &arrays[1])?);
+            let a = c.input("a", &arrays[0])?;
+            let b = c.input("b", &arrays[1])?;
             // One queue changes the end of `a`, the other the start of `b`.
             let mut parts = [a.slice(unit..2 * unit)?, b.slice(0..unit)?];
             for round in 0..8 {
@@ -290,7 +295,8 @@ fn distance(subject: &Subject) {
         })
         .unwrap();
     let mut long = queue.full([3 * unit], 5_u32).unwrap();
-    let (start, end) = (long.slice(0..2 * unit).unwrap(), long.slice(unit..3 * unit).unwrap());
+    let start = long.slice(0..2 * unit).unwrap();
+    let end = long.slice(unit..3 * unit).unwrap();
     let alone = |a: u32| (0..8).fold(5, |y, round| Mix::of(a, round, 1, y));
     let both = (0..8).fold(5, |y, round| Mix::of(5, round, 1, Mix::of(3, round, 1, y)));
     for _ in 0..2 {
@@ -325,7 +331,8 @@ fn checked(subject: &Subject) {
 fn aliased(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 2_u32).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             let x = c.input("x", &x)?;
@@ -403,7 +410,8 @@ fn in_part(subject: &Subject) {
 
 fn same_name(subject: &Subject) {
     let (_ctx, queue) = queue_of(subject);
-    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 1_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 1_u32).unwrap();
     let twice = queue.capture(|c| {
         let _ = c.input("x", &x)?;
         c.input("x", &y).map(|_| ())
@@ -437,7 +445,8 @@ fn values_of_copies(subject: &Subject) {
     let go = queue.full([1], 1_u32).unwrap();
     let (mut child, ()) = queue
         .capture(|c| {
-            let (k, y) = (c.value("k", 2_u32)?, &mut *c.input("y", &y)?);
+            let k = c.value("k", 2_u32)?;
+            let y = &mut *c.input("y", &y)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y })?;
             c.parameter("a", &k)
         })
@@ -467,7 +476,8 @@ fn values_of_copies(subject: &Subject) {
 fn values(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 0_u32).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             let k = c.value("k", 4_u32)?;
@@ -503,7 +513,8 @@ fn values(subject: &Subject) {
 fn foreign_value(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 0_u32).unwrap();
     let (_, k) = queue.capture(|c| c.value("k", 4_u32)).unwrap();
     let captured = queue.capture(|c| {
         c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 77, x: &x, y: &mut y })?;
@@ -525,7 +536,8 @@ fn behind_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 0_u32).unwrap();
     let go = queue.full([1], 1_u32).unwrap();
     let launch = |c: &Capture| {
         let y = &mut y.handle();
@@ -600,7 +612,9 @@ fn threads(subject: &Subject) {
     let (graph, y) = doubler(&ctx, &queue, &default);
     std::thread::scope(|scope| {
         for thread in 0..8_u32 {
-            let (ctx, graph, y) = (&ctx, &graph, &y);
+            let ctx = &ctx;
+            let graph = &graph;
+            let y = &y;
             scope.spawn(move || {
                 let queue = ctx.queue(&format!("queue {thread}"));
                 for round in 0..10 {
@@ -634,7 +648,8 @@ fn kept(subject: &Subject) {
 fn ordered_runs(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, default) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let default = queue.full([N], 0_u32).unwrap();
     queue.finish().wait().unwrap();
     let (graph, ()) = queue
         .capture(|c| {

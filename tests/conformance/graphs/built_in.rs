@@ -174,10 +174,13 @@ fn work(kernels: &Kernels, arrays: &Arrays, one: &CommandQueue, two: &CommandQue
 /// Runs the work eagerly and as a graph, three times each, and compares the arrays.
 fn compare(ctx: &Context) {
     let kernels = Kernels::new(ctx).unwrap();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
-    let (eager, replayed) = (Arrays::new(ctx).unwrap(), Arrays::new(ctx).unwrap());
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
+    let eager = Arrays::new(ctx).unwrap();
+    let replayed = Arrays::new(ctx).unwrap();
     let captured = queue.capture(|c| {
-        let (one, two) = (c.fork("one"), c.fork("two"));
+        let one = c.fork("one");
+        let two = c.fork("two");
         work(&kernels, &replayed, &one, &two)?;
         c.wait_for_queue(&one)
     });
@@ -185,7 +188,8 @@ fn compare(ctx: &Context) {
     for round in 1..=3 {
         work(&kernels, &eager, &queue, &other).unwrap();
         other.replay(&graph).unwrap();
-        let (right, found) = (eager.read(&queue).unwrap(), replayed.read(&other).unwrap());
+        let right = eager.read(&queue).unwrap();
+        let found = replayed.read(&other).unwrap();
         assert_eq!(found, right);
         assert_eq!(right.2.iter().sum::<u32>(), round * N as u32);
         assert_ne!(right.3[0], right.3[1]);

@@ -37,7 +37,8 @@ fn refused(queue: &CommandQueue, call: impl FnOnce(&Capture) -> Result<()>) -> E
         own = call(c).err();
         Ok(())
     });
-    let (own, ended) = (own.expect("the call is refused"), ended.expect_err("the capture fails too"));
+    let own = own.expect("the call is refused");
+    let ended = ended.expect_err("the capture fails too");
     assert_eq!(own.to_string(), ended.to_string());
     ended
 }
@@ -59,7 +60,8 @@ fn zeros_at_first(subject: &Subject) {
 
 fn host_access(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let fill = |c: &Capture| c.fill(&mut y.handle(), 7);
     let calls: [(&str, &dyn Fn() -> Result<()>); 4] = [
@@ -132,7 +134,8 @@ fn panicked_once(subject: &Subject) {
 fn hidden_output(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (go, y) = (ctx.full([1], 1_u32).unwrap(), ctx.full([N], 42_u32).unwrap());
+    let go = ctx.full([1], 1_u32).unwrap();
+    let y = ctx.full([N], 42_u32).unwrap();
     let (graph, _) = queue
         .capture(|c| {
             c.read_as("counters of loops", &y)?;
@@ -151,7 +154,8 @@ fn hidden_output(subject: &Subject) {
 fn child_results(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (go, y) = (ctx.full([1], 1_u32).unwrap(), ctx.full([N], 42_u32).unwrap());
+    let go = ctx.full([1], 1_u32).unwrap();
+    let y = ctx.full([N], 42_u32).unwrap();
     let (child, (output, steps, marker)) = queue
         .capture(|c| {
             let steps = c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.handle(), 43))?;
@@ -224,7 +228,8 @@ fn overlap(subject: &Subject) {
     let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let (graph, ()) = queue
         .capture(|c| {
-            let (from, mut to) = (c.input("x", &x)?, c.input("y", &y)?);
+            let from = c.input("x", &x)?;
+            let mut to = c.input("y", &y)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &from, y: &mut to })?;
             c.label_node("the step")
         })
@@ -239,7 +244,8 @@ fn overlap(subject: &Subject) {
 
 fn scope_in_scope(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 7))));
     let error = captured.unwrap_err();

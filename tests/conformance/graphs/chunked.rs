@@ -60,8 +60,10 @@ fn countdown(
 
 fn every_length(subject: &Subject) {
     let s = Setup::new(subject);
-    let (mut left, mut count) = (s.word(0), s.word(0));
-    let (condition, total) = (left.handle(), count.handle());
+    let mut left = s.word(0);
+    let mut count = s.word(0);
+    let condition = left.handle();
+    let total = count.handle();
     let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &total)).unwrap();
     for length in [0, 1, 2, 3, 4, 5, 11, 12, 13, 28, 29, 61] {
         s.queue.fill(&mut left, length).unwrap();
@@ -92,8 +94,10 @@ fn every_length(subject: &Subject) {
 fn bounds(subject: &Subject) {
     let s = Setup::new(subject);
     for bound in [0, 1, 4, 5, 12, 13] {
-        let (mut left, mut count) = (s.word(0), s.word(0));
-        let (condition, total) = (left.handle(), count.handle());
+        let mut left = s.word(0);
+        let mut count = s.word(0);
+        let condition = left.handle();
+        let total = count.handle();
         let (graph, steps) = s
             .queue
             .capture(|c| {
@@ -145,7 +149,8 @@ fn many(subject: &Subject) {
     // One place runs more iterations than a graph has dispatches; all of them do in the full suite.
     let is_long = subject.place().name() == "cpu_1" || (subject.is_cpu() && full());
     let length = if is_long { 66_000 } else { 300 };
-    let (count, total) = (s.word(length), s.word(0));
+    let count = s.word(length);
+    let total = s.word(0);
     let body = |body: &Capture| s.raise(body, &total);
     let steps = s.queue.repeat(&count, Bound::Chunked(u32::MAX), body).unwrap();
     assert_eq!(iterations(steps.replay().unwrap(), &steps), length);
@@ -156,7 +161,10 @@ fn same_results(subject: &Subject) {
     let s = Setup::new(subject);
     for (length, inner) in [(7, 3), (21, 2)] {
         let run = |bound: Bound| {
-            let (left, x, y, odd) = (s.word(length), s.word(1), s.word(2), s.word(0));
+            let left = s.word(length);
+            let x = s.word(1);
+            let y = s.word(2);
+            let odd = s.word(0);
             let twice = s.word(inner);
             let mut rounds = None;
             let steps = s
@@ -178,7 +186,9 @@ fn same_results(subject: &Subject) {
         assert_eq!(counts, [length, length * inner], "the loops inside count all their iterations");
         assert_eq!(run(Bound::Chunked(1000)), run(Bound::AtMost(30)));
         // A host that reads the condition.
-        let (mut left, mut y, mut odd) = (length, 2, 0);
+        let mut left = length;
+        let mut y = 2;
+        let mut odd = 0;
         while left != 0 {
             (left, odd) = (left - 1, 1 - odd);
             y += 5 * odd + inner;
@@ -190,7 +200,9 @@ fn same_results(subject: &Subject) {
 fn among_nodes(subject: &Subject) {
     let s = Setup::new(subject);
     let (sent, seen) = channel();
-    let (left, again, count) = (s.word(0), s.word(0), s.word(0));
+    let left = s.word(0);
+    let again = s.word(0);
+    let count = s.word(0);
     let captured = s.queue.capture(|c| {
         c.fill(&mut left.handle(), 9)?;
         c.fill(&mut count.handle(), 0)?;
@@ -219,7 +231,9 @@ fn among_nodes(subject: &Subject) {
 
 fn outside(subject: &Subject) {
     let s = Setup::new(subject);
-    let (left, count, behind) = (s.word(17), s.word(0), s.word(0));
+    let left = s.word(17);
+    let count = s.word(0);
+    let behind = s.word(0);
     let before = s.queue.marker();
     let steps = countdown(&s.queue, &s, 1 << 20, &left, &count).unwrap();
     s.queue.copy(&count, &mut behind.handle()).unwrap();
@@ -249,7 +263,8 @@ fn two_queues(subject: &Subject) {
 
 fn unattended(subject: &Subject) {
     let s = Setup::new(subject);
-    let (left, count) = (s.word(30), s.word(0));
+    let left = s.word(30);
+    let count = s.word(0);
     countdown(&s.queue, &s, 1000, &left, &count).unwrap();
     s.queue.flush().unwrap();
     dump::until_done(&s.ctx, "main");
@@ -263,7 +278,8 @@ fn unattended(subject: &Subject) {
 
 fn without_threads(subject: &Subject) {
     let s = Setup::on(subject.without_threads());
-    let (mut left, count) = (s.word(0), s.word(0));
+    let mut left = s.word(0);
+    let count = s.word(0);
     let condition = left.handle();
     let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
     let mut start = || {
@@ -298,7 +314,8 @@ fn callback_waits(subject: &Subject) {
     for ctx in [subject.ctx(), subject.without_threads()] {
         let s = Setup::on(ctx);
         let other = s.ctx.queue("other");
-        let (left, count) = (s.word(40), s.word(0));
+        let left = s.word(40);
+        let count = s.word(0);
         let run = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
         let (sent, seen) = channel();
         let steps = run.clone();
@@ -318,7 +335,8 @@ fn callback_waits(subject: &Subject) {
 fn submissions(subject: &Subject) {
     let counted = Counted::new(subject);
     let s = Setup::on(counted.ctx.clone());
-    let (mut left, count) = (s.word(0), s.word(0));
+    let mut left = s.word(0);
+    let count = s.word(0);
     let condition = left.handle();
     for (bound, length, expected) in
         [(4, 9, 2), (12, 9, 3), (1000, 0, 3), (1000, 4, 3), (1000, 5, 4), (1000, 13, 5)]
@@ -339,7 +357,8 @@ fn submissions(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
-    let (mut left, count) = (s.word(0), s.word(0));
+    let mut left = s.word(0);
+    let count = s.word(0);
     let condition = left.handle();
     for round in 1..4 {
         let queue = s.ctx.queue("short-lived");
@@ -358,7 +377,8 @@ fn dropped(subject: &Subject) {
     let ctx = subject.ctx();
     {
         let s = Setup::on(ctx);
-        let (left, count) = (s.word(40), s.word(0));
+        let left = s.word(40);
+        let count = s.word(0);
         let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
         s.queue.callback(move || sent.send(()).unwrap()).unwrap();
         drop(steps);
@@ -368,7 +388,8 @@ fn dropped(subject: &Subject) {
 
 fn child(subject: &Subject) {
     let s = Setup::new(subject);
-    let (mut left, count) = (s.word(0), s.word(0));
+    let mut left = s.word(0);
+    let count = s.word(0);
     let condition = left.handle();
     let (part, steps) = s.queue.capture(|c| countdown(c, &s, 20, &condition, &count)).unwrap();
     let (graph, own) = s
@@ -394,7 +415,8 @@ fn child(subject: &Subject) {
 
 fn nested(subject: &Subject) {
     let s = Setup::new(subject);
-    let (left, count) = (s.word(3), s.word(0));
+    let left = s.word(3);
+    let count = s.word(0);
     let (part, _) = s.queue.capture(|c| countdown(c, &s, 20, &left, &count)).unwrap();
     let inside = |body: &Capture| countdown(body, &s, 20, &left, &count).map(|_| ());
     let replays = |body: &Capture| body.replay(&part).map(|_| ());
@@ -419,7 +441,9 @@ fn nested(subject: &Subject) {
 
 fn edited(subject: &Subject) {
     let s = Setup::new(subject);
-    let (mut left, count, nothing) = (s.word(6), s.word(0), s.nothing.slice(0..1).unwrap());
+    let mut left = s.word(6);
+    let count = s.word(0);
+    let nothing = s.nothing.slice(0..1).unwrap();
     let other = s.word(0);
     let condition = left.handle();
     let captured = s.queue.capture(|c| {
@@ -461,7 +485,9 @@ fn queues(subject: &Subject) {
             |label: &str, priority| QueueOptions { label: label.into(), priority, ..QueueOptions::default() };
         let high = s.ctx.queue_with(options("high", Priority::High));
         let low = s.ctx.queue_with(options("low", Priority::Low));
-        let (left, count, behind) = (s.word(50), s.word(0), s.word(0));
+        let left = s.word(50);
+        let count = s.word(0);
+        let behind = s.word(0);
         low.wait_for(&s.queue.marker()).unwrap();
         high.wait_for(&s.queue.marker()).unwrap();
         let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
@@ -479,7 +505,8 @@ fn queues(subject: &Subject) {
 fn times(subject: &Subject) {
     let s = Setup::new(subject);
     let timed = EventOptions { timing: true };
-    let (left, count) = (s.word(30), s.word(0));
+    let left = s.word(30);
+    let count = s.word(0);
     let profiler = s.ctx.profile();
     let start = s.queue.marker_with(timed);
     let steps = countdown(&s.queue, &s, 1000, &left, &count).unwrap();
@@ -502,7 +529,8 @@ fn times(subject: &Subject) {
 
 fn dumps(subject: &Subject) {
     let s = Setup::new(subject);
-    let (left, count) = (s.word(3), s.word(0));
+    let left = s.word(3);
+    let count = s.word(0);
     let capture = |c: &Capture| {
         s.raise(c, &count)?;
         countdown(c, &s, 1000, &left, &count)?;
@@ -530,7 +558,8 @@ fn dumps(subject: &Subject) {
 
 fn native(subject: &Subject) {
     let s = Setup::on(subject.switched(|switches| switches.native_replay_from = 1));
-    let (mut left, count) = (s.word(0), s.word(0));
+    let mut left = s.word(0);
+    let count = s.word(0);
     let condition = left.handle();
     let (graph, steps) = s
         .queue
@@ -557,12 +586,14 @@ fn is_refused(error: &fencepost::Error) -> bool {
 }
 
 fn refused(subject: &Subject) {
-    let (mut right, mut failed) = (0, 0);
+    let mut right = 0;
+    let mut failed = 0;
     for seed in 0..40 {
         let cpu = CpuOptions { seed, lanes: 1 + seed as usize % 2, ..CpuOptions::default() };
         let ctx = testing::on_cpu(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() }, Policy::Ordered);
         subject.watch(&ctx);
-        let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+        let queue = ctx.queue("main");
+        let other = ctx.queue("other");
         let attempt = || -> Result<u32> {
             let mix = ctx.kernel::<crate::common::kernels::Mix>()?;
             let (left, zero) = (queue.full([1], 25_u32)?, queue.zeros::<u32, 1>([1])?);
@@ -600,7 +631,8 @@ fn lost(subject: &Subject) {
         subject.watch(&ctx);
         let s = Setup::on(ctx);
         let end = || -> Result<u32> {
-            let (left, count) = (s.queue.full([1], 90_u32)?, s.queue.full([1], 0_u32)?);
+            let left = s.queue.full([1], 90_u32)?;
+            let count = s.queue.full([1], 0_u32)?;
             let steps = countdown(&s.queue, &s, 1000, &left, &count)?;
             steps.replay().unwrap().iterations(&steps)?.wait()
         };

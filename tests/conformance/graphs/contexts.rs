@@ -99,7 +99,8 @@ fn overlap(s: &Subject) {
                 })
                 .unwrap();
             let (ctx, array) = if held_far { (two, &y) } else { (one, &x) };
-            let (gate, holder) = (ctx.user_event("gate"), ctx.queue("holder"));
+            let gate = ctx.user_event("gate");
+            let holder = ctx.queue("holder");
             holder.wait_for(&gate.event()).unwrap();
             holder.fill(&mut array.handle(), 1).unwrap();
             let run = queue.replay(&graph).unwrap();
@@ -131,7 +132,8 @@ fn around_a_fork(s: &Subject) {
                 Ok(far)
             })
             .unwrap();
-        let (gate, holder) = (two.user_event("gate"), one.queue("holder"));
+        let gate = two.user_event("gate");
+        let holder = one.queue("holder");
         // The command after the fork is held.
         holder.wait_for(&gate.event()).unwrap();
         holder.fill(&mut z.handle(), 1).unwrap();
@@ -197,7 +199,8 @@ fn ordered(s: &Subject) {
 fn diamond(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (near, far) = (one.kernel::<Mix>().unwrap(), two.kernel::<Mix>().unwrap());
+        let near = one.kernel::<Mix>().unwrap();
+        let far = two.kernel::<Mix>().unwrap();
         let x = queue.array(&counted(N, 0)).unwrap();
         let (graph, sum) = queue
             .capture(|c| {
@@ -283,7 +286,8 @@ fn regions(s: &Subject) {
 fn elsewhere(s: &Subject) {
     let ctx = s.ctx();
     let others: Vec<Context> = partners(s, Policy::Ordered).into_iter().map(|(_, ctx)| ctx).collect();
-    let (from, to) = (&others[0], &others[1]);
+    let from = &others[0];
+    let to = &others[1];
     let queue = ctx.queue("main");
     let (x, y) = (from.array(&counted(N, 3)).unwrap(), to.zeros::<u32, 1>([N]).unwrap());
     let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.handle())).unwrap();
@@ -297,7 +301,8 @@ fn host_functions(s: &Subject) {
         let (sender, receiver) = channel();
         let queue = one.queue("main");
         let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
-        let (gate, holder) = (two.user_event("gate"), two.queue("holder"));
+        let gate = two.user_event("gate");
+        let holder = two.queue("holder");
         let (graph, late) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
@@ -346,7 +351,8 @@ fn stepped(y: u32) -> u32 {
 fn two_threads(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked, Policy::Checked] {
         each_pair_with(s, [policy; 2], |names, one, two| {
-            let (main, theirs) = (one.queue("main"), two.queue("theirs"));
+            let main = one.queue("main");
+            let theirs = two.queue("theirs");
             let y = one.zeros::<u32, 1>([N]).unwrap();
             let graph = step(two, &main, &y);
             main.finish().wait().unwrap();
@@ -456,8 +462,10 @@ fn bindings(s: &Subject) {
 fn edits(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (near, far) = (one.kernel::<Mix>().unwrap(), two.kernel::<Mix>().unwrap());
-        let (x, y) = (one.full([N], 1_u32).unwrap(), two.full([N], 2_u32).unwrap());
+        let near = one.kernel::<Mix>().unwrap();
+        let far = two.kernel::<Mix>().unwrap();
+        let x = one.full([N], 1_u32).unwrap();
+        let y = two.full([N], 2_u32).unwrap();
         let (mut graph, (a, b)) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
@@ -478,7 +486,8 @@ fn edits(s: &Subject) {
             found.map(|found| found[0])
         };
         assert_eq!(read(&graph), [1, 2], "{names}");
-        let (other, theirs) = (one.full([N], 5_u32).unwrap(), two.full([N], 6_u32).unwrap());
+        let other = one.full([N], 5_u32).unwrap();
+        let theirs = two.full([N], 6_u32).unwrap();
         let before = graph.clone();
         graph.edit().unwrap().node("far launch").unwrap().argument("x", &theirs).unwrap().apply().unwrap();
         assert_eq!(read(&graph), [1, 6], "{names}");
@@ -499,11 +508,13 @@ fn overlapping_edit(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let mix = two.kernel::<Mix>().unwrap();
-        let (x, y) = (two.full([N], 1_u32).unwrap(), two.full([N], 2_u32).unwrap());
+        let x = two.full([N], 1_u32).unwrap();
+        let y = two.full([N], 2_u32).unwrap();
         let source = one.full([N], 50_u32).unwrap();
         let (mut graph, out) = queue
             .capture(|c| {
-                let (first, second) = (c.fork_on(two, "first")?, c.fork_on(two, "second")?);
+                let first = c.fork_on(two, "first")?;
+                let second = c.fork_on(two, "second")?;
                 // The first queue waits for the other context; the second one does not.
                 first.copy(&source, &mut y.handle())?;
                 let mut z = second.zeros::<u32, 1>([N])?;
@@ -533,7 +544,8 @@ fn policies(s: &Subject) {
             let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
             let race = |joined: bool| {
                 queue.capture(|c| {
-                    let (first, second) = (c.fork_on(two, "first")?, c.fork_on(two, "second")?);
+                    let first = c.fork_on(two, "first")?;
+                    let second = c.fork_on(two, "second")?;
                     first.fill(&mut y.handle(), 1)?;
                     if joined {
                         second.wait_for_queue(&first)?;
@@ -717,7 +729,8 @@ fn lost(s: &Subject) {
     for lost_after in [0, 1, 2, 4] {
         for far_is_lost in [true, false] {
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
-            let (lost, ctx) = (testing::on_cpu(CpuOptions::default(), faults, Policy::default()), s.ctx());
+            let lost = testing::on_cpu(CpuOptions::default(), faults, Policy::default());
+            let ctx = s.ctx();
             s.watch(&lost);
             let (one, two) = if far_is_lost { (&ctx, &lost) } else { (&lost, &ctx) };
             let queue = one.queue("main");
@@ -788,7 +801,8 @@ fn loss_returns(s: &Subject) {
 fn dropped(s: &Subject) {
     each_pair(s, |names, one, two| {
         for order in 0..4 {
-            let (one, two) = (one.clone(), two.clone());
+            let one = one.clone();
+            let two = two.clone();
             let queue = one.queue("main");
             let y = one.zeros::<u32, 1>([N]).unwrap();
             let graph = step(&two, &queue, &y);
@@ -847,7 +861,8 @@ fn memory(s: &Subject) {
 }
 
 fn dumps(s: &Subject) {
-    let (one, two) = (s.ctx(), s.ctx());
+    let one = s.ctx();
+    let two = s.ctx();
     let queue = one.queue("main");
     let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
     let (graph, ()) = queue
@@ -894,7 +909,8 @@ fn seeds(s: &Subject) {
             s.watch(&ctx);
             ctx
         };
-        let (one, two) = (open(0), open(1));
+        let one = open(0);
+        let two = open(1);
         program(seed, &one, &two, &mut rng);
     }
 }

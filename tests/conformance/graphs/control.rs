@@ -82,7 +82,8 @@ impl Setup {
 
 fn conditional(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut flag, count) = (setup.word(1), setup.word(0));
+    let mut flag = setup.word(1);
+    let count = setup.word(0);
     let condition = flag.handle();
     let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
     let (graph, ()) = setup.queue.capture(capture).unwrap();
@@ -107,7 +108,9 @@ fn conditional(subject: &Subject) {
 
 fn two_halves(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut flag, then, other) = (setup.word(0), setup.word(0), setup.word(0));
+    let mut flag = setup.word(0);
+    let then = setup.word(0);
+    let other = setup.word(0);
     let condition = flag.handle();
     let (graph, ()) = setup
         .queue
@@ -126,7 +129,8 @@ fn two_halves(subject: &Subject) {
             )
         })
         .unwrap();
-    let (mut thens, mut others) = (0, 0);
+    let mut thens = 0;
+    let mut others = 0;
     for value in [1, 0, 0, 5, 0] {
         setup.queue.fill(&mut flag, value).unwrap();
         setup.queue.replay(&graph).unwrap();
@@ -143,7 +147,8 @@ fn two_halves(subject: &Subject) {
 
 fn countdown(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut left, count) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let mut left = setup.word(0);
+    let count = setup.queue.full([N], 0_u32).unwrap();
     let condition = left.handle();
     let (graph, steps) = setup
         .queue
@@ -171,7 +176,8 @@ fn countdown(subject: &Subject) {
 
 fn do_while(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut left, count) = (setup.word(0), setup.word(0));
+    let mut left = setup.word(0);
+    let count = setup.word(0);
     let condition = left.handle();
     let capture = |c: &Capture| {
         c.do_while(&condition, Bound::AtMost(6), |body| {
@@ -197,7 +203,8 @@ fn do_while(subject: &Subject) {
 
 fn repeat(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut times, sum) = (setup.queue.full([1], 0_i32).unwrap(), setup.word(0));
+    let mut times = setup.queue.full([1], 0_i32).unwrap();
+    let sum = setup.word(0);
     let condition = times.handle();
     let capture = |c: &Capture| c.repeat(&condition, Bound::AtMost(5), |body| setup.raise(body, &sum));
     let (graph, steps) = setup.queue.capture(capture).unwrap();
@@ -251,8 +258,11 @@ fn bounds(subject: &Subject) {
 
 fn condition_in_loop(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut left, mut skip, count) = (setup.word(0), setup.word(0), setup.word(0));
-    let (condition, inner) = (left.handle(), skip.handle());
+    let mut left = setup.word(0);
+    let mut skip = setup.word(0);
+    let count = setup.word(0);
+    let condition = left.handle();
+    let inner = skip.handle();
     // The inner condition is counted down too: its body executes in the first iterations only.
     let capture = |c: &Capture| {
         c.while_(&condition, Bound::AtMost(6), |body| {
@@ -278,12 +288,17 @@ fn condition_in_loop(subject: &Subject) {
 
 fn nested(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut first, mut second, third) = (setup.word(0), setup.word(0), setup.word(0));
-    let (a, b, count) = (first.handle(), second.handle(), setup.word(0));
+    let mut first = setup.word(0);
+    let mut second = setup.word(0);
+    let third = setup.word(0);
+    let a = first.handle();
+    let b = second.handle();
+    let count = setup.word(0);
     let (graph, (outer, middle, inner)) = setup
         .queue
         .capture(|c| {
-            let (mut middle, mut inner) = (None, None);
+            let mut middle = None;
+            let mut inner = None;
             let outer = c.repeat(&a, Bound::AtMost(3), |body| {
                 middle = Some(body.repeat(&b, Bound::AtMost(2), |body| {
                     body.fill(&mut third.handle(), 2)?;
@@ -324,8 +339,13 @@ fn transfers(subject: &Subject) {
     let uploaded: Vec<u32> = source.iter().map(|value| value * 7 + 1).collect();
     let small: Vec<u8> = (0..99).collect();
     let made = |value: u32| queue.full([N], value).unwrap();
-    let (mut zeroed, mut filled, mut copied, mut loaded) = (made(1), made(2), made(3), made(4));
-    let (mut square, shifted, mut part) = (made(5).reshape([16, 16]).unwrap(), made(0), made(9));
+    let mut zeroed = made(1);
+    let mut filled = made(2);
+    let mut copied = made(3);
+    let mut loaded = made(4);
+    let mut square = made(5).reshape([16, 16]).unwrap();
+    let shifted = made(0);
+    let mut part = made(9);
     let mut bytes = queue.full([100], 255_u8).unwrap();
     let mut triples = queue.full([20], [1_u32, 2, 3]).unwrap();
     queue.copy(&from, &mut shifted.handle()).unwrap();
@@ -414,7 +434,8 @@ fn slice_condition(subject: &Subject) {
 
 fn indirect(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut flag, count) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let mut flag = setup.word(0);
+    let count = setup.queue.full([N], 0_u32).unwrap();
     let groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
     let condition = flag.handle();
     let (graph, ()) = setup
@@ -443,7 +464,8 @@ fn many_dispatches(subject: &Subject) {
     let setup = Setup::new(subject);
     // A workgroup of a gate handles 64 dispatches.
     for launches in [63, 64, 65, 130] {
-        let (mut flag, count) = (setup.word(0), setup.word(0));
+        let mut flag = setup.word(0);
+        let count = setup.word(0);
         let condition = flag.handle();
         let capture = |c: &Capture| {
             let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
@@ -463,7 +485,8 @@ fn many_dispatches(subject: &Subject) {
 fn policy(subject: &Subject) {
     let setup = Setup::on(subject.ctx_with(Policy::Checked));
     let other = setup.ctx.queue("other");
-    let (flag, mut count) = (setup.word(0), setup.word(0));
+    let flag = setup.word(0);
+    let mut count = setup.word(0);
     let (graph, ()) = setup.queue.capture(|c| c.if_(&flag, |body| setup.raise(body, &count))).unwrap();
     setup.queue.replay(&graph).unwrap();
     // The policy counts the body as a write, even if it does not execute.
@@ -489,7 +512,8 @@ fn policy(subject: &Subject) {
 
 fn forks(subject: &Subject) {
     let setup = Setup::on(subject.ctx_with(Policy::Unchecked));
-    let (mut left, total) = (setup.word(0), setup.queue.full([N], 0_u32).unwrap());
+    let mut left = setup.word(0);
+    let total = setup.queue.full([N], 0_u32).unwrap();
     let parts: Vec<DeviceArray<u32>> = (0..3).map(|_| setup.queue.full([N], 0).unwrap()).collect();
     setup.queue.finish().wait().unwrap();
     let condition = left.handle();
@@ -512,7 +536,8 @@ fn forks(subject: &Subject) {
             })
         })
         .unwrap();
-    let (mut raised, mut expected) = (0, 0);
+    let mut raised = 0;
+    let mut expected = 0;
     for start in [3, 0, 20, 21] {
         setup.queue.fill(&mut left, start).unwrap();
         let run = setup.queue.replay(&graph).unwrap();
@@ -530,8 +555,11 @@ fn forks(subject: &Subject) {
 
 fn child(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut left, mut times, count) = (setup.word(0), setup.word(0), setup.word(0));
-    let (inner, outer) = (left.handle(), times.handle());
+    let mut left = setup.word(0);
+    let mut times = setup.word(0);
+    let count = setup.word(0);
+    let inner = left.handle();
+    let outer = times.handle();
     let (child, steps) = setup
         .queue
         .capture(|c| {
@@ -572,8 +600,10 @@ fn child(subject: &Subject) {
 
 fn forked_loops(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (mut one, mut two) = (setup.word(0), setup.word(0));
-    let (a, b) = (one.handle(), two.handle());
+    let mut one = setup.word(0);
+    let mut two = setup.word(0);
+    let a = one.handle();
+    let b = two.handle();
     let counts = [setup.word(0), setup.word(0)];
     let (graph, (first, second)) = setup
         .queue
@@ -606,7 +636,8 @@ fn forked_loops(subject: &Subject) {
 fn outside(subject: &Subject) {
     let setup = Setup::new(subject);
     let queue = &setup.queue;
-    let (mut left, count) = (setup.word(3), setup.word(0));
+    let mut left = setup.word(3);
+    let count = setup.word(0);
     let condition = left.handle();
     let steps = queue
         .while_(&condition, Bound::AtMost(10), |body| {
@@ -639,7 +670,8 @@ fn outside(subject: &Subject) {
 fn one_submission(subject: &Subject) {
     let counted = Counted::new(subject);
     let setup = Setup::on(counted.ctx.clone());
-    let (mut left, count) = (setup.word(0), setup.word(0));
+    let mut left = setup.word(0);
+    let count = setup.word(0);
     let condition = left.handle();
     let capture = |c: &Capture| {
         c.while_(&condition, Bound::AtMost(30), |body| {
@@ -660,7 +692,8 @@ fn one_submission(subject: &Subject) {
 fn refused(subject: &Subject) {
     let setup = Setup::new(subject);
     let queue = &setup.queue;
-    let (condition, x) = (setup.word(1), setup.queue.full([N], 1_u32).unwrap());
+    let condition = setup.word(1);
+    let x = setup.queue.full([N], 1_u32).unwrap();
     let (reads, ()) = queue.capture(|c| c.read_as("x", &x).map(|_| ())).unwrap();
     let (calls, ()) = queue.capture(|c| c.host(|| ())).unwrap();
     let upload: HostArray<u32, Upload> = setup.ctx.pinned([N]).unwrap();
@@ -708,7 +741,8 @@ fn refused(subject: &Subject) {
 
 fn outer_queue(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (condition, x) = (setup.word(0), setup.queue.full([N], 1_u32).unwrap());
+    let condition = setup.word(0);
+    let x = setup.queue.full([N], 1_u32).unwrap();
     let captured = setup.queue.capture(|c| {
         let side = c.fork("side");
         c.wait_for_queue(&side)?;
@@ -769,7 +803,8 @@ fn wrong_condition(subject: &Subject) {
 
 fn too_long(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (condition, count) = (setup.word(1), setup.word(0));
+    let condition = setup.word(1);
+    let count = setup.word(0);
     let nest = |bound| {
         setup.queue.capture(|c| {
             c.while_(&condition, Bound::AtMost(bound), |body| {
@@ -797,7 +832,9 @@ fn too_long(subject: &Subject) {
 
 fn memory_returns(subject: &Subject) {
     let setup = Setup::new(subject);
-    let (condition, count, copied) = (setup.word(4), setup.word(0), setup.word(0));
+    let condition = setup.word(4);
+    let count = setup.word(0);
+    let copied = setup.word(0);
     setup.queue.finish().wait().unwrap();
     let before = setup.ctx.pool_stats().used;
     for _ in 0..3 {

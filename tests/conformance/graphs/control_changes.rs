@@ -81,7 +81,8 @@ fn in_flight(subject: &Subject) {
 fn condition(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (two, five) = (queue.full([1], 2_u32).unwrap(), queue.full([1], 5_u32).unwrap());
+    let two = queue.full([1], 2_u32).unwrap();
+    let five = queue.full([1], 5_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
     let (graph, rounds) = counting(&ctx, &queue, &two, &y);
     let mut sum = 0;
@@ -97,10 +98,12 @@ fn inputs(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (one, ten) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 10_u32).unwrap());
+    let one = queue.full([N], 1_u32).unwrap();
+    let ten = queue.full([N], 10_u32).unwrap();
     let (flag, y) = (queue.full([1], 1_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
     let captured = queue.capture(|c| {
-        let (x, b) = (c.input("x", &one)?, c.value("b", 2_u32)?);
+        let x = c.input("x", &one)?;
+        let b = c.value("b", 2_u32)?;
         c.if_(&flag, |body| {
             body.copy(&x, &mut y.handle())?;
             body.launch(&mix, Grid::threads([N]), Mix { a: 1, b: b.get(), x: &x, y: &mut y.handle() })?;

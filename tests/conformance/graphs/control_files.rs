@@ -52,7 +52,8 @@ fn looped_with(ctx: &Context, start: u32, bound: Bound) -> Graph {
 /// Returns the sum, the iterations, and `true` if the bound was reached.
 fn run(ctx: &Context, graph: &Graph) -> (u32, u32, bool) {
     let run = ctx.queue("replays").replay(graph).unwrap();
-    let (sum, rounds) = (graph.output::<u32>("sum").unwrap(), graph.loop_("rounds").unwrap());
+    let sum = graph.output::<u32>("sum").unwrap();
+    let rounds = graph.loop_("rounds").unwrap();
     let sum = run.read(&sum).unwrap().wait().unwrap()[0];
     let iterations = run.iterations(&rounds).unwrap().wait().unwrap();
     (sum, iterations, run.reached_bound(&rounds).unwrap().wait().unwrap())
@@ -110,7 +111,8 @@ fn labels(subject: &Subject) {
     let mut kept = None;
     let (graph, ()) = queue
         .capture(|c| {
-            let (outer, inner) = (c.array(&[2_u32])?, c.array(&[3_u32])?);
+            let outer = c.array(&[2_u32])?;
+            let inner = c.array(&[3_u32])?;
             let mut x = c.zeros::<u32, 1>([4])?;
             let first = c.repeat(&outer, Bound::AtMost(4), |body| {
                 let nested = body.repeat(&inner, Bound::AtMost(4), |body| body.fill(&mut x, 1))?;

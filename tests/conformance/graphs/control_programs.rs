@@ -118,17 +118,20 @@ impl Generator {
             1 => {
                 let len = self.rng.usize(1..N);
                 let mut place = || (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
-                let (from, to) = (place(), place());
+                let from = place();
+                let to = place();
                 Command::Copy { from, to, len }
             }
             2 => {
                 let len = self.rng.usize(1..N);
-                let (array, start) = (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
+                let array = self.rng.usize(..ARRAYS);
+                let start = self.rng.usize(..=N - len);
                 Command::Fill { array, start, len, value: self.rng.u32(0..3) }
             }
             3 => {
                 let len = self.rng.usize(1..N);
-                let (array, start) = (self.rng.usize(..ARRAYS), self.rng.usize(..=N - len));
+                let array = self.rng.usize(..ARRAYS);
+                let start = self.rng.usize(..=N - len);
                 Command::Upload { array, start, values: (0..len).map(|_| self.rng.u32(..)).collect() }
             }
             4 => {
@@ -142,7 +145,8 @@ impl Generator {
             9 => Command::Forked { first: self.on_arrays(0), second: self.on_arrays(1) },
             10 => Command::If { condition, then: self.commands(depth - 1, 4) },
             11 | 12 => {
-                let (then, otherwise) = (self.commands(depth - 1, 3), self.commands(depth - 1, 3));
+                let then = self.commands(depth - 1, 3);
+                let otherwise = self.commands(depth - 1, 3);
                 Command::IfElse { condition, then, otherwise }
             }
             13 => {
@@ -225,7 +229,8 @@ impl Arrays {
                 queue.upload(values, &mut self.data[*array].slice(*start..start + values.len())?)?;
             }
             Command::Region { from, to, at } => {
-                let (src, mut dst) = (self.data[*from].reshape([8, 12])?, self.data[*to].reshape([8, 12])?);
+                let src = self.data[*from].reshape([8, 12])?;
+                let mut dst = self.data[*to].reshape([8, 12])?;
                 let (row, column) = *at;
                 queue.copy_region(
                     &src,

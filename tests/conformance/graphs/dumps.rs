@@ -38,7 +38,8 @@ fn fixed_text(subject: &Subject) {
 }
 
 fn stable(subject: &Subject) {
-    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let ctx = subject.ctx();
+    let other = subject.ctx();
     let dumps = |graph: &Graph| [graph.to_text(), graph.to_dot(), graph.to_svg()];
     let first = fixed(&ctx);
     // The second capture has other blocks, other kernels and other numbers.

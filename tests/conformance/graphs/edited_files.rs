@@ -17,7 +17,8 @@ const N: usize = 128;
 /// Returns the first and the last element of the output of a replay, for inputs `a` and `b`.
 fn run(ctx: &Context, graph: &Graph) -> [u32; 2] {
     let queue = ctx.queue("replays");
-    let (a, b) = (queue.full([N], 10_u32).unwrap(), queue.full([N], 20_u32).unwrap());
+    let a = queue.full([N], 10_u32).unwrap();
+    let b = queue.full([N], 20_u32).unwrap();
     let bound = graph.with().input("a", &a).unwrap().input("b", &b).unwrap();
     let out = graph.output::<u32>("out").unwrap();
     let out = queue.replay(&bound).unwrap().read(&out).unwrap().wait().unwrap();
@@ -27,7 +28,8 @@ fn run(ctx: &Context, graph: &Graph) -> [u32; 2] {
 /// Returns a graph that concatenates copies of the inputs `a` and `b`.
 fn joined(queue: &CommandQueue, a: &DeviceArray<u32>, b: &DeviceArray<u32>) -> Graph {
     let captured = queue.capture(|c| {
-        let (a, b) = (c.input("a", a)?, c.input("b", b)?);
+        let a = c.input("a", a)?;
+        let b = c.input("b", b)?;
         let out = c.zeros::<u32, 1>([2 * N])?;
         c.copy(&*a, &mut out.slice(0..N)?)?;
         c.copy(&*b, &mut out.slice(N..2 * N)?)?;
@@ -52,9 +54,11 @@ fn overlapping(subject: &Subject) {
 fn constant(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (fixed, default) = (queue.full([N], 2_u32).unwrap(), queue.full([N], 1_u32).unwrap());
+    let fixed = queue.full([N], 2_u32).unwrap();
+    let default = queue.full([N], 1_u32).unwrap();
     let captured = queue.capture(|c| {
-        let (a, _b) = (c.input("a", &default)?, c.input("b", &queue.full([N], 3_u32)?)?);
+        let a = c.input("a", &default)?;
+        let _b = c.input("b", &queue.full([N], 3_u32)?)?;
         let out = c.zeros::<u32, 1>([2 * N])?;
         c.copy(&*a, &mut out.slice(0..N)?)?;
         c.copy(&fixed, &mut out.slice(N..2 * N)?)?;
@@ -85,7 +89,8 @@ fn policy(subject: &Subject) {
         let loaded = subject.ctx_with(policy).graph_from_bytes(bytes);
         loaded.map(|graph| graph.statistics().levels)
     };
-    let (relying, unchecked) = (saved(Policy::Ordered), saved(Policy::Unchecked));
+    let relying = saved(Policy::Ordered);
+    let unchecked = saved(Policy::Unchecked);
     // One fill of zeros is first; the two others are in one level, or one after the other.
     assert_eq!(load(Policy::Unchecked, &unchecked).unwrap(), 2);
     assert_eq!(load(Policy::Ordered, &unchecked).unwrap(), 3);

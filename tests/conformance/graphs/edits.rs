@@ -55,7 +55,8 @@ struct Parts {
 fn parts(subject: &Subject, policy: Policy) -> Parts {
     let ctx = subject.ctx_with(policy);
     let queue = ctx.queue("main");
-    let (x, y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let y = queue.full([N], 2_u32).unwrap();
     let graph = mixing(&ctx, &queue, &x, &y);
     Parts { ctx, queue, x, y, graph }
 }
@@ -80,7 +81,8 @@ fn several_nodes(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 0_u32).unwrap();
     let (mut graph, ()) = queue
         .capture(|c| {
             for at in 0..3 {
@@ -141,10 +143,12 @@ fn defaults(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 0_u32).unwrap();
     let (mut graph, ()) = queue
         .capture(|c| {
-            let (x, k) = (c.input("x", &x)?, c.value("k", 10_u32)?);
+            let x = c.input("x", &x)?;
+            let k = c.value("k", 10_u32)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y })?;
             c.parameter("b", &k)
         })
@@ -292,9 +296,11 @@ fn two_queues(
     let one = queue.full([N], 1_u32).unwrap();
     queue.finish().wait().unwrap();
     let captured = queue.capture(|c| {
-        let (one_side, other_side) = (c.fork("one side"), c.fork("other side"));
+        let one_side = c.fork("one side");
+        let other_side = c.fork("other side");
         for round in 0..rounds {
-            let (a, b) = (3, 10 * round);
+            let a = 3;
+            let b = 10 * round;
             let args = Mix { a, b, x: &one, y: &mut first.handle() };
             one_side.launch(&mix, Grid::threads([N]), args)?;
             c.on(&one_side)?.label_node("first")?;
@@ -326,7 +332,8 @@ fn hazard(subject: &Subject) {
 /// A hazard shows the arrays that the replay uses.
 fn edited_uses(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let [x, mut y, mut z] = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
     other.wait_for_queue(&queue).unwrap();
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -388,7 +395,8 @@ fn memory(subject: &Subject) {
 
 fn old_inputs(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let [mut x, y, z] = [0_u32; 3].map(|value| queue.full([N], value).unwrap());
     let (mut graph, ()) = queue
         .capture(|c| {
@@ -436,7 +444,8 @@ fn empty_launch(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 2_u32).unwrap();
     let (mut graph, ()) = queue
         .capture(|c| {
             c.launch(&mix, Grid::threads([0]), Mix { a: 2, b: 0, x: &x, y: &mut y })?;
@@ -477,7 +486,8 @@ fn no_elements(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.full([N], 2_u32).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.full([N], 2_u32).unwrap();
     let (mut graph, ()) =
         queue.capture(|c| c.launch(&saxpy, Grid::threads([N]), Saxpy { a: 1, x: &x, y: &mut y })).unwrap();
     let empty = x.slice(4..4).unwrap();

@@ -109,7 +109,8 @@ fn outputs(of: &Subgraph, run: &Replay, allowed: fn(&Error) -> bool) -> bool {
 }
 
 fn refused(subject: &Subject) {
-    let (mut right, mut failed) = (0, 0);
+    let mut right = 0;
+    let mut failed = 0;
     for seed in 0..60 {
         let cpu = CpuOptions { seed, lanes: 1 + seed as usize % 3, ..CpuOptions::default() };
         let faults = CpuFaults { refusals: 0.3, ..CpuFaults::default() };
@@ -151,7 +152,8 @@ fn refused(subject: &Subject) {
 
 fn failed_before(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, failing) = (ctx.queue("main"), ctx.queue("failing"));
+    let queue = ctx.queue("main");
+    let failing = ctx.queue("failing");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|c| c.fill(&mut x, 5)).unwrap();
     failing.wait_for(&ctx.user_event("abandoned").event()).unwrap();

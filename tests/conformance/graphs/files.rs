@@ -104,8 +104,10 @@ fn call_verbs(
     (words, numbers): (&[u32], &[f32]),
     mut read: impl FnMut(&str, DeviceArray<u32>) -> fencepost::Result<()>,
 ) -> fencepost::Result<()> {
-    let (words, numbers) = (q.array(words)?, q.array(numbers)?);
-    let (mut sum, mut place) = (q.empty([1])?, q.empty([1])?);
+    let words = q.array(words)?;
+    let numbers = q.array(numbers)?;
+    let mut sum = q.empty([1])?;
+    let mut place = q.empty([1])?;
     let [mut least, mut total, mut mean] = [q.empty([1])?, q.empty([1])?, q.empty([1])?];
     let [mut sorted, mut scanned] = [q.empty([MANY])?, q.empty([MANY])?];
     let mut counts = q.empty([10])?;
@@ -230,7 +232,8 @@ fn outside(subject: &Subject) {
     // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
         let loaded = partner.graph_from_bytes(&bytes).unwrap();
-        let (queue, output) = (partner.queue("loaded"), loaded.output::<u32>("sum").unwrap());
+        let queue = partner.queue("loaded");
+        let output = loaded.output::<u32>("sum").unwrap();
         let mut expected = once;
         for _ in 0..3 {
             expected = Mix::of(2, 0, 3, expected);
@@ -322,7 +325,8 @@ fn version_1(subject: &Subject) {
     assert!(graph.clone().edit().unwrap().node("twice").is_ok());
     let mut expected: Vec<u32> = (0..64).map(|x| 2 * x).collect();
     (expected[0], expected[8], expected[16]) = (7, 100, 200);
-    let (queue, y) = (ctx.queue("main"), graph.output::<u32>("y").unwrap());
+    let queue = ctx.queue("main");
+    let y = graph.output::<u32>("y").unwrap();
     for _ in 0..2 {
         assert_eq!(queue.replay(&graph).unwrap().read(&y).unwrap().wait().unwrap(), expected);
     }

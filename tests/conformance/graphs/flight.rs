@@ -46,7 +46,8 @@ fn stepped(y: u32) -> u32 {
 
 fn interleaved(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
     let two = ctx.full([N], 2_u32).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -74,7 +75,10 @@ fn eight_threads(subject: &Subject) {
     let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     thread::scope(|scope| {
         for at in 0..8 {
-            let (queue, graph, main, y) = (&queues[at % 4], graph.clone(), &main, &y);
+            let queue = &queues[at % 4];
+            let graph = graph.clone();
+            let main = &main;
+            let y = &y;
             scope.spawn(move || {
                 for round in 0..10 {
                     queue.replay(&graph).unwrap();
@@ -93,10 +97,12 @@ fn eight_threads(subject: &Subject) {
 
 fn held(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, free) = (ctx.queue("held"), ctx.queue("free"));
+    let queue = ctx.queue("held");
+    let free = ctx.queue("free");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let z = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (held, other) = (step(&ctx, &queue, &y), step(&ctx, &queue, &z));
+    let held = step(&ctx, &queue, &y);
+    let other = step(&ctx, &queue, &z);
     queue.finish().wait().unwrap();
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
@@ -119,7 +125,8 @@ fn callbacks(subject: &Subject) {
     let mut runs = Vec::new();
     for round in 0..5 {
         let run = queue.replay(&graph).unwrap();
-        let (sender, looked) = (sender.clone(), run.clone());
+        let sender = sender.clone();
+        let looked = run.clone();
         queue.callback(move || sender.send((round, looked.event().is_complete().unwrap())).unwrap()).unwrap();
         runs.push(run);
     }
@@ -213,7 +220,8 @@ fn awaited(subject: &Subject) {
 
 fn dropped_during_a_capture(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let first = step(&ctx, &queue, &y);
     let in_flight = step(&ctx, &queue, &y);

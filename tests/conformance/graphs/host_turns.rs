@@ -18,7 +18,8 @@ type Flushed = Arc<Mutex<Option<CommandQueue>>>;
 
 /// Captures a host callback that counts its calls, flushes a queue and looks at it.
 fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) -> Graph {
-    let (calls, flushed) = (calls.clone(), flushed.clone());
+    let calls = calls.clone();
+    let flushed = flushed.clone();
     let function = move || {
         *calls.lock().unwrap() += 1;
         let queue = flushed.lock().unwrap().clone();
@@ -39,8 +40,10 @@ fn without_threads(subject: &Subject) -> Context {
 
 fn flushes(subject: &Subject) {
     let ctx = without_threads(subject);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (calls, flushed) = (Arc::default(), Flushed::default());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let calls = Arc::default();
+    let flushed = Flushed::default();
     let graph = captured(&one, &calls, &flushed);
     *flushed.lock().unwrap() = Some(two.clone());
     let runs = [one.replay(&graph).unwrap(), two.replay(&graph).unwrap()];
@@ -52,8 +55,10 @@ fn flushes(subject: &Subject) {
 
 fn inside_graphs(subject: &Subject) {
     let ctx = without_threads(subject);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (calls, flushed) = (Arc::default(), Flushed::default());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let calls = Arc::default();
+    let flushed = Flushed::default();
     let child = captured(&one, &calls, &flushed);
     let parents = [0, 1].map(|_| one.capture(|c| c.replay(&child).map(drop)).unwrap().0);
     *flushed.lock().unwrap() = Some(two.clone());

@@ -17,11 +17,13 @@ const N: usize = 64;
 
 fn by_name_and_position(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let queue = ctx.queue("main");
+    let mixed = mixed_kernel(&ctx);
     let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let (graph, ()) = queue
         .capture(|c| {
-            let (a, b) = (c.value("a", 3_u32)?, c.value("b", 1_u32)?);
+            let a = c.value("a", 3_u32)?;
+            let b = c.value("b", 1_u32)?;
             c.launch_dyn(&mixed, Grid::threads([N]), args![b = &b, a = &a, x = &x, y = &mut y])?;
             c.launch_dyn(&mixed, Grid::threads([N]), args![&a, 10_u32, &x, &mut y])
         })
@@ -48,7 +50,8 @@ fn by_name_and_position(subject: &Subject) {
 
 fn in_a_body(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let queue = ctx.queue("main");
+    let mixed = mixed_kernel(&ctx);
     let (graph, _) = queue
         .capture(|c| {
             let b = c.value("b", 1_u32)?;
@@ -71,7 +74,8 @@ fn in_a_body(subject: &Subject) {
 
 fn outside(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mixed) = (ctx.queue("main"), mixed_kernel(&ctx));
+    let queue = ctx.queue("main");
+    let mixed = mixed_kernel(&ctx);
     let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let (_, gain): (_, GraphValue<u32>) = queue.capture(|c| c.value("gain", 3_u32)).unwrap();
     let mut launch = |queue: &CommandQueue| {

@@ -208,7 +208,8 @@ fn between_eager_commands(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
     let mut chain = Chain::new(&ctx, &queue);
     let mut after = queue.full([N], 0_u32).unwrap();
-    let (mut values, mut result) = ([1, 2, 3], 0);
+    let mut values = [1, 2, 3];
+    let mut result = 0;
     for round in 0..20_u32 {
         // A launch, a copy and a fill write what the replay reads; a launch and a copy read what it wrote.
         let [one, two, three] = &mut chain.arrays;
@@ -254,7 +255,8 @@ fn several_queues(subject: &Subject) {
     let chain = Chain::new(&ctx, &queue);
     let other = Chain::new(&ctx, &ctx.queue("other"));
     let queues: Vec<CommandQueue> = (0..3).map(|at| ctx.queue(&format!("queue {at}"))).collect();
-    let (mut values, mut others) = ([1, 2, 3], [1, 2, 3]);
+    let mut values = [1, 2, 3];
+    let mut others = [1, 2, 3];
     for at in 0..60 {
         queues[at % 3].replay(&chain.graph).unwrap();
         Chain::replay(&mut values);
@@ -305,7 +307,8 @@ fn mixed_parts(subject: &Subject) {
             c.read_as("own", &own)
         })
         .unwrap();
-    let (mut of_x, mut of_y) = (1, 2);
+    let mut of_x = 1;
+    let mut of_y = 2;
     for _ in 0..10 {
         let run = queue.replay(&graph).unwrap();
         of_y = Mix::of(3, 1, of_x, of_y);

@@ -69,14 +69,16 @@ impl Model {
     /// Returns `true` if two arguments of one node overlap.
     fn is_aliased(&self) -> bool {
         self.nodes.iter().any(|node| {
-            let (x, y) = (self.place(node.x), self.place(node.y));
+            let x = self.place(node.x);
+            let y = self.place(node.y);
             x.block == y.block && x.start.abs_diff(y.start) < self.len
         })
     }
 
     fn run(&self, blocks: &mut [Vec<u32>]) {
         for node in &self.nodes {
-            let (x, y) = (self.place(node.x), self.place(node.y));
+            let x = self.place(node.x);
+            let y = self.place(node.y);
             let b = node.b.unwrap_or(self.value);
             for at in 0..node.threads.next_multiple_of(self.group).min(self.len) {
                 let from = blocks[x.block][x.start + at];
@@ -115,7 +117,9 @@ fn random_node(draw: &mut Draw, unit: usize) -> Node {
         _ => Operand::Fixed(random_place(draw, unit)),
     };
     let b = (draw.below(3) > 0).then(|| draw.below(100) as u32);
-    let (a, x, y) = (draw.below(7) as u32, operand(draw), operand(draw));
+    let a = draw.below(7) as u32;
+    let x = operand(draw);
+    let y = operand(draw);
     Node { a, b, x, y, threads: 2 * unit }
 }
 

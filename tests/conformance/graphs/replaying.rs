@@ -97,7 +97,8 @@ fn own_memory(subject: &Subject) {
 
 fn two_graphs(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (fill, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
@@ -114,7 +115,8 @@ fn two_graphs(subject: &Subject) {
 
 fn policy(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
     one.fill(&mut x, 1).unwrap();

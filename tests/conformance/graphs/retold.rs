@@ -33,7 +33,8 @@ fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
 fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
     let mix = ctx.kernel::<Mix>().unwrap();
     let captured = queue.capture(|c| {
-        let (x, b) = (c.input("x", x)?, c.value("b", 1_u32)?);
+        let x = c.input("x", x)?;
+        let b = c.value("b", 1_u32)?;
         let mut y = c.full([N], 2_u32)?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: b.get(), x: &x, y: &mut y })?;
         c.parameter("b", &b)?;
@@ -90,7 +91,9 @@ fn counts(subject: &Subject) {
 fn frozen(subject: &Subject) {
     let (_ctx, queue) = queue_of(subject);
     let mut x = queue.full([N], 1_u32).unwrap();
-    let (mut scale, mut branch, mut part) = (5_u32, true, 0..8);
+    let mut scale = 5_u32;
+    let mut branch = true;
+    let mut part = 0..8;
     let mut bytes = vec![7_u32; 8];
     let (graph, ()) = queue
         .capture(|c| {
@@ -168,7 +171,9 @@ fn edits_of_threads(subject: &Subject) {
     let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     thread::scope(|scope| {
         for at in 0..8_u32 {
-            let (mut own, shown, queue) = (graph.clone(), &shown, &queues[at as usize % 4]);
+            let mut own = graph.clone();
+            let shown = &shown;
+            let queue = &queues[at as usize % 4];
             scope.spawn(move || {
                 for round in 0..5 {
                     let x = queue.full([N], 10 * at + round).unwrap();
@@ -239,7 +244,8 @@ fn alternating(subject: &Subject) {
             })
         })
         .unwrap();
-    let (mut ones, mut twos) = (0, 0);
+    let mut ones = 0;
+    let mut twos = 0;
     for start in [5, 1, 8] {
         queue.fill(&mut left.handle(), start).unwrap();
         let run = queue.replay(&graph).unwrap();
@@ -253,7 +259,8 @@ fn alternating(subject: &Subject) {
 
 fn halves_dropped(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
-    let (flag, y) = (queue.full([1], 0_u32).unwrap(), queue.full([N], 0_u32).unwrap());
+    let flag = queue.full([1], 0_u32).unwrap();
+    let y = queue.full([N], 0_u32).unwrap();
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool_stats().used;
     for value in [0, 1, 2] {

@@ -77,7 +77,10 @@ fn without_threads(subject: &Subject) {
 
 fn around(subject: &Subject) {
     let s = Setup::new(subject);
-    let (go_on, count, mut before, mut behind) = (s.word(1), s.word(0), s.word(0), s.word(0));
+    let go_on = s.word(1);
+    let count = s.word(0);
+    let mut before = s.word(0);
+    let mut behind = s.word(0);
     let other = s.ctx.queue("other");
     s.queue.fill(&mut before, 5).unwrap();
     let read = s.queue.read(&before);
@@ -183,7 +186,8 @@ fn over(subject: &Subject) {
 
 fn host_function(subject: &Subject) {
     let s = Setup::new(subject);
-    let (go_on, count) = (s.word(1), s.word(0));
+    let go_on = s.word(1);
+    let count = s.word(0);
     let (sent, seen) = channel();
     let (graph, ()) = s
         .queue
@@ -214,7 +218,8 @@ fn limited(subject: &Subject, launch_limit: Duration) -> Context {
 fn overdue(subject: &Subject) {
     let limit = Duration::from_millis(300);
     let s = Setup::on(limited(subject, limit));
-    let (go_on, count) = (s.word(1), s.word(0));
+    let go_on = s.word(1);
+    let count = s.word(0);
     let steps = endless(&s, &go_on, &count).unwrap();
     let error = steps.replay().unwrap().wait().unwrap_err();
     let Kind::LoopTooLong { graph, launch, iterations, limit: found } = error.kind() else {
@@ -228,7 +233,8 @@ fn overdue(subject: &Subject) {
 
 fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
-    let (go_on, count) = (s.word(1), s.word(0));
+    let go_on = s.word(1);
+    let count = s.word(0);
     drop(endless(&s, &go_on, &count).unwrap());
     // A second loop after the first one ends too, and so does a loop on another queue.
     drop(endless(&s, &go_on, &count).unwrap());

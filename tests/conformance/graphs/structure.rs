@@ -111,7 +111,9 @@ fn empty(subject: &Subject) {
     let (graph, ()) = queue
         .capture(|c| {
             // The order goes through a queue without work, a child without nodes, and an empty launch.
-            let (first, between, last) = (c.fork("first"), c.fork("between"), c.fork("last"));
+            let first = c.fork("first");
+            let between = c.fork("between");
+            let last = c.fork("last");
             first.fill(&mut x, 6)?;
             between.wait_for_queue(&first)?;
             between.replay(&nothing)?;
@@ -257,7 +259,8 @@ fn common_child(subject: &Subject) {
 
 fn turns_of_children(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (queue, held) = (ctx.queue("main"), ctx.queue("held"));
+    let queue = ctx.queue("main");
+    let held = ctx.queue("held");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let [first, second] = with_common_child(&ctx, &queue, &y);
@@ -320,7 +323,8 @@ fn diamond(subject: &Subject) {
     };
     let (graph, ()) = queue
         .capture(|c| {
-            let (left, right) = (c.fork("left"), c.fork("right"));
+            let left = c.fork("left");
+            let right = c.fork("right");
             note(c, 0)?;
             left.wait_for_queue(c)?;
             right.wait_for_queue(c)?;

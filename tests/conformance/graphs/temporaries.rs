@@ -118,7 +118,8 @@ fn after_a_join(subject: &Subject) {
 
 fn other_users(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     // A slice keeps the array.
     let sliced = kept(&ctx, &queue, |c| {

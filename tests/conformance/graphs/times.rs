@@ -148,7 +148,8 @@ fn timed_replay_on(ctx: &Context) {
         for _ in 0..turn {
             other.fill(&mut z, 7).unwrap(); // a timed command that may run between the nodes
         }
-        let (end, marks) = (queue.marker(), events(&run, &markers));
+        let end = queue.marker();
+        let marks = events(&run, &markers);
         assert!(seconds(&start, &marks[0]) >= 0.0 && seconds(&marks[4], &end) >= 0.0);
         assert!(seconds(&marks[0], &marks[4]) > 0.0);
     }
@@ -189,7 +190,8 @@ fn no_timestamps(subject: &Subject) {
 
 fn untimed(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, (plain, timed)) = queue
         .capture(|c| {
@@ -200,7 +202,8 @@ fn untimed(subject: &Subject) {
         .unwrap();
     queue.wait_for(&gate.event()).unwrap();
     let run = queue.replay(&graph).unwrap();
-    let (plain, timed) = (run.event_of(&plain).unwrap(), run.event_of(&timed).unwrap());
+    let plain = run.event_of(&plain).unwrap();
+    let timed = run.event_of(&timed).unwrap();
     assert!(!plain.is_complete().unwrap() && !timed.is_complete().unwrap());
     gate.signal();
     plain.wait().unwrap();
@@ -323,7 +326,8 @@ fn node_rows(subject: &Subject) {
         assert_eq!((replay.activity, &*replay.queue, &*replay.name), (Activity::Replay, "player", "main"));
         assert_eq!((row.batch, row.submitted), (replay.batch, replay.submitted));
         assert!(row.location.file().ends_with("times.rs") && row.location.line() != replay.location.line());
-        let (inner, outer) = (row.time.unwrap(), replay.time.unwrap());
+        let inner = row.time.unwrap();
+        let outer = replay.time.unwrap();
         assert!(outer.start <= inner.start + 1e-9 && inner.end <= outer.end + 1e-9, "{row:?} {replay:?}");
         assert!(inner.seconds() > 0.0);
         assert_eq!(replay.level_peers, 0);
@@ -378,7 +382,8 @@ fn written(subject: &Subject) {
     let run = queue.replay(&graph).unwrap();
     let profile = profiler.finish().wait().unwrap();
     drop(run);
-    let (mut trace, mut page) = (Vec::new(), Vec::new());
+    let mut trace = Vec::new();
+    let mut page = Vec::new();
     profile.write_chrome_trace(&mut trace).unwrap();
     profile.write_html(&mut page).unwrap();
     let trace: Value = serde_json::from_slice(&trace).unwrap();
@@ -403,7 +408,8 @@ fn written(subject: &Subject) {
 
 fn only_while_profiled(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let graph = two_queues(&ctx, &queue);
     queue.wait_for(&gate.event()).unwrap();
     let before = queue.replay(&graph).unwrap();

@@ -179,7 +179,8 @@ fn feedback(subject: &Subject) {
             c.read_as("own", &own)
         })
         .unwrap();
-    let (mut right, mut outputs) = (1_u32, Vec::new());
+    let mut right = 1_u32;
+    let mut outputs = Vec::new();
     let runs: Vec<_> = (0..6).map(|_| queue.replay(&graph).unwrap()).collect();
     for _ in 0..6 {
         outputs.push(right + 5);
@@ -220,7 +221,8 @@ fn between_reads(subject: &Subject) {
     let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
-            let (side, writer) = (c.fork("side"), c.fork("writer"));
+            let side = c.fork("side");
+            let writer = c.fork("writer");
             c.copy(&x, &mut y)?;
             writer.fill(&mut x, 2)?;
             side.copy(&x, &mut z)?;
@@ -245,7 +247,8 @@ fn dot_product(subject: &Subject) {
         .capture(|c| {
             let mut halves = Vec::new();
             for at in 0..2 {
-                let (fork, range) = (c.fork("half"), at * N / 2..(at + 1) * N / 2);
+                let fork = c.fork("half");
+                let range = at * N / 2..(at + 1) * N / 2;
                 let mut part = fork.zeros::<u32, 1>([N / 2])?;
                 fork.copy(&y.slice(range.clone())?, &mut part)?;
                 fork.launch(

@@ -25,7 +25,8 @@ fn every_node(
     calls: &Arc<AtomicU32>,
 ) -> Result<()> {
     let [x, y, flag] = arrays;
-    let (mix, flag) = (ctx.kernel::<Mix>()?, flag.slice(0..1)?);
+    let mix = ctx.kernel::<Mix>()?;
+    let flag = flag.slice(0..1)?;
     let side = c.fork("side");
     side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y: &mut y.handle() })?;
     c.wait_for_queue(&side)?;
@@ -51,7 +52,8 @@ fn untouched(subject: &Subject) {
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let calls = Arc::new(AtomicU32::new(0));
     queue.finish().wait().unwrap();
-    let (submitted, used) = (counted.submissions(), ctx.pool_stats().used);
+    let submitted = counted.submissions();
+    let used = ctx.pool_stats().used;
     for outcome in ["a graph", "an error", "a graph"] {
         let captured = queue.capture(|c| {
             every_node(c, &ctx, &arrays, &calls)?;

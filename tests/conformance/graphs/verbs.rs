@@ -84,9 +84,11 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let child = queue.capture(|c| c.fill(&mut x.handle(), 9)).unwrap().0;
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
-    let (mix, mixed) = (ctx.kernel::<Mix>().unwrap(), mixed(&ctx));
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let mixed = mixed(&ctx);
     give(&ctx);
-    let (returns, last) = (ctx.kernel::<FirstOf>().unwrap(), ctx.kernel::<LastOf>().unwrap());
+    let returns = ctx.kernel::<FirstOf>().unwrap();
+    let last = ctx.kernel::<LastOf>().unwrap();
     let phases = ctx.kernel::<Phases>().unwrap();
     (Objects { ctx, other, x, two, mix, mixed, returns, last, phases, child, up, outside }, queue)
 }
@@ -297,7 +299,8 @@ fn events_inside(subject: &Subject) {
 
 fn of_the_context(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, x) = queue
         .capture(|c| {
@@ -393,7 +396,8 @@ fn scopes(subject: &Subject) {
 
 fn at_once(subject: &Subject) {
     let ctx = subject.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     // The inner capture is on another queue, so it is separate.
@@ -411,7 +415,8 @@ fn at_once(subject: &Subject) {
     assert!(matches!(error.kind(), Kind::Captured { call: "wait_for", .. }), "{error}");
     let graphs: Vec<_> = std::thread::scope(|scope| {
         let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {
-            let (queue, mut array) = (queue.clone(), array.handle());
+            let queue = queue.clone();
+            let mut array = array.handle();
             scope.spawn(move || {
                 let capture = queue.capture(|c| (0..50).try_for_each(|_| c.fill(&mut array, value)));
                 capture.unwrap().0

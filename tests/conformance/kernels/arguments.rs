@@ -98,8 +98,10 @@ impl KernelArgs for ByHand<'_> {
 
 fn by_hand(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<ByHand>().unwrap());
-    let (x, y) = (ctx.array(&[1, 2, 3]).unwrap(), ctx.array(&[10, 20, 30]).unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel::<ByHand>().unwrap();
+    let x = ctx.array(&[1, 2, 3]).unwrap();
+    let y = ctx.array(&[10, 20, 30]).unwrap();
     let launch = |way| {
         let mix = Mix { a: 3, b: 7, x: &x, y: &mut y.handle() };
         queue.launch(&kernel, Grid::threads([3]), ByHand { mix, way })
@@ -128,7 +130,8 @@ fn derived(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (ctx.array(&[1, 2, 3]).unwrap(), ctx.array(&[10, 20, 30]).unwrap());
+    let x = ctx.array(&[1, 2, 3]).unwrap();
+    let mut y = ctx.array(&[10, 20, 30]).unwrap();
     queue.launch(&mix, Grid::threads([3]), Mix { a: 3, b: 7, x: &x, y: &mut y }).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [38, 69, 100], "fields are matched by name, not by position");
 }
@@ -140,7 +143,8 @@ where
 {
     let queue = ctx.queue("q");
     let saxpy = ctx.kernel::<Saxpy<T>>().unwrap();
-    let (x, mut y) = (ctx.array(&[x; 100]).unwrap(), ctx.array(&[y; 100]).unwrap());
+    let x = ctx.array(&[x; 100]).unwrap();
+    let mut y = ctx.array(&[y; 100]).unwrap();
     queue.launch(&saxpy, Grid::threads([100]), Saxpy { a, x: &x, y: &mut y }).unwrap();
     queue.read(&y).wait().unwrap()[99]
 }
@@ -156,7 +160,8 @@ fn by_name_and_position(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
-    let (x, mut y) = (ctx.full([70], 1.0_f32).unwrap(), ctx.full([70], 0.0_f32).unwrap());
+    let x = ctx.full([70], 1.0_f32).unwrap();
+    let mut y = ctx.full([70], 0.0_f32).unwrap();
     let grid = Grid::threads([70]);
     queue.launch_dyn(&saxpy, grid, args![a = 2.0_f32, x = &x, y = &mut y]).unwrap();
     queue.launch_dyn(&saxpy, grid, args![y = &mut y, a = 3.0_f32, x = &x]).unwrap();
@@ -173,7 +178,8 @@ fn spread(ctx: &Context, kernel: &DynKernel, scale: u32) {
     let mut floats = ctx.zeros::<f32, 1>([5]).unwrap();
     let mut whole = ctx.zeros::<u32, 1>([4]).unwrap();
     let mut signed = ctx.zeros::<i32, 1>([1]).unwrap();
-    let (f, i) = (scale as f32, scale as i32);
+    let f = scale as f32;
+    let i = scale as i32;
     let arguments = args![
         last = 7 * scale,
         a = 1.5 * f,
@@ -245,7 +251,8 @@ fn overrides(s: &Subject) {
     for workgroup in [1_u32, 32, 100] {
         let kernel = ctx.kernel_with::<Saxpy<u32>>(&[("WORKGROUP", f64::from(workgroup))]).unwrap();
         assert_eq!(kernel.workgroup(), [workgroup, 1, 1]);
-        let (x, mut y) = (ctx.full([200], 1).unwrap(), ctx.zeros([200]).unwrap());
+        let x = ctx.full([200], 1).unwrap();
+        let mut y = ctx.zeros([200]).unwrap();
         queue.launch(&kernel, Grid::groups([1]), Saxpy { a: 1, x: &x, y: &mut y }).unwrap();
         let sum: u32 = queue.read(&y).wait().unwrap().iter().sum();
         assert_eq!(sum, workgroup, "one workgroup has {workgroup} invocations");
@@ -322,7 +329,8 @@ fn values_are_kept(s: &Subject) {
     let queue = ctx.queue("q");
     let gate = ctx.user_event("gate");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
-    let (x, mut y) = (ctx.full([64], 1).unwrap(), ctx.zeros([64]).unwrap());
+    let x = ctx.full([64], 1).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     // On adapters the values fill several pages of uniforms; the CPU recorder has no such pages.
     let launches = if s.is_cpu() { 100 } else { 1000 };

@@ -96,16 +96,20 @@ where
     let values: Vec<u32> = (0..N as u32).map(|i| i.wrapping_sub(bits(offset))).collect();
     for ctx in contexts(s) {
         let source = ShaderSource::text("operate.wgsl", INTEGERS).with_type("T", T::DTYPE).unwrap();
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from_source(&source, "operate", &[]).unwrap());
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from_source(&source, "operate", &[]).unwrap();
         let mut cells = queue.zeros::<T, 1>([9]).unwrap();
         queue.upload(&first, &mut cells.cast_bits::<u32>()).unwrap();
         let mut olds = queue.zeros::<T, 1>([9 * N]).unwrap();
         let args = args![offset, &mut cells, &mut olds];
         queue.launch_dyn(&kernel, Grid::threads([N]), args).unwrap();
-        let (cells, olds) = (queue.read(&cells.cast_bits::<u32>()), queue.read(&olds.cast_bits::<u32>()));
-        let (cells, olds) = (cells.wait().unwrap(), olds.wait().unwrap());
+        let cells = queue.read(&cells.cast_bits::<u32>());
+        let olds = queue.read(&olds.cast_bits::<u32>());
+        let cells = cells.wait().unwrap();
+        let olds = olds.wait().unwrap();
         for (at, (first, operation)) in operations(is_signed).into_iter().enumerate() {
-            let (name, read) = (format!("operation {at} on {}", T::DTYPE), &olds[at * N..][..N]);
+            let name = format!("operation {at} on {}", T::DTYPE);
+            let read = &olds[at * N..][..N];
             let written = read.iter().zip(&values).map(|(old, value)| operation(*old, *value));
             check_history(&name, (first, cells[at]), read, written);
             if at < 7 {
@@ -165,14 +169,17 @@ fn floats(s: &Subject) {
     let operations: [(f32, FloatOperation); 3] =
         [(0.0, |a, b| a + b), (f32::INFINITY, f32::min), (f32::NEG_INFINITY, f32::max)];
     for ctx in contexts(s) {
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(FLOATS, "operate").unwrap());
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(FLOATS, "operate").unwrap();
         let first = [0.0, f32::INFINITY, f32::NEG_INFINITY, 0.0, f32::INFINITY, f32::NEG_INFINITY];
-        let (x, cells) = (queue.array(&values).unwrap(), queue.array(&first).unwrap());
+        let x = queue.array(&values).unwrap();
+        let cells = queue.array(&first).unwrap();
         let mut olds = queue.zeros::<f32, 1>([3 * N]).unwrap();
         let mut bits = cells.cast_bits::<u32>();
         let args = args![&x, &mut bits, &mut olds];
         queue.launch_dyn(&kernel, Grid::threads([N]), args).unwrap();
-        let (cells, olds) = (queue.read(&cells).wait().unwrap(), queue.read(&olds).wait().unwrap());
+        let cells = queue.read(&cells).wait().unwrap();
+        let olds = queue.read(&olds).wait().unwrap();
         for (at, (first, operation)) in operations.into_iter().enumerate() {
             // A sum of 0 may have either sign.
             let bits = |number: f32| (number + 0.0).to_bits();
@@ -226,7 +233,8 @@ fn specials(s: &Subject) {
     let pairs: Vec<(f32, f32)> = numbers.iter().flat_map(|&a| numbers.map(|b| (a, b))).collect();
     let (olds, values): (Vec<u32>, Vec<u32>) = pairs.iter().map(|(a, b)| (a.to_bits(), b.to_bits())).unzip();
     for ctx in contexts(s) {
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(SPECIALS, "operate").unwrap());
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(SPECIALS, "operate").unwrap();
         let x = queue.array(&values).unwrap();
         let [mut sums, mut least, mut most] = [(); 3].map(|()| queue.array(&olds).unwrap());
         let args = args![&x, &mut sums, &mut least, &mut most];

@@ -23,7 +23,8 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 100;
 
 fn launched(ctx: &Context, mix: &Kernel<Mix<'static>>) -> Vec<u32> {
-    let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros([N]).unwrap());
+    let x = ctx.full([N], 3_u32).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     ctx.current_queue().launch(mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
     ctx.current_queue().read(&y).wait().unwrap()
 }

@@ -66,7 +66,8 @@ fn moves(@builtin(global_invocation_id) gid: vec3<u32>) {
 
 fn structs(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), MOVES.kernel(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = MOVES.kernel(s, &ctx);
     let before: Vec<Ball> = (0..5).map(ball).collect();
     let mut balls = queue.array(&before).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([5]), args![balls = &mut balls]).unwrap();
@@ -81,7 +82,8 @@ fn structs(s: &Subject) {
 
 fn refused(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), MOVES.kernel(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = MOVES.kernel(s, &ctx);
     let mut tight = queue.zeros::<Tight, 1>([5]).unwrap();
     let error =
         queue.launch_dyn(&kernel, Grid::threads([5]), args![balls = &mut tight]).unwrap_err().to_string();
@@ -131,7 +133,8 @@ fn takes() {
 
 fn parameters(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), TAKES.kernel(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = TAKES.kernel(s, &ctx);
     let turn: [[f32; 4]; 4] = std::array::from_fn(|c| std::array::from_fn(|r| (10 * c + r) as f32));
     let light = Light { color: [0.1, 0.2, 0.3], power: 9.0 };
     for on in [false, true] {
@@ -174,7 +177,8 @@ fn turned<T: Element + PartialEq + Debug>(
     element: fn(u32) -> T,
     not: fn(T) -> T,
 ) {
-    let (queue, kernel) = (ctx.queue("q"), BYTES.kernel(s, ctx));
+    let queue = ctx.queue("q");
+    let kernel = BYTES.kernel(s, ctx);
     for n in [1, 3, 4, 30, 257] {
         let from: Vec<T> = (0..n).map(element).collect();
         let (array, mut to) = (queue.array(&from).unwrap(), queue.zeros::<T, 1>([n as usize]).unwrap());
@@ -206,7 +210,8 @@ fn unpacks() {
     }
 }",
     host: |_, _, _, buffers| {
-        let (bytes, halves) = (buffers[0].bytes().to_vec(), buffers[1].bytes().to_vec());
+        let bytes = buffers[0].bytes().to_vec();
+        let halves = buffers[1].bytes().to_vec();
         let halves: Vec<u16> = bytemuck::pod_collect_to_vec(&halves);
         for i in 0..8 {
             set_word(&mut buffers[2], i, bytes[i].into());
@@ -222,13 +227,15 @@ fn unpacks() {
 
 fn snippet(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), UNPACKS.kernel(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = UNPACKS.kernel(s, &ctx);
     let bytes = [0_u8, 1, 127, 128, 200, 254, 255, 7];
     let halves = [0_u16, 1, 0x7fff, 0x8000, 0xabcd, 0xfffe, 0xffff, 300];
-    let (mut changed_8, mut changed_16) =
-        (queue.full([8], 0xee_u8).unwrap(), queue.full([8], 0xeeee_u16).unwrap());
+    let mut changed_8 = queue.full([8], 0xee_u8).unwrap();
+    let mut changed_16 = queue.full([8], 0xeeee_u16).unwrap();
     let mut out = queue.zeros::<i32, 1>([32]).unwrap();
-    let (bytes_array, halves_array) = (queue.array(&bytes).unwrap(), queue.array(&halves).unwrap());
+    let bytes_array = queue.array(&bytes).unwrap();
+    let halves_array = queue.array(&halves).unwrap();
     let list = args![&bytes_array, &halves_array, &mut out, &mut changed_8, &mut changed_16];
     queue.launch_dyn(&kernel, Grid::groups([1]), list).unwrap();
     let expected = [
@@ -259,7 +266,8 @@ const FIRST_WORD: Text = Text {
 /// elements.
 fn inside_a_word(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), FIRST_WORD.kernel(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = FIRST_WORD.kernel(s, &ctx);
     let (x, mut y) = (queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap(), queue.zeros::<u8, 1>([6]).unwrap());
     let launch = |x: &DeviceArray<u8>, y: &mut DeviceArray<u8>| {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = x, y = y])

@@ -135,7 +135,8 @@ fn folded(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let [mut x, mut y] = [LONG, LONG - 1].map(|n| ctx.zeros::<u32, 1>([n]).unwrap());
-    let (iota, mix) = (ctx.kernel::<Iota<'_>>().unwrap(), ctx.kernel::<Mix<'_>>().unwrap());
+    let iota = ctx.kernel::<Iota<'_>>().unwrap();
+    let mix = ctx.kernel::<Mix<'_>>().unwrap();
     queue.launch(&iota, Grid::threads([LONG]), Iota { start: 7, step: 3, out: &mut x }).unwrap();
     queue.launch(&mix, Grid::threads([LONG]), Mix { a: 5, b: 9, x: &x, y: &mut y }).unwrap();
     assert!(queue.read(&x).wait().unwrap().into_iter().eq((0..LONG as u32).map(|i| 7 + 3 * i)));

@@ -58,7 +58,8 @@ fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
     });
     for workgroup in [32.0, 64.0] {
         let mix = ctx.kernel_with::<Mix>(&[("WORKGROUP", workgroup)]).unwrap();
-        let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros([N]).unwrap());
+        let x = ctx.full([N], 3_u32).unwrap();
+        let mut y = ctx.zeros([N]).unwrap();
         ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 5, b: 7, x: &x, y: &mut y }).unwrap();
         assert_eq!(ctx.current_queue().read(&y).wait().unwrap(), [mixed(0, 5, 3, 7); N]);
     }
@@ -102,7 +103,8 @@ fn given(s: &Subject) {
         let folder = Temporary::new(s, "given");
         let given = || {
             let (device, queue, name) = cached::open(s.place());
-            let (exclusive, kernel_folder) = (recorder == RecorderChoice::Direct, Some(folder.0.clone()));
+            let exclusive = recorder == RecorderChoice::Direct;
+            let kernel_folder = Some(folder.0.clone());
             let options = AdoptOptions { recorder, exclusive, kernel_folder, ..AdoptOptions::default() };
             let ctx = Context::adopt(device, queue, options).unwrap();
             s.watch(&ctx);

@@ -93,7 +93,8 @@ fn expected(elements: impl IntoIterator<Item = u32>) -> Vec<String> {
 
 fn order(s: &Subject) {
     let ctx = s.ctx();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut all = Vec::new();
     for launch in 0..4 {
@@ -124,9 +125,10 @@ struct CountUp<'a> {
 
 fn several(s: &Subject) {
     let ctx = s.ctx();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
-    let (prints, asserts) =
-        (ctx.kernel_from(PRINTS, "prints").unwrap(), ctx.kernel_from(ASSERTS, "asserts").unwrap());
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
+    let prints = ctx.kernel_from(PRINTS, "prints").unwrap();
+    let asserts = ctx.kernel_from(ASSERTS, "asserts").unwrap();
     let mut x = ctx.array(&[5_u32, 6, 7]).unwrap();
     let grid = Grid::threads([3]);
     let launches = [(&prints, grid), (&asserts, grid), (&prints, grid)];
@@ -139,7 +141,8 @@ fn several(s: &Subject) {
         .unwrap_err();
     let text = error.to_string();
     assert!(text.contains("entry point `prints` prints or asserts"), "{text}");
-    let (kernel, counted) = (ctx.kernel::<CountUp>().unwrap(), ctx.array(&[1_u32, 3, 2, 9]).unwrap());
+    let kernel = ctx.kernel::<CountUp>().unwrap();
+    let counted = ctx.array(&[1_u32, 3, 2, 9]).unwrap();
     let value = queue.call(&kernel, Grid::threads([4]), CountUp { x: &counted }).unwrap();
     assert_eq!(value.wait().unwrap(), 15);
     assert_eq!(lines.take(), ["3 at 1", "9 at 3"]);
@@ -170,7 +173,8 @@ fn values(s: &Subject) {
             print(\"\\\"{}\\\" {}\", vec4<i32>(a.i, 1, 2, -3), array<u32, 2>(7u, 8u)[1]);
         }";
     let ctx = s.ctx();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     let kernel = ctx.kernel_from(text, "k").unwrap();
     let element = Values { u: u32::MAX, i: i32::MIN, f: 0.1, pad: 0, v: [1.0, -2.5, 1e30], n: f32::INFINITY };
     let x = ctx.array(&[element]).unwrap();
@@ -210,7 +214,8 @@ fn names(s: &Subject) {
             assert(at.x < groups, \"{} of {}\", at.x, 4u >> id);
         }";
     let ctx = s.ctx();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     let (kernel, mut x) = (ctx.kernel_from(text, "k").unwrap(), ctx.zeros::<u32, 1>([2]).unwrap());
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7, 9]);
@@ -220,7 +225,9 @@ fn names(s: &Subject) {
 
 fn waits(s: &Subject) {
     let ctx = s.ctx();
-    let (lines, queue, other) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"), ctx.queue("other"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let there = |element: u32, wait: &str| assert_eq!(lines.take(), [format!("x = {element}")], "{wait}");
     print_one(&ctx, &queue, 1);
     queue.finish().wait().unwrap();
@@ -245,7 +252,8 @@ fn waits(s: &Subject) {
     let threads: Vec<_> = (0..3).map(|_| print_one(&ctx, &queue, 6)).collect();
     std::thread::scope(|scope| {
         for x in &threads {
-            let (queue, lines) = (&queue, &lines);
+            let queue = &queue;
+            let lines = &lines;
             scope.spawn(move || {
                 queue.read(x).wait().unwrap();
                 assert!(!lines.0.lock().unwrap().is_empty());
@@ -336,7 +344,8 @@ fn launch(queue: &CommandQueue, kernel: &DynKernel, limit: u32, x: &mut DeviceAr
 
 fn assertion(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let kernel = ctx.kernel_from(ASSERTS, "asserts").unwrap();
     let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();
     launch(&queue, &kernel, 100, &mut x).unwrap();
@@ -431,7 +440,8 @@ fn taken(s: &Subject) {
 
 fn indirect(s: &Subject) {
     let ctx = s.ctx();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut x = ctx.array(&(0..100).collect::<Vec<u32>>()).unwrap();
     let groups = queue.array(&[3_u32, 1, 1, 0, 1, 1]).unwrap();
@@ -444,7 +454,9 @@ fn indirect(s: &Subject) {
 
 fn replays(s: &Subject) {
     let ctx = s.ctx();
-    let (lines, queue, other) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"), ctx.queue("other"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let [prints, asserts] =
         [(PRINTS, "prints"), (ASSERTS, "asserts")].map(|(text, entry)| ctx.kernel_from(text, entry).unwrap());
     let mut x = ctx.array(&[0_u32, 10, 20]).unwrap();
@@ -546,7 +558,8 @@ fn functions(s: &Subject) {
     queue.take_error().unwrap();
 
     let found: Arc<Mutex<Option<Error>>> = Arc::default();
-    let (waits, copy) = (queue.clone(), found.clone());
+    let waits = queue.clone();
+    let copy = found.clone();
     let wait = move |_: &Printed<'_>| *copy.lock().unwrap() = waits.finish().wait().err();
     ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(wait)), ..PrintOptions::default() });
     let x = print_one(&ctx, &queue, 1);
@@ -559,7 +572,8 @@ fn functions(s: &Subject) {
 
 fn blocked_function(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let (called, calls) = channel();
     let (release, released) = channel::<()>();
     let gate = Mutex::new((called, released));
@@ -570,14 +584,16 @@ fn blocked_function(s: &Subject) {
     };
     ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(block)), ..PrintOptions::default() });
     let x = print_one(&ctx, &queue, 1);
-    let (end, mut finished) = (queue.marker(), queue.finish());
+    let end = queue.marker();
+    let mut finished = queue.finish();
     queue.flush().unwrap();
     calls.recv().unwrap();
     assert!(!end.is_complete().unwrap());
     assert!(finished.wait_timeout(Duration::from_millis(1)).unwrap().is_none());
     let y = other.array(&[7_u32]).unwrap();
     assert_eq!(other.read(&y).wait().unwrap(), [7], "the other queue goes on");
-    let (kernel, counted) = (ctx.kernel::<Sum>().unwrap(), other.array(&[1_u32, 3, 2]).unwrap());
+    let kernel = ctx.kernel::<Sum>().unwrap();
+    let counted = other.array(&[1_u32, 3, 2]).unwrap();
     let value = other.call(&kernel, Grid::threads([3]), Sum { x: &counted }).unwrap();
     assert_eq!(value.wait().unwrap(), 6, "the value waits for its launch only");
     other.wait_for(&end).unwrap();
@@ -614,12 +630,14 @@ fn awaited_thread(s: &Subject) {
 fn wait_for_waiters_in_print(ctx: &Context) {
     let queue = ctx.queue("q");
     let found: Arc<Mutex<Vec<Error>>> = Arc::default();
-    let (waits, copy) = (queue.clone(), found.clone());
+    let waits = queue.clone();
+    let copy = found.clone();
     let (send, events) = channel::<Event>();
     let events = Mutex::new(events);
     let join = move |_: &Printed<'_>| {
         let end = events.lock().unwrap().recv().unwrap();
-        let (blocks, awaits) = (waits.clone(), waits.clone());
+        let blocks = waits.clone();
+        let awaits = waits.clone();
         let waiters = [
             std::thread::spawn(move || end.wait()),
             std::thread::spawn(move || blocks.finish().wait()),
@@ -627,7 +645,8 @@ fn wait_for_waiters_in_print(ctx: &Context) {
         ];
         copy.lock().unwrap().extend(waiters.into_iter().filter_map(|waiter| waiter.join().unwrap().err()));
     };
-    let (to, limit) = (PrintTo::Function(Arc::new(join)), Duration::from_millis(1));
+    let to = PrintTo::Function(Arc::new(join));
+    let limit = Duration::from_millis(1);
     ctx.set_print(PrintOptions { to, limit, ..PrintOptions::default() });
     let line = line!() + 1;
     let x = print_one(ctx, &queue, 1);
@@ -656,13 +675,15 @@ fn wait_for_waiters_in_print(ctx: &Context) {
 fn recorders(s: &Subject) {
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
         let ctx = s.options(|options| options.recorder = recorder);
-        let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+        let lines = Collected::of(&ctx, 1 << 16);
+        let queue = ctx.queue("q");
         print_one(&ctx, &queue, 3);
         queue.finish().wait().unwrap();
         assert_eq!(lines.take(), ["x = 3"], "{}", ctx.recorder());
     }
     let ctx = s.without_threads();
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     print_one(&ctx, &queue, 4);
     queue.finish().wait().unwrap();
     assert_eq!(lines.take(), ["x = 4"], "without threads");
@@ -670,7 +691,8 @@ fn recorders(s: &Subject) {
 
 fn checked(s: &Subject) {
     let ctx = s.options(|options| options.check = Some(CheckOptions::default()));
-    let (lines, queue) = (Collected::of(&ctx, 1 << 16), ctx.queue("q"));
+    let lines = Collected::of(&ctx, 1 << 16);
+    let queue = ctx.queue("q");
     let [prints, asserts] =
         [(PRINTS, "prints"), (ASSERTS, "asserts")].map(|(text, entry)| ctx.kernel_from(text, entry).unwrap());
     let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();

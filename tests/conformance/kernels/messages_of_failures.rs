@@ -49,7 +49,8 @@ fn take(lines: &Lines) -> Vec<String> {
 fn too_long(s: &Subject) {
     let limit = Duration::from_millis(200);
     let ctx = s.options(|options| options.launch_limit = limit);
-    let (lines, queue) = (lines_of(&ctx), ctx.queue("q"));
+    let lines = lines_of(&ctx);
+    let queue = ctx.queue("q");
     let [says, hangs] = ["says", "hangs"].map(|entry| ctx.kernel_from(TEXT, entry).unwrap());
     let mut x = ctx.array(&[7_u32, 3]).unwrap();
     for _ in 0..2 {
@@ -68,7 +69,8 @@ fn too_long(s: &Subject) {
 fn checked(s: &Subject) {
     let check = CheckOptions { fail_queue: true, ..CheckOptions::default() };
     let ctx = s.options(|options| options.check = Some(check));
-    let (lines, queue) = (lines_of(&ctx), ctx.queue("q"));
+    let lines = lines_of(&ctx);
+    let queue = ctx.queue("q");
     let slips = ctx.kernel_from(TEXT, "slips").unwrap();
     let mut x = ctx.array(&[7_u32, 8]).unwrap();
     queue.launch_dyn(&slips, Grid::threads([1]), args![x = &mut x]).unwrap();
@@ -79,7 +81,8 @@ fn checked(s: &Subject) {
 
 fn replay(s: &Subject) {
     let ctx = s.options(|options| options.launch_limit = Duration::from_millis(200));
-    let (lines, queue) = (lines_of(&ctx), ctx.queue("q"));
+    let lines = lines_of(&ctx);
+    let queue = ctx.queue("q");
     let [says, hangs] = ["says", "hangs"].map(|entry| ctx.kernel_from(TEXT, entry).unwrap());
     let mut x = ctx.array(&[5_u32]).unwrap();
     let (graph, ()) = queue

@@ -30,7 +30,8 @@ fn floats(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(4);
     let (x, y): (Vec<f32>, Vec<f32>) = (0..N).map(|_| (positive(&mut rng), positive(&mut rng))).unzip();
     let a = positive(&mut rng);
-    let (dx, mut dy) = (ctx.array(&x).unwrap(), ctx.array(&y).unwrap());
+    let dx = ctx.array(&x).unwrap();
+    let mut dy = ctx.array(&y).unwrap();
     let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     queue.launch(&saxpy, Grid::threads([N]), Saxpy { a, x: &dx, y: &mut dy }).unwrap();
     for (i, found) in queue.read(&dy).wait().unwrap().into_iter().enumerate() {
@@ -48,7 +49,8 @@ fn random(seed: u64) -> Vec<u32> {
 /// Returns the array after three launches.
 fn mixed(ctx: &Context) -> Vec<u32> {
     let queue = ctx.queue("q");
-    let (x, mut y) = (ctx.array(&random(1)).unwrap(), ctx.array(&random(2)).unwrap());
+    let x = ctx.array(&random(1)).unwrap();
+    let mut y = ctx.array(&random(2)).unwrap();
     let mix = ctx.kernel::<Mix>().unwrap();
     for (a, b) in [(3, 1), (u32::MAX, 5), (0x8000_0001, 7)] {
         queue.launch(&mix, Grid::threads([N]), Mix { a, b, x: &x, y: &mut y }).unwrap();
@@ -58,7 +60,8 @@ fn mixed(ctx: &Context) -> Vec<u32> {
 
 fn expected() -> Vec<u32> {
     let step = |y: u32, a: u32, x: u32, b: u32| y.wrapping_mul(a).wrapping_add(x).wrapping_add(b);
-    let (x, y) = (random(1), random(2));
+    let x = random(1);
+    let y = random(2);
     let all =
         |(&x, &y)| [(3, 1), (u32::MAX, 5), (0x8000_0001, 7)].iter().fold(y, |y, &(a, b)| step(y, a, x, b));
     x.iter().zip(&y).map(all).collect()
@@ -129,19 +132,22 @@ fn divisions(s: &Subject) {
     let (a, b): (Vec<i32>, Vec<i32>) = pairs.unzip();
     let mut out = ctx.zeros::<i32, 1>([10 * a.len()]).unwrap();
     let kernel = ctx.kernel_from(DIVISIONS, "divisions").unwrap();
-    let (x, y) = (ctx.array(&a).unwrap(), ctx.array(&b).unwrap());
+    let x = ctx.array(&a).unwrap();
+    let y = ctx.array(&b).unwrap();
     let args = args![a = &x, b = &y, out = &mut out];
     queue.launch_dyn(&kernel, Grid::threads([a.len()]), args).unwrap();
     let found = queue.read(&out).wait().unwrap();
     for (found, (a, b)) in found.chunks(10).zip(a.into_iter().zip(b)) {
         let (quotient, remainder) = divided(a, b);
-        let (of_b, five) = (divided(-7, b).0, divided(5, b).1);
+        let of_b = divided(-7, b).0;
+        let five = divided(5, b).1;
         let three = [
             quotient.wrapping_add(remainder),
             of_b.wrapping_add(five),
             divided(a, -1).0.wrapping_add(divided(a, 3).1),
         ];
-        let (ua, ub) = (a as u32, b as u32);
+        let ua = a as u32;
+        let ub = b as u32;
         let expected = [
             quotient,
             remainder,
@@ -186,9 +192,11 @@ fn conversions(s: &Subject) {
     queue.launch_dyn(&kernel, Grid::threads([x.len()]), args).unwrap();
     for (found, x) in queue.read(&out).wait().unwrap().chunks(4).zip(x) {
         // Conversions saturate at the largest `f32` within the type, or on some devices at the largest integer.
-        let (signed, unsigned) = (x.min(2_147_483_520.0) as i32, x.min(4_294_967_040.0) as u32);
+        let signed = x.min(2_147_483_520.0) as i32;
+        let unsigned = x.min(4_294_967_040.0) as u32;
         let near = |found: u32, expected: u32, most: u32| found.wrapping_sub(expected) <= most;
-        let (more, above) = (u32::from(x > 2_147_483_520.0) * 127, u32::from(x > 4_294_967_040.0) * 255);
+        let more = u32::from(x > 2_147_483_520.0) * 127;
+        let above = u32::from(x > 4_294_967_040.0) * 255;
         assert!(
             near(found[0], signed as u32, more) && near(found[2], signed as u32, more),
             "i32 of {x}: {found:x?}"
@@ -224,12 +232,14 @@ fn packed(@builtin(global_invocation_id) id: vec3<u32>) {
 /// Returns what the kernel computes for four words.
 fn packed_on_host(v: [u32; 4]) -> [u32; 11] {
     let signed = v.map(|word| word as i32);
-    let (bytes, clamped) =
-        (u32::from_le_bytes(v.map(|word| word as u8)), u32::from_le_bytes(v.map(|word| word.min(255) as u8)));
+    let bytes = u32::from_le_bytes(v.map(|word| word as u8));
+    let clamped = u32::from_le_bytes(v.map(|word| word.min(255) as u8));
     let clamped_signed = u32::from_le_bytes(signed.map(|word| word.clamp(-128, 127) as u8));
-    let (x, y) = (v[0].to_le_bytes().map(u32::from), v[1].to_le_bytes().map(u32::from));
+    let x = v[0].to_le_bytes().map(u32::from);
+    let y = v[1].to_le_bytes().map(u32::from);
     let of_signed = |word: u32| word.to_le_bytes().map(|byte| i32::from(byte as i8));
-    let (i, j) = (of_signed(v[0]), of_signed(v[1]));
+    let i = of_signed(v[0]);
+    let j = of_signed(v[1]);
     let products: u32 = x.iter().zip(y).map(|(x, y)| x * y).sum();
     let signed_products: i32 = i.iter().zip(j).map(|(i, j)| i * j).sum();
     [
@@ -253,7 +263,8 @@ fn packed(s: &Subject) {
     let edges = [0, 1, 127, 128, 200, 255, 256, 0xFFFF_FF80, 0xFFFF_FF7F].into_iter().chain(EDGES);
     let words: Vec<u32> = edges.cycle().take(100).chain(random(5).into_iter().take(100)).collect();
     let mut out = ctx.zeros::<u32, 1>([11 * words.len() / 4]).unwrap();
-    let (kernel, x) = (ctx.kernel_from(PACKED, "packed").unwrap(), ctx.array(&words).unwrap());
+    let kernel = ctx.kernel_from(PACKED, "packed").unwrap();
+    let x = ctx.array(&words).unwrap();
     let args = args![words = &x, out = &mut out];
     queue.launch_dyn(&kernel, Grid::threads([words.len() / 4]), args).unwrap();
     for (found, v) in queue.read(&out).wait().unwrap().chunks(11).zip(words.chunks(4)) {

@@ -82,7 +82,8 @@ fn sum(queue: &CommandQueue, kernel: &Kernel<AddUp<'static>>, x: &DeviceArray<u3
 
 fn values(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     for n in [1_u32, 64, 1000] {
         let x = ctx.array(&(0..n).collect::<Vec<_>>()).unwrap();
         let total: u32 = queue.call(&kernel, Grid::threads([n]), AddUp { x: &x }).unwrap().wait().unwrap();
@@ -103,7 +104,8 @@ fn vectors(s: &Subject) {
         };
         ctx.host_kernel("scale_four", Arc::new(host)).unwrap();
     }
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<ScaleFour>().unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel::<ScaleFour>().unwrap();
     let x = ctx.array(&[1.0, -2.0, 0.5, 4.0]).unwrap();
     let scaled = queue.call(&kernel, Grid::groups([1]), ScaleFour { factor: 2.0, x: &x }).unwrap();
     assert_eq!(scaled.wait().unwrap(), [2.0, -4.0, 1.0, 8.0]);
@@ -111,7 +113,8 @@ fn vectors(s: &Subject) {
 
 fn zeros(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     let x = ctx.array(&[3_u32; 100]).unwrap();
     // Dropped arrays leave memory with other bytes in the pool.
     let used: Vec<_> = (0..4).map(|_| queue.full([1], u32::MAX).unwrap()).collect();
@@ -128,7 +131,8 @@ fn zeros(s: &Subject) {
 
 fn own_values(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     let mut x = ctx.zeros::<u32, 1>([10]).unwrap();
     let sums: Vec<_> = (0..20_u32)
         .map(|round| {
@@ -144,10 +148,13 @@ fn own_values(s: &Subject) {
 
 fn threads(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     std::thread::scope(|scope| {
         for thread in 0..4_u32 {
-            let (queue, kernel, x) = (&queue, &kernel, ctx.array(&[thread + 1; 100]).unwrap());
+            let queue = &queue;
+            let kernel = &kernel;
+            let x = ctx.array(&[thread + 1; 100]).unwrap();
             scope.spawn(move || {
                 for _ in 0..10 {
                     assert_eq!(sum(queue, kernel, &x).wait().unwrap(), 100 * (thread + 1));
@@ -160,7 +167,9 @@ fn threads(s: &Subject) {
 fn ordered(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let ctx = s.ctx_with(policy);
-        let (writer, caller, kernel) = (ctx.queue("writer"), ctx.queue("caller"), add_up(s, &ctx));
+        let writer = ctx.queue("writer");
+        let caller = ctx.queue("caller");
+        let kernel = add_up(s, &ctx);
         let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
         writer.fill(&mut x, 5).unwrap();
         if policy == Policy::Checked {
@@ -175,7 +184,8 @@ fn ordered(s: &Subject) {
 
 fn profiled(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     let x = ctx.array(&[1_u32; 64]).unwrap();
     ctx.synchronize().wait().unwrap();
     let profiler = ctx.profile();
@@ -190,7 +200,8 @@ fn profiled(s: &Subject) {
 
 fn refused(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     let x = ctx.array(&[1_u32; 64]).unwrap();
     let foreign = s.ctx().array(&[1_u32; 64]).unwrap();
     ctx.synchronize().wait().unwrap();
@@ -230,7 +241,8 @@ fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
 /// A kernel of a later launch ends only after the caller has the value.
 fn held(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), add_up(s, &ctx));
+    let queue = ctx.queue("q");
+    let kernel = add_up(s, &ctx);
     let (release, released) = channel::<()>();
     let released = std::sync::Mutex::new(released);
     let waits = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
@@ -255,7 +267,8 @@ fn failed(s: &Subject) {
         std::panic::resume_unwind(Box::new("on purpose"));
     };
     ctx.host_kernel("add_up", Arc::new(fails)).unwrap();
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<AddUp>().unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel::<AddUp>().unwrap();
     let x = ctx.array(&[1_u32; 8]).unwrap();
     let value = queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).expect("it is enqueued");
     let error = value.wait().unwrap_err();

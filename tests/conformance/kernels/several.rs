@@ -106,7 +106,8 @@ struct Bench {
 impl Bench {
     fn new(s: &Subject, ctx: Context) -> Self {
         give(s, &ctx);
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<Squares>().unwrap());
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel::<Squares>().unwrap();
         let x = queue.array(&(0..N as u32).collect::<Vec<_>>()).unwrap();
         let [squares, sums, turned] = [(); 3].map(|()| queue.zeros::<u32, 1>([N]).unwrap());
         Self { ctx, queue, kernel, x, squares, sums, turned }
@@ -208,7 +209,8 @@ struct Notes<'a> {
 }
 
 fn note(phase: u32, params: &[u8], log: &mut fencepost::HostBuffer<'_>) {
-    let (number, at): (u32, u32) = (bytemuck::pod_read_unaligned(&params[..4]), word(log, 0) + 1);
+    let number: u32 = bytemuck::pod_read_unaligned(&params[..4]);
+    let at: u32 = word(log, 0) + 1;
     set_word(log, 0, at);
     set_word(log, at as usize, 10 * number + phase);
 }
@@ -227,11 +229,14 @@ fn threads(s: &Subject) {
             ctx.host_kernel(entry, Arc::new(host)).unwrap();
         }
     }
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<Notes>().unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel::<Notes>().unwrap();
     let log = queue.zeros::<u32, 1>([1 + 3 * CALLS * THREADS as usize]).unwrap();
     std::thread::scope(|scope| {
         for number in 0..THREADS {
-            let (queue, kernel, log) = (&queue, &kernel, &log);
+            let queue = &queue;
+            let kernel = &kernel;
+            let log = &log;
             scope.spawn(move || {
                 for _ in 0..CALLS {
                     let args = Notes { number, log: &mut log.handle() };
@@ -401,7 +406,8 @@ fn returned(s: &Subject) {
         ctx.host_kernel("square_all", Arc::new(square)).unwrap();
         ctx.host_kernel("sum_all", Arc::new(sum)).unwrap();
     }
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel::<SumOfSquares>().unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel::<SumOfSquares>().unwrap();
     let mut x = ctx.array(&[1, 2, 3]).unwrap();
     for expected in [14, 98] {
         let grids = [Grid::threads([3]), Grid::groups([1])];

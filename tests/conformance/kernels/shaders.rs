@@ -168,7 +168,8 @@ fn reverses(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocat
     x[id.x] = part[WORKGROUP - 1u - local];
 }",
     host: |groups, workgroup, _, buffers| {
-        let (x, size) = (&mut buffers[0], workgroup[0] as usize);
+        let x = &mut buffers[0];
+        let size = workgroup[0] as usize;
         for group in 0..groups[0] as usize {
             let part: Vec<u32> = (0..size).map(|i| word(x, group * size + i)).collect();
             part.iter().rev().enumerate().for_each(|(i, &value)| set_word(x, group * size + i, value));

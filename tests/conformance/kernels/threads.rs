@@ -28,7 +28,8 @@ fn on_threads(body: impl Fn(u32) + Sync) {
     let start = Barrier::new(THREADS as usize);
     thread::scope(|scope| {
         for number in 0..THREADS {
-            let (start, body) = (&start, &body);
+            let start = &start;
+            let body = &body;
             scope.spawn(move || {
                 start.wait();
                 body(number);
@@ -40,7 +41,8 @@ fn on_threads(body: impl Fn(u32) + Sync) {
 /// Each thread launches `mix` with its own values on its own array. The result depends on the order of its launches.
 fn run(s: &Subject, queue: impl Fn(&Context) -> CommandQueue + Sync) {
     let ctx = s.ctx();
-    let (kernel, x) = (ctx.kernel::<Mix>().unwrap(), ctx.full([N], 5_u32).unwrap());
+    let kernel = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.full([N], 5_u32).unwrap();
     on_threads(|number| {
         let queue = queue(&ctx);
         let mut y = queue.full([N], number).unwrap();
@@ -55,7 +57,8 @@ fn run(s: &Subject, queue: impl Fn(&Context) -> CommandQueue + Sync) {
 
 fn values(s: &Subject) {
     let ctx = s.ctx();
-    let (kernel, queue) = (shaders::saxpy(s, &ctx), ctx.queue("q"));
+    let kernel = shaders::saxpy(s, &ctx);
+    let queue = ctx.queue("q");
     let x = ctx.full([N], 1.0_f32).unwrap();
     on_threads(|number| {
         let mut y = queue.zeros::<f32, 1>([N]).unwrap();
@@ -72,7 +75,8 @@ fn one_array(s: &Subject) {
     let kernel = ctx.kernel::<Mix>().unwrap();
     let (x, y) = (ctx.full([N], 1_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     on_threads(|_| {
-        let (queue, kernel) = (ctx.queue("own"), kernel.clone());
+        let queue = ctx.queue("own");
+        let kernel = kernel.clone();
         for _ in 0..LAUNCHES {
             let args = Mix { a: 1, b: 0, x: &x, y: &mut y.handle() };
             queue.launch(&kernel, Grid::threads([N]), args).unwrap();

@@ -236,7 +236,8 @@ fn floats(s: &Subject) {
     for (call, (name, function)) in FUNCTIONS.iter().enumerate() {
         for (at, number) in numbers.into_iter().enumerate() {
             let word = |part| f64::from(f32::from_bits(found[2 * (call * count + at) + part]));
-            let (found, expected) = (word(0) + word(1), function(f64::from(number) * 0.0625));
+            let found = word(0) + word(1);
+            let expected = function(f64::from(number) * 0.0625);
             assert!(
                 (found - expected).abs() <= 1e-13 * expected.abs(),
                 "{name} of {number} / 16: {found:e}, not {expected:e}"

@@ -43,7 +43,8 @@ fn counted(n: usize, start: u32) -> Vec<u32> {
 fn exact(s: &Subject) {
     every_pair(s, |names, source, target| {
         for n in [1, 1000, LARGE] {
-            let (theirs, ours) = (source.queue("source"), target.queue("target"));
+            let theirs = source.queue("source");
+            let ours = target.queue("target");
             let mut x = source.empty::<u32, 1>([n]).unwrap();
             theirs.upload(&counted(n, 5)[..], &mut x).unwrap();
             let mut y = target.zeros([n]).unwrap();
@@ -83,11 +84,14 @@ fn parts(s: &Subject) {
 /// Uses the arrays on other queues of both contexts, without a wait by the caller.
 fn ordered(s: &Subject) {
     each_pair(s, |names, source, target| {
-        let (before, after) = (source.queue("before"), source.queue("after"));
-        let (copy, user) = (target.queue("copy"), target.queue("user"));
+        let before = source.queue("before");
+        let after = source.queue("after");
+        let copy = target.queue("copy");
+        let user = target.queue("user");
         let iota = source.kernel::<Iota>().unwrap();
         let mix = target.kernel::<Mix>().unwrap();
-        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        let mut x = source.zeros([LARGE]).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         let mut sum = target.full([LARGE], 3_u32).unwrap();
         for round in 0..3_u32 {
             let args = Iota { start: round, step: 2, out: &mut x };
@@ -113,7 +117,8 @@ fn in_its_queue(s: &Subject) {
             } else {
                 (target.queue("q"), target.user_event("gate"))
             };
-            let (x, mut y) = (source.full([LARGE], 1_u32).unwrap(), target.zeros([LARGE]).unwrap());
+            let x = source.full([LARGE], 1_u32).unwrap();
+            let mut y = target.zeros([LARGE]).unwrap();
             queue.wait_for(&gate.event()).unwrap();
             queue.copy(&x, &mut y).unwrap();
             let copied = queue.marker();
@@ -129,9 +134,11 @@ fn in_its_queue(s: &Subject) {
 
 fn does_not_block(s: &Subject) {
     each_pair(s, |names, source, target| {
-        let (theirs, ours) = (source.queue("source"), target.queue("target"));
+        let theirs = source.queue("source");
+        let ours = target.queue("target");
         let gates = [source.user_event("source"), target.user_event("target")];
-        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        let mut x = source.zeros([LARGE]).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         theirs.wait_for(&gates[0].event()).unwrap();
         theirs.fill(&mut x, 5_u32).unwrap();
         ours.wait_for(&gates[1].event()).unwrap();
@@ -149,9 +156,11 @@ fn does_not_block(s: &Subject) {
 
 fn unchecked(s: &Subject) {
     each_pair_with(s, [Policy::Unchecked; 2], |names, source, target| {
-        let (theirs, ours, gate) =
-            (source.queue("source"), target.queue("target"), source.user_event("gate"));
-        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        let theirs = source.queue("source");
+        let ours = target.queue("target");
+        let gate = source.user_event("gate");
+        let mut x = source.zeros([LARGE]).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         for round in 1..=3_u32 {
             if round == 1 {
                 theirs.wait_for(&gate.event()).unwrap();
@@ -169,9 +178,12 @@ fn unchecked(s: &Subject) {
 
 fn checked(s: &Subject) {
     each_pair_with(s, [Policy::Checked; 2], |names, source, target| {
-        let (writer, later) = (source.queue("writer"), source.queue("later"));
-        let (copy, reader) = (target.queue("copy"), target.queue("reader"));
-        let (mut x, mut y) = (source.zeros([LARGE]).unwrap(), target.zeros([LARGE]).unwrap());
+        let writer = source.queue("writer");
+        let later = source.queue("later");
+        let copy = target.queue("copy");
+        let reader = target.queue("reader");
+        let mut x = source.zeros([LARGE]).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         writer.fill(&mut x, 4_u32).unwrap();
         copy.copy(&x, &mut y).unwrap();
         writer.fill(&mut x, 5).unwrap();
@@ -188,9 +200,12 @@ fn checked(s: &Subject) {
 
 fn both_ways(s: &Subject) {
     each_pair(s, |names, one, two| {
-        let (a, b) = (one.queue("a"), two.queue("b"));
-        let (x, mut x2) = (one.full([LARGE], 1_u32).unwrap(), one.zeros([LARGE]).unwrap());
-        let (y, mut y2) = (two.full([LARGE], 2_u32).unwrap(), two.zeros([LARGE]).unwrap());
+        let a = one.queue("a");
+        let b = two.queue("b");
+        let x = one.full([LARGE], 1_u32).unwrap();
+        let mut x2 = one.zeros([LARGE]).unwrap();
+        let y = two.full([LARGE], 2_u32).unwrap();
+        let mut y2 = two.zeros([LARGE]).unwrap();
         for _ in 0..2 {
             a.copy(&x, &mut y2).unwrap();
             b.copy(&y, &mut x2).unwrap();
@@ -207,12 +222,14 @@ fn several_threads(s: &Subject) {
         let ctx = s.ctx();
         std::thread::scope(|scope| {
             for at in 0..4_u32 {
-                let (ctx, other) = (&ctx, &other);
+                let ctx = &ctx;
+                let other = &other;
                 let name = &name;
                 scope.spawn(move || {
                     let (from, to) = if at % 2 == 0 { (ctx, other) } else { (other, ctx) };
                     let queue = if at < 2 { from.queue("from") } else { to.queue("to") };
-                    let (x, mut y) = (from.full([100_003], at).unwrap(), to.zeros([100_003]).unwrap());
+                    let x = from.full([100_003], at).unwrap();
+                    let mut y = to.zeros([100_003]).unwrap();
                     queue.copy(&x, &mut y).unwrap();
                     queue.finish().wait().unwrap();
                     let read = to.queue("read").read(&y).wait().unwrap();
@@ -227,9 +244,11 @@ fn several_threads(s: &Subject) {
 fn flat(s: &Subject) {
     const N: usize = 4 << 20;
     const PIECE: u64 = 4 * N as u64 / 8;
-    let (ctx, other) = (s.without_threads(), s.without_threads());
+    let ctx = s.without_threads();
+    let other = s.without_threads();
     let queue = ctx.queue("q");
-    let (x, mut y) = (other.full([N], 0x0102_0304_u32).unwrap(), ctx.zeros([N]).unwrap());
+    let x = other.full([N], 0x0102_0304_u32).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     let stats = [ctx.pool_stats(), other.pool_stats()];
     queue.copy(&x, &mut y).unwrap();
     queue.finish().wait().unwrap();
@@ -258,8 +277,10 @@ fn flat(s: &Subject) {
 /// reads of the copy, so its finish completes after the last read.
 fn two_ahead(s: &Subject) {
     each_pair(s, |names, source, target| {
-        let (ours, gate) = (target.queue("target"), target.user_event("gate"));
-        let (x, mut y) = (source.full([LARGE], 5_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        let ours = target.queue("target");
+        let gate = target.user_event("gate");
+        let x = source.full([LARGE], 5_u32).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         ours.wait_for(&gate.event()).unwrap();
         ours.copy(&x, &mut y).unwrap();
         let mut all_read = source.queue("behind all reads").finish();
@@ -285,7 +306,8 @@ fn held_reads(source: &Context) -> Option<usize> {
         let rest = line.split(after).nth(1)?;
         rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
     };
-    let (done, all) = (number("completed ")?, number(" of ")?);
+    let done = number("completed ")?;
+    let all = number(" of ")?;
     let left = number(&format!("{done} of {all}, "))?;
     let held = line.contains("held: a user event is not signalled");
     (held && done + left == all).then_some(left)
@@ -297,7 +319,8 @@ fn by_itself(s: &Subject) {
         let ctx = s.ctx();
         let queue = ctx.queue("q");
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (x, mut y) = (other.full([LARGE], 8_u32).unwrap(), ctx.zeros([LARGE]).unwrap());
+        let x = other.full([LARGE], 8_u32).unwrap();
+        let mut y = ctx.zeros([LARGE]).unwrap();
         queue.copy(&x, &mut y).unwrap();
         queue.callback(move || sender.send(()).unwrap()).unwrap();
         receiver.recv().unwrap();
@@ -308,7 +331,8 @@ fn by_itself(s: &Subject) {
 fn refused(s: &Subject) {
     each_pair(s, |names, source, target| {
         let queue = target.queue("q");
-        let (x, mut y) = (source.full([8], 1_u32).unwrap(), target.zeros([8]).unwrap());
+        let x = source.full([8], 1_u32).unwrap();
+        let mut y = target.zeros([8]).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.copy(&x.slice(0..7).unwrap(), &mut y).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{names}: {error}");
@@ -331,10 +355,12 @@ fn failures(s: &Subject) {
             let options = CpuOptions { threads, ..CpuOptions::default() };
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
             for from_lost in [true, false] {
-                let (lost, ctx) = (testing::on_cpu(options, faults, Policy::default()), s.ctx());
+                let lost = testing::on_cpu(options, faults, Policy::default());
+                let ctx = s.ctx();
                 s.watch(&lost);
                 let queue = ctx.queue("q");
-                let (mut theirs, mut ours) = (lost.zeros([LARGE]).unwrap(), ctx.zeros([LARGE]).unwrap());
+                let mut theirs = lost.zeros([LARGE]).unwrap();
+                let mut ours = ctx.zeros([LARGE]).unwrap();
                 let done = if from_lost {
                     lost.queue("fill").fill(&mut theirs, 1_u32).unwrap();
                     queue.copy(&theirs, &mut ours).and_then(|()| queue.finish().wait())
@@ -360,9 +386,12 @@ fn dropped(s: &Subject) {
     let pairs = Cell::new(0);
     each_pair(s, |names, source, target| {
         let (sender, receiver) = std::sync::mpsc::channel();
-        let (source, target) = (source.clone(), target.clone());
-        let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());
-        let (queue, last) = (target.queue("q"), target.queue("last"));
+        let source = source.clone();
+        let target = target.clone();
+        let x = source.full([LARGE], 6_u32).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
+        let queue = target.queue("q");
+        let last = target.queue("last");
         queue.copy(&x, &mut y).unwrap();
         queue.callback(move || sender.send(()).unwrap()).unwrap();
         match pairs.replace(pairs.get() + 1) % 4 {
@@ -379,7 +408,8 @@ fn dropped(s: &Subject) {
     // The caller drops every handle at the end of a turn, and nothing hangs.
     for (_, source) in partners(s, Policy::Ordered) {
         let target = s.ctx();
-        let (x, mut y) = (source.full([LARGE], 6_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        let x = source.full([LARGE], 6_u32).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         target.queue("q").copy(&x, &mut y).unwrap();
         source.queue("q").copy(&x, &mut y).unwrap();
     }
@@ -388,7 +418,8 @@ fn dropped(s: &Subject) {
 fn timed(s: &Subject) {
     each_pair(s, |names, source, target| {
         let queue = target.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
-        let (x, mut y) = (source.full([LARGE], 2_u32).unwrap(), target.zeros([LARGE]).unwrap());
+        let x = source.full([LARGE], 2_u32).unwrap();
+        let mut y = target.zeros([LARGE]).unwrap();
         queue.fill(&mut y, 1).unwrap();
         let start = queue.marker();
         queue.copy(&x, &mut y).unwrap();
@@ -439,7 +470,8 @@ fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: 
     let Ok(arrays) = made.into_iter().collect::<fencepost::Result<Vec<_>>>() else { return };
     let mut last = [0_u32; 2];
     for round in 1..=4_u32 {
-        let (from, by) = (rng.usize(..2), rng.usize(..2));
+        let from = rng.usize(..2);
+        let by = rng.usize(..2);
         let filled = queues[from].fill(&mut arrays[from].handle(), round);
         let copied = queues[by].copy(&arrays[from], &mut arrays[1 - from].handle());
         if filled.is_err() || copied.is_err() {

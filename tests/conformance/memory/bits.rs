@@ -55,7 +55,8 @@ fn types(s: &Subject) {
 
 fn kernels(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, negate) = (ctx.queue("q"), ctx.kernel_from(NEGATE, "negate").unwrap());
+    let queue = ctx.queue("q");
+    let negate = ctx.kernel_from(NEGATE, "negate").unwrap();
     let x = queue.array(&BITS.map(f32::from_bits)).unwrap();
     let launch = |queue: &CommandQueue, x: &DeviceArray<f32>| {
         queue.launch_dyn(&negate, Grid::threads([8]), args![x = &mut x.cast_bits::<u32>()])
@@ -72,7 +73,8 @@ fn kernels(s: &Subject) {
 
 fn order(s: &Subject) {
     let ctx = s.ctx();
-    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let a = ctx.queue("a");
+    let b = ctx.queue("b");
     for round in 0..20_u32 {
         let mut x = a.zeros::<f32, 1>([4096]).unwrap();
         let mut bits = x.cast_bits::<u32>();
@@ -92,7 +94,8 @@ fn aliased(s: &Subject) {
         @compute @workgroup_size(8) fn both(@builtin(global_invocation_id) id: vec3<u32>) {
             y[id.x] = bitcast<u32>(x[id.x]);
         }";
-    let (queue, both) = (ctx.queue("q"), ctx.kernel_from(text, "both").unwrap());
+    let queue = ctx.queue("q");
+    let both = ctx.kernel_from(text, "both").unwrap();
     let x = queue.full([8], 1.0_f32).unwrap();
     let error = queue
         .launch_dyn(&both, Grid::threads([8]), args![x = &x, y = &mut x.cast_bits::<u32>()])

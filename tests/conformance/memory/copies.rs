@@ -22,7 +22,8 @@ fn whole(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     for n in [1, 5, 1000, 70_000] {
-        let (x, mut y) = (ctx.array(&counted(n)).unwrap(), ctx.zeros([n as usize]).unwrap());
+        let x = ctx.array(&counted(n)).unwrap();
+        let mut y = ctx.zeros([n as usize]).unwrap();
         queue.copy(&x, &mut y).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), counted(n));
     }
@@ -53,7 +54,8 @@ fn overlapping(s: &Subject) {
         [(0..50, 10), (10..60, 0), (0..50, 50), (0..100, 0), (30..31, 30), (0..99, 1)];
     for (from, to) in ranges {
         let x = ctx.array(&counted(100)).unwrap();
-        let (source, mut target) = (x.slice(from.clone()).unwrap(), x.slice(to..to + from.len()).unwrap());
+        let source = x.slice(from.clone()).unwrap();
+        let mut target = x.slice(to..to + from.len()).unwrap();
         queue.copy(&source, &mut target).unwrap();
         let mut expected = counted(100);
         expected.copy_within(from.clone(), to);
@@ -63,8 +65,10 @@ fn overlapping(s: &Subject) {
 
 fn in_order(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
-    let (mut x, mut y) = (ctx.array(&counted(64)).unwrap(), ctx.zeros([64]).unwrap());
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
+    let mut x = ctx.array(&counted(64)).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     for round in 0..10 {
         queue.copy(&x, &mut y).unwrap();
         other.fill(&mut x, round).unwrap();
@@ -84,9 +88,11 @@ fn account(ctx: &Context) -> Vec<String> {
 }
 
 fn refused(s: &Subject) {
-    let (ctx, foreign) = (s.ctx(), s.ctx());
+    let ctx = s.ctx();
+    let foreign = s.ctx();
     let queue = ctx.queue("q");
-    let (x, mut y) = (ctx.array(&counted(10)).unwrap(), ctx.zeros([10]).unwrap());
+    let x = ctx.array(&counted(10)).unwrap();
+    let mut y = ctx.zeros([10]).unwrap();
     let strange = foreign.zeros::<u32, 1>([10]).unwrap();
     queue.finish().wait().unwrap();
     let before = account(&ctx);

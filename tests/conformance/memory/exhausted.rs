@@ -160,7 +160,8 @@ fn staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let ctx = Context::on_cpu_with(CpuOptions { memory: 5 * MIB, ..CpuOptions::default() }, policy);
         s.watch(&ctx);
-        let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+        let queue = ctx.queue("q");
+        let other = ctx.queue("other");
         let (gate, mut x) = (ctx.user_event("gate"), queue.zeros::<u32, 1>([4 * N]).unwrap());
         // The held fill uses the array, so the upload cannot write in place and needs staging memory.
         queue.wait_for(&gate.event()).unwrap();
@@ -180,8 +181,10 @@ fn across(s: &Subject) {
     for (_, source) in partners(s, Policy::Ordered) {
         let target = Context::on_cpu(CpuOptions { memory: 4 * MIB, ..CpuOptions::default() });
         s.watch(&target);
-        let (from, to) = (source.queue("from"), target.queue("to"));
-        let (x, mut y) = (source.full([4 * N], 1_u32).unwrap(), target.zeros([4 * N]).unwrap());
+        let from = source.queue("from");
+        let to = target.queue("to");
+        let x = source.full([4 * N], 1_u32).unwrap();
+        let mut y = target.zeros([4 * N]).unwrap();
         to.copy(&x, &mut y).unwrap();
         let error = to.finish().wait().unwrap_err();
         assert!(is_out_of_memory(&error, "staging"), "{error}");
@@ -238,7 +241,8 @@ fn by_the_driver(s: &Subject) {
 fn driver_staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let (ctx, driver) = refusing_context(s, true, policy);
-        let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+        let queue = ctx.queue("q");
+        let gate = ctx.user_event("gate");
         let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
         queue.finish().wait().unwrap();
         // The held fill uses the array, so the upload cannot write in place and needs staging memory.
@@ -258,8 +262,10 @@ fn driver_staging(s: &Subject) {
 fn driver_across(s: &Subject) {
     for (name, source) in partners(s, Policy::Ordered) {
         let (target, driver) = refusing_context(s, true, Policy::Ordered);
-        let (from, to) = (source.queue("from"), target.queue("to"));
-        let (x, mut y) = (source.full([4 * N], 1_u32).unwrap(), target.zeros([4 * N]).unwrap());
+        let from = source.queue("from");
+        let to = target.queue("to");
+        let x = source.full([4 * N], 1_u32).unwrap();
+        let mut y = target.zeros([4 * N]).unwrap();
         target.synchronize().wait().unwrap();
         driver.set(nothing_left());
         to.copy(&x, &mut y).unwrap();

@@ -93,7 +93,8 @@ fn nothing_staged(ctx: &Context) -> PoolStats {
 
 fn staged_upload(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     let arrays: Vec<_> = (0..2).map(|_| ctx.zeros::<u32, 1>([8 * N]).unwrap()).collect();
     queue.finish().wait().unwrap();
     let before = nothing_staged(&ctx);
@@ -182,7 +183,8 @@ fn settle(ctx: &Context) {
 
 fn below(s: &Subject) {
     let ctx = s.ctx();
-    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    let x = zeros(&ctx);
+    let y = zeros(&ctx);
     ctx.set_pool_limit(Some(MIB));
     let queue = ctx.queue("q");
     queue.fill(&mut x.handle(), 3).unwrap();
@@ -238,10 +240,12 @@ fn many_sizes(s: &Subject) {
 
 fn threshold_in_use(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     ctx.set_release_threshold(Some(0));
     queue.wait_for(&gate.event()).unwrap();
-    let (x, y) = (queue.full([N], 5_u32).unwrap(), queue.zeros([N]).unwrap());
+    let x = queue.full([N], 5_u32).unwrap();
+    let y = queue.zeros([N]).unwrap();
     queue.copy(&x, &mut y.handle()).unwrap();
     drop(x);
     assert_eq!(ctx.pool_stats().free, MIB, "the held copy has not read the array yet");

@@ -46,7 +46,8 @@ fn for_every_queue(s: &Subject) {
 
 fn waits_for_no_queue(s: &Subject) {
     let ctx = s.ctx();
-    let (held, free) = (ctx.queue("held"), ctx.queue("free"));
+    let held = ctx.queue("held");
+    let free = ctx.queue("free");
     let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     let other = held.full([100], 1_u32).unwrap();
@@ -60,7 +61,8 @@ fn waits_for_no_queue(s: &Subject) {
 
 fn in_the_queues_order(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("queue"), ctx.queue("other"));
+    let queue = ctx.queue("queue");
+    let other = ctx.queue("other");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let full = queue.full([64], 3_u32).unwrap();

@@ -172,7 +172,8 @@ fn mapped(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
-    let (x, mut y) = (ctx.full([64], 1.0_f32).unwrap(), ctx.full([64], 2.0_f32).unwrap());
+    let x = ctx.full([64], 1.0_f32).unwrap();
+    let mut y = ctx.full([64], 2.0_f32).unwrap();
     let mut host: HostArray<f32, Download> = ctx.pinned([64]).unwrap();
     let refuse = |x: &DeviceArray<f32>, y: &mut DeviceArray<f32>, host: &mut HostArray<f32, Download>| {
         let launch = queue.launch_dyn(&saxpy, Grid::threads([64]), args![a = 1.0_f32, x = x, y = &mut *y]);
@@ -201,9 +202,11 @@ fn mapped(s: &Subject) {
 fn last_writer_only(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let ctx = s.ctx_with(policy);
-        let (writer, reader) = (ctx.queue("writer"), ctx.queue("reader"));
+        let writer = ctx.queue("writer");
+        let reader = ctx.queue("reader");
         let gate = ctx.user_event("gate");
-        let (mut x, mut y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+        let mut x = ctx.zeros([64]).unwrap();
+        let mut y = ctx.zeros([64]).unwrap();
         writer.fill(&mut x, 5_u32).unwrap();
         reader.wait_for_queue(&writer).unwrap();
         reader.wait_for(&gate.event()).unwrap();
@@ -220,9 +223,11 @@ fn last_writer_only(s: &Subject) {
 
 fn last_users(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut clock) = (ctx.queue("q"), Clock::new(&ctx));
+    let queue = ctx.queue("q");
+    let mut clock = Clock::new(&ctx);
     let gate = ctx.user_event("gate");
-    let (x, mut y) = (ctx.full([64], 5_u32).unwrap(), ctx.zeros([64]).unwrap());
+    let x = ctx.full([64], 5_u32).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.copy(&x, &mut y).unwrap();
     let mut late = x.map_write();
@@ -239,7 +244,8 @@ fn last_users(s: &Subject) {
 fn leaked(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (mut x, mut y) = (ctx.full([64], 5_u32).unwrap(), ctx.zeros([64]).unwrap());
+    let mut x = ctx.full([64], 5_u32).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     std::mem::forget(x.map_write().wait().unwrap());
     for _ in 0..2 {
         assert!(is_mapped(queue.fill(&mut x, 1)));
@@ -503,7 +509,8 @@ fn futures(s: &Subject) {
 
 fn dropped(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut clock) = (ctx.queue("q"), Clock::new(&ctx));
+    let queue = ctx.queue("q");
+    let mut clock = Clock::new(&ctx);
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([64]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -554,7 +561,8 @@ fn add_often(_: &Context, x: &DeviceArray<u32>) {
 fn host_reads(s: &Subject) {
     const LEN: usize = 1000;
     let ctx = s.ctx();
-    let (iota, mut x) = (ctx.kernel::<Iota>().unwrap(), ctx.zeros([LEN]).unwrap());
+    let iota = ctx.kernel::<Iota>().unwrap();
+    let mut x = ctx.zeros([LEN]).unwrap();
     for start in 0..5 {
         ctx.current_queue()
             .launch(&iota, Grid::threads([LEN]), Iota { start, step: 2, out: &mut x })

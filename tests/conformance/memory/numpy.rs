@@ -44,7 +44,8 @@ impl Picked {
 
     /// Returns the shape of the selected elements.
     pub fn picked_shape(&self) -> Vec<usize> {
-        let (mut shape, mut lens) = (Vec::new(), self.shape.iter());
+        let mut shape = Vec::new();
+        let mut lens = self.shape.iter();
         for &item in &self.items {
             match item {
                 Item::New => shape.push(1),
@@ -63,7 +64,8 @@ fn on_axis(item: Item, len: usize) -> Vec<usize> {
     match item {
         Item::At(at) => vec![counted(at)],
         Item::Range(start, end, step) => {
-            let (mut at, end) = (start.map_or(0, counted), end.map_or(len, counted));
+            let mut at = start.map_or(0, counted);
+            let end = end.map_or(len, counted);
             let mut indices = Vec::new();
             while at < end {
                 indices.push(at);
@@ -114,13 +116,16 @@ pub fn any(rng: &mut Rng, rank: usize) -> Picked {
 
 /// Returns a random region of the shape `picked`, in an array of `rank` axes; `None` if `rank` axes are too few.
 pub fn of_shape(rng: &mut Rng, picked: &[usize], rank: usize) -> Option<Picked> {
-    let (mut shape, mut items) = (Vec::new(), Vec::new());
+    let mut shape = Vec::new();
+    let mut items = Vec::new();
     for &count in picked {
         if count == 1 && rng.bool() {
             items.push(Item::New);
             continue;
         }
-        let (before, step, behind) = (rng.usize(0..3), rng.usize(1..=3), rng.usize(0..3));
+        let before = rng.usize(0..3);
+        let step = rng.usize(1..=3);
+        let behind = rng.usize(0..3);
         let end = before + (count - 1) * step + 1;
         let len = end + behind;
         let end = rng.usize(end..=len.min(end + step - 1));
@@ -128,7 +133,8 @@ pub fn of_shape(rng: &mut Rng, picked: &[usize], rank: usize) -> Option<Picked> 
         items.push(range(rng, before, end, step, len));
     }
     while shape.len() < rank {
-        let (len, place) = (rng.usize(1..=3), rng.usize(0..=items.len()));
+        let len = rng.usize(1..=3);
+        let place = rng.usize(0..=items.len());
         let axis = items[..place].iter().filter(|item| !matches!(item, Item::New)).count();
         let at = rng.usize(0..len);
         shape.insert(axis, len);

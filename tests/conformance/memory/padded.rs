@@ -99,8 +99,10 @@ fn fills(s: &Subject) {
 
 fn kernels(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, looks) = (ctx.queue("q"), LOOKS.kernel(s, &ctx));
-    let (mut x, mut y) = (padded(&ctx, &queue, 9), padded(&ctx, &queue, 0));
+    let queue = ctx.queue("q");
+    let looks = LOOKS.kernel(s, &ctx);
+    let mut x = padded(&ctx, &queue, 9);
+    let mut y = padded(&ctx, &queue, 0);
     queue.upload(&counted(LEN), &mut x).unwrap();
     let all = Grid::threads([PADDED[0] * PADDED[1]]);
     queue.launch_dyn(&looks, all, args![&mut x, &mut y]).unwrap();
@@ -266,7 +268,8 @@ fn halves(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), elements);
     let memory = x.map_read().wait().unwrap();
     for (at, &found) in memory.iter().enumerate() {
-        let (row, column) = (at / 7, at % 7);
+        let row = at / 7;
+        let column = at % 7;
         let expected = if row < 4 && column < 3 { elements[3 * row + column] } else { half(99) };
         assert_eq!(found, expected, "row {row}, column {column}");
     }

@@ -31,7 +31,8 @@ fn both_ways(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     for n in [1, 7, 4096] {
-        let (mut source, mut target) = (upload(&ctx, n), download(&ctx, n));
+        let mut source = upload(&ctx, n);
+        let mut target = download(&ctx, n);
         let mut x = queue.zeros([n]).unwrap();
         assert_eq!(source.read(<[u32]>::to_vec).unwrap(), vec![0; n], "a pinned array starts as zeros");
         for round in 0..3 {
@@ -76,7 +77,8 @@ fn tries(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let gate = ctx.user_event("gate");
-    let (mut source, mut target) = (upload(&ctx, 64), download(&ctx, 64));
+    let mut source = upload(&ctx, 64);
+    let mut target = download(&ctx, 64);
     source.write(|host| host.fill(1)).unwrap();
     let mut x = queue.zeros([64]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -136,7 +138,8 @@ fn pageable_and_pinned(s: &Subject) {
     let elements: Vec<u32> = (0..LEN as u32).map(|i| i ^ 0x5555).collect();
     let mut pinned = upload(&ctx, LEN);
     pinned.write(|host| host.copy_from_slice(&elements)).unwrap();
-    let (mut x, mut y) = (ctx.zeros([LEN]).unwrap(), ctx.zeros([LEN]).unwrap());
+    let mut x = ctx.zeros([LEN]).unwrap();
+    let mut y = ctx.zeros([LEN]).unwrap();
     queue.upload(&pinned, &mut x).unwrap();
     queue.upload(&elements[..], &mut y).unwrap();
     let mut back = download(&ctx, LEN);

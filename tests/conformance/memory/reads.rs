@@ -97,12 +97,15 @@ const WRITERS: [(&str, Writer); 4] = [
 /// Tries every order of read, write, flush and wait, on one queue and on two.
 fn before_any_writer(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let mut x = queue.full([300], 0).unwrap();
     let mut before = 0;
     for (name, write) in WRITERS {
         for order in 0..12 {
-            let (flush, finish, second) = (order % 2 == 1, order / 2 % 3, order / 6 == 1);
+            let flush = order % 2 == 1;
+            let finish = order / 2 % 3;
+            let second = order / 6 == 1;
             let value = before + 1;
             let read = queue.read(&x);
             let writer = if second { &other } else { &queue };
@@ -147,8 +150,11 @@ fn halves(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let x = queue.array(&counted(128)).unwrap();
-    let (mut low, high) = (x.slice(0..64).unwrap(), x.slice(64..128).unwrap());
-    let (read_low, read_high, read_all) = (queue.read(&low), queue.read(&high), queue.read(&x));
+    let mut low = x.slice(0..64).unwrap();
+    let high = x.slice(64..128).unwrap();
+    let read_low = queue.read(&low);
+    let read_high = queue.read(&high);
+    let read_all = queue.read(&x);
     queue.fill(&mut low, 1000).unwrap();
     queue.finish().wait().unwrap();
     assert_eq!(read_all.wait().unwrap(), counted(128));
@@ -181,7 +187,8 @@ fn held(s: &Subject) {
     let x = queue.array(&counted(64)).unwrap();
     queue.finish().wait().unwrap();
     queue.wait_for(&gate.event()).unwrap();
-    let (first, second) = (queue.read(&x), queue.read(&x));
+    let first = queue.read(&x);
+    let second = queue.read(&x);
     let map = x.map_read().wait().unwrap();
     gate.signal();
     assert_eq!(

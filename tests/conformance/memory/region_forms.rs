@@ -46,8 +46,8 @@ fn pairs<const D: usize, const E: usize>(
     let queue = ctx.queue("q");
     let count = dst.iter().product();
     let all = numbers(src.iter().product());
-    let (x, places) =
-        (filled(&queue, src, &all), filled(&queue, dst, &(0..count as u32).collect::<Vec<_>>()));
+    let x = filled(&queue, src, &all);
+    let places = filled(&queue, dst, &(0..count as u32).collect::<Vec<_>>());
     for (from, to) in pairs {
         let picked = to_the_host(&ctx, &queue, &x, &from);
         let mut expected = vec![0; count];
@@ -196,7 +196,8 @@ fn every_other<const D: usize>(s: &Subject) {
 fn large_stride(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (len, step) = (1 << 20, 70_001);
+    let len = 1 << 20;
+    let step = 70_001;
     let mut x = ctx.zeros::<u32, 1>([len]).unwrap();
     let marks: Vec<u32> = (1..=len.div_ceil(step) as u32).collect();
     queue.upload_region(&marks, &mut x, region![..; step as isize]).unwrap();

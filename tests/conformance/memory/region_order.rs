@@ -41,7 +41,8 @@ const FOREIGN: IsRight = |kind| matches!(kind, Kind::ForeignContext { .. });
 /// Checks that a copy within an array is one command to its callers, though it goes through temporary memory.
 fn one_command(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (copying, other) = (ctx.queue("copying"), ctx.queue("other"));
+    let copying = ctx.queue("copying");
+    let other = ctx.queue("other");
     let x = ctx.full([256], 1_u32).unwrap();
     copying.copy_region(&x, region![0..253; 4], &mut x.handle(), region![0..127; 2]).unwrap();
     drop(x.slice(246..253).unwrap().map_write().wait().unwrap());
@@ -51,7 +52,8 @@ fn one_command(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let (ctx, foreign) = (s.ctx(), s.ctx());
+    let ctx = s.ctx();
+    let foreign = s.ctx();
     let queue = ctx.queue("q");
     let (x, mut y) = (ctx.full([4, 5], 1_u32).unwrap(), ctx.zeros::<u32, 2>([4, 5]).unwrap());
     let strange = foreign.zeros::<u32, 2>([4, 5]).unwrap();
@@ -105,7 +107,8 @@ fn refused(s: &Subject) {
 /// Checks that a refused transfer through temporary memory has not begun: the pinned array stays free.
 fn nothing_behind(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let gate = ctx.user_event("gate");
     let (mut x, n) = (ctx.zeros::<u32, 2>([20, 20]).unwrap(), [1_u32; 20]);
     let mut up: HostArray<u32, Upload> = ctx.pinned([20]).unwrap();
@@ -128,7 +131,8 @@ fn nothing_behind(s: &Subject) {
 
 fn checked(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let source = ctx.full([20, 20], 7_u32).unwrap();
     let target = || ctx.zeros::<u32, 2>([20, 20]).unwrap();
     let to = |queue: &fencepost::CommandQueue, y: &DeviceArray<u32, 2>, region: fencepost::Region| {
@@ -160,7 +164,8 @@ fn checked(s: &Subject) {
 
 fn ordered(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros::<u32, 2>([16, 16]).unwrap();
     let mut y = ctx.zeros::<u32, 2>([16, 16]).unwrap();
     for round in 1..20 {

@@ -137,7 +137,8 @@ fn rows(s: &Subject) {
     let sizes =
         [(1, 5, 3), (2, 1, 1), (7, 4, 4), (16, 64, 1), (17, 63, 1), (17, 64, 1), (300, 1, 2), (40, 700, 5)];
     for (rows, len, gap) in sizes {
-        let (wide, all) = (len + gap, counted(rows * (len + gap)));
+        let wide = len + gap;
+        let all = counted(rows * (len + gap));
         let x = array::<u32, 2>(&queue, &[rows, wide], &all);
         let mut y = queue.full([rows, 2 * wide], 7).unwrap();
         queue.copy_region(&x, region![.., ..len], &mut y, region![.., gap..wide]).unwrap();
@@ -215,7 +216,8 @@ fn place_of_a_read(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let mut x = array::<u32, 2>(&queue, &[20, 20], &counted(400));
-    let (column, corner) = (queue.read_region(&x, region![.., 3]), queue.read_region(&x, region![0, 0..4]));
+    let column = queue.read_region(&x, region![.., 3]);
+    let corner = queue.read_region(&x, region![0, 0..4]);
     queue.fill(&mut x, 1000).unwrap();
     assert_eq!(column.wait().unwrap(), (0..20).map(|row| 20 * row + 3).collect::<Vec<u32>>());
     assert_eq!(corner.wait().unwrap(), counted(4));

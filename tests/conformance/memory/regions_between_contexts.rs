@@ -41,12 +41,13 @@ fn laid_out(elements: &[u32], padded: [usize; 2], value: u32) -> Vec<u32> {
 
 fn padded(s: &Subject) {
     each_pair(s, |names, source, target| {
-        let (theirs, ours) = (source.queue("source"), target.queue("target"));
+        let theirs = source.queue("source");
+        let ours = target.queue("target");
         for (from, to) in [(SHAPE, [340, 704]), ([331, 703], SHAPE), ([340, 704], [331, 709])] {
             for queue in [&theirs, &ours] {
                 let what = format!("{names}, {from:?} to {to:?} by {queue:?}");
-                let (mut x, mut y) =
-                    (source.empty_padded(SHAPE, from).unwrap(), target.empty_padded(SHAPE, to).unwrap());
+                let mut x = source.empty_padded(SHAPE, from).unwrap();
+                let mut y = target.empty_padded(SHAPE, to).unwrap();
                 theirs.fill(&mut x, 8).unwrap();
                 theirs.upload(&counted(LEN), &mut x).unwrap();
                 ours.fill(&mut y, 9).unwrap();
@@ -77,7 +78,8 @@ fn large_regions(s: &Subject) {
         queue.copy_region(&x, region![.., 1..; 2], &mut y, region![200..531, 0..350]).unwrap();
         // Copies a row to a column.
         queue.copy_region(&x, region![3], &mut y, region![.., 399]).unwrap();
-        let (found, x) = (queue.read(&y).wait().unwrap(), counted(LEN));
+        let found = queue.read(&y).wait().unwrap();
+        let x = counted(LEN);
         let expected = |row: usize, column: usize| match (row, column) {
             (_, 399) => x[3 * SHAPE[1] + row],
             (200..531, ..350) => x[(row - 200) * SHAPE[1] + 2 * column + 1],
@@ -116,7 +118,8 @@ fn random<T: Element + PartialEq + Debug>(s: &Subject, seed: u64, element: fn(u3
 fn memory_between(s: &Subject) {
     each_pair(s, |names, source, target| {
         let gates = [source.user_event("source"), target.user_event("target")];
-        let (theirs, ours) = (source.queue("source"), target.queue("target"));
+        let theirs = source.queue("source");
+        let ours = target.queue("target");
         let others = [source.queue("other"), target.queue("other")];
         let x = source.array(&counted(1200)).unwrap().reshape([30, 40]).unwrap();
         let mut y = target.zeros([30, 40]).unwrap();
@@ -141,9 +144,12 @@ fn memory_between(s: &Subject) {
 fn ordered(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         each_pair_with(s, [policy; 2], |names, source, target| {
-            let (writer, later) = (source.queue("writer"), source.queue("later"));
-            let (copy, reader) = (target.queue("copy"), target.queue("reader"));
-            let (mut x, mut y) = (source.zeros(SHAPE).unwrap(), target.zeros(SHAPE).unwrap());
+            let writer = source.queue("writer");
+            let later = source.queue("later");
+            let copy = target.queue("copy");
+            let reader = target.queue("reader");
+            let mut x = source.zeros(SHAPE).unwrap();
+            let mut y = target.zeros(SHAPE).unwrap();
             writer.fill(&mut x, 4_u32).unwrap();
             copy.copy_region(&x, region![.., 1..], &mut y, region![.., ..-1]).unwrap();
             if policy == Policy::Checked {
@@ -166,7 +172,8 @@ fn ordered(s: &Subject) {
 fn refused(s: &Subject) {
     each_pair(s, |names, source, target| {
         let queue = target.queue("q");
-        let (x, mut y) = (source.full([4, 5], 1_u32).unwrap(), target.zeros([4, 5]).unwrap());
+        let x = source.full([4, 5], 1_u32).unwrap();
+        let mut y = target.zeros([4, 5]).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.copy_region(&x, region![0..2], &mut y, region![]).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{names}: {error}");

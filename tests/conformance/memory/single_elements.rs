@@ -146,7 +146,9 @@ fn last_writes(s: &Subject) {
 
 fn nothing_else(s: &Subject) {
     let ctx = s.ctx();
-    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("q"), ctx.user_event("gate"));
+    let held = ctx.queue("held");
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     let (mut x, mut other) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
     queue.fill(&mut x, 3).unwrap();
     held.wait_for(&gate.event()).unwrap();
@@ -193,7 +195,8 @@ fn at_once(s: &Subject) {
 
 fn errors_stay(s: &Subject) {
     let ctx = s.ctx_with(Policy::Unchecked);
-    let (failed, queue) = (ctx.queue("failed"), ctx.queue("q"));
+    let failed = ctx.queue("failed");
+    let queue = ctx.queue("q");
     let x = ctx.full::<u32, 1>([64], 4).unwrap();
     let abandoned = ctx.user_event("abandoned");
     failed.wait_for(&abandoned.event()).unwrap();

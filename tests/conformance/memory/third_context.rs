@@ -27,11 +27,13 @@ fn counted(n: usize, start: u32) -> Vec<u32> {
 
 fn exact(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
-        let (own, third) = (s.ctx(), s.ctx());
+        let own = s.ctx();
+        let third = s.ctx();
         let queue = third.queue("third");
         for n in [1, 1000, LARGE] {
             let x = own.array(&counted(n, 3)).unwrap();
-            let (mut y, mut back) = (other.zeros([n]).unwrap(), own.zeros([n]).unwrap());
+            let mut y = other.zeros([n]).unwrap();
+            let mut back = own.zeros([n]).unwrap();
             queue.copy(&x, &mut y).unwrap();
             queue.copy(&y, &mut back).unwrap();
             let mut again = own.zeros([n]).unwrap();
@@ -53,10 +55,14 @@ fn exact(s: &Subject) {
 
 fn ordered(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
-        let (own, third) = (s.ctx(), s.ctx());
-        let (queue, gate) = (third.queue("third"), third.user_event("gate"));
-        let (a, b) = (own.queue("a"), other.queue("b"));
-        let (mut x, mut y) = (own.zeros([LARGE]).unwrap(), other.zeros([LARGE]).unwrap());
+        let own = s.ctx();
+        let third = s.ctx();
+        let queue = third.queue("third");
+        let gate = third.user_event("gate");
+        let a = own.queue("a");
+        let b = other.queue("b");
+        let mut x = own.zeros([LARGE]).unwrap();
+        let mut y = other.zeros([LARGE]).unwrap();
         a.fill(&mut x, 4_u32).unwrap();
         queue.wait_for(&gate.event()).unwrap();
         queue.copy(&x, &mut y).unwrap();
@@ -77,10 +83,13 @@ fn ordered(s: &Subject) {
 
 fn checked(s: &Subject) {
     for (name, other) in partners(s, Policy::Checked) {
-        let (own, third) = (s.ctx_with(Policy::Checked), s.ctx_with(Policy::Checked));
+        let own = s.ctx_with(Policy::Checked);
+        let third = s.ctx_with(Policy::Checked);
         let queue = third.queue("third");
-        let (writer, reader) = (own.queue("writer"), other.queue("reader"));
-        let (mut x, mut y) = (own.zeros([1000]).unwrap(), other.zeros([1000]).unwrap());
+        let writer = own.queue("writer");
+        let reader = other.queue("reader");
+        let mut x = own.zeros([1000]).unwrap();
+        let mut y = other.zeros([1000]).unwrap();
         let mut beside = own.zeros([1000]).unwrap();
         for turn in 0..5_u32 {
             writer.fill(&mut x, turn).unwrap();
@@ -94,7 +103,8 @@ fn checked(s: &Subject) {
 
 fn fails(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
-        let (own, third) = (s.ctx(), s.ctx());
+        let own = s.ctx();
+        let third = s.ctx();
         let lost = testing::on_cpu(
             CpuOptions::default(),
             CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
@@ -116,7 +126,9 @@ fn fails(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let (own, other, third) = (s.ctx(), s.ctx(), s.ctx());
+    let own = s.ctx();
+    let other = s.ctx();
+    let third = s.ctx();
     let queue = third.queue("third");
     let (x, mut y) = (own.ones::<u32, 1>([8]).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
     let error = queue.copy(&x, &mut y).unwrap_err();
@@ -135,9 +147,11 @@ fn refused(s: &Subject) {
 
 fn dropped(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
-        let (own, third) = (s.ctx(), s.ctx());
+        let own = s.ctx();
+        let third = s.ctx();
         let reader = other.queue("reader");
-        let (x, mut y) = (own.array(&counted(LARGE, 8)).unwrap(), other.zeros([LARGE]).unwrap());
+        let x = own.array(&counted(LARGE, 8)).unwrap();
+        let mut y = other.zeros([LARGE]).unwrap();
         third.queue("third").copy(&x, &mut y).unwrap();
         drop((own, x));
         assert!(reader.read(&y).wait().unwrap() == counted(LARGE, 8), "{name}");

@@ -25,7 +25,8 @@ fn numbers(report: &AllocationReport) -> (u64, u64, u64, usize) {
 
 fn knows(s: &Subject) {
     let ctx = s.ctx();
-    let (tracker, queue) = (ctx.track_allocations(), ctx.queue("maker"));
+    let tracker = ctx.track_allocations();
+    let queue = ctx.queue("maker");
     let line = line!() + 1;
     let x = queue.full([100], 1.0_f32).unwrap();
     let _y = ctx.zeros::<u32, 2>([3, 5]).unwrap();
@@ -171,7 +172,8 @@ fn threads(s: &Subject) {
     let tracker = ctx.track_allocations();
     std::thread::scope(|scope| {
         for at in 0..4 {
-            let (ctx, tracker) = (&ctx, &tracker);
+            let ctx = &ctx;
+            let tracker = &tracker;
             scope.spawn(move || {
                 for round in 0..25 {
                     let _scope = tracker.scope(&format!("thread {at}"));

@@ -32,7 +32,8 @@ fn only_read(s: &Subject) {
 fn not_touched(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let measures = MEASURES.kernel(s, &ctx);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     one.wait_for(&gate.event()).unwrap();
@@ -48,7 +49,8 @@ fn not_touched(s: &Subject) {
 fn written_below(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let looks = LOOKS.kernel(s, &ctx);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
     one.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
     let error = two.read(&y).wait().unwrap_err();
@@ -59,7 +61,8 @@ fn written_below(s: &Subject) {
 fn only_written(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let sums = SUMS.kernel(s, &ctx);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let (x, mut totals) = (ctx.full([64], 1_u32).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
     let mut copy = ctx.zeros::<u32, 1>([1]).unwrap();
     one.copy(&totals, &mut copy).unwrap();
@@ -77,7 +80,8 @@ fn interface(s: &Subject) {
         let bindings = &kernel.interface().bindings;
         bindings.iter().map(|binding| (binding.declared, binding.used)).collect::<Vec<_>>()
     };
-    let (writable, readable) = (Access::ReadWrite, Access::Read);
+    let writable = Access::ReadWrite;
+    let readable = Access::Read;
     let looks = [(writable, Some(Access::Read)), (writable, Some(Access::Write))];
     assert_eq!(used(&LOOKS.kernel(s, &ctx)), looks);
     assert_eq!(used(&MEASURES.kernel(s, &ctx)), [(writable, None), (writable, Some(Access::Write))]);

@@ -86,7 +86,8 @@ impl Verb {
 
     /// Uses `x`, and otherwise only arrays that the call makes.
     pub fn run(self, bench: &Bench, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
-        let (mut x, mut other) = (x.handle(), bench.other());
+        let mut x = x.handle();
+        let mut other = bench.other();
         match self {
             Verb::LaunchReading => {
                 queue.launch_dyn(&bench.looks, Grid::threads([64]), args![&mut x, &mut other])
@@ -132,7 +133,8 @@ fn what_orders(s: &Subject) {
     ];
     for (name, order) in knowledge {
         for verb in Verb::ALL {
-            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let one = ctx.queue("one");
+            let two = ctx.queue("two");
             let mut x = ctx.zeros([64]).unwrap();
             one.fill(&mut x, 1).unwrap();
             order(&one, &two);
@@ -156,8 +158,10 @@ fn passed_on(s: &Subject) {
 
 fn only_before(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (mut x, mut y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let mut x = ctx.zeros([64]).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     let between = one.marker();
     one.fill(&mut y, 1).unwrap();
@@ -173,11 +177,13 @@ fn only_before(s: &Subject) {
 
 fn born_behind(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, _other) = (ctx.queue("one"), ctx.queue("other"));
+    let one = ctx.queue("one");
+    let _other = ctx.queue("other");
     let mut x = ctx.zeros([64]).unwrap();
     s.spin(&ctx, &one, 10);
     one.fill(&mut x, 1_u32).unwrap();
-    let (born, forked) = (ctx.queue("born"), one.fork("forked"));
+    let born = ctx.queue("born");
+    let forked = one.fork("forked");
     assert_eq!(born.read(&x).wait().unwrap(), [1; 64]);
     assert_eq!(forked.read(&x).wait().unwrap(), [1; 64]);
 }
@@ -201,9 +207,11 @@ fn readers(s: &Subject) {
 
 fn ranges(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let x = ctx.zeros::<u32, 1>([64]).unwrap();
-    let (mut low, mut high) = (x.slice(0..33).unwrap(), x.slice(33..64).unwrap());
+    let mut low = x.slice(0..33).unwrap();
+    let mut high = x.slice(33..64).unwrap();
     for value in 1..5 {
         one.fill(&mut low, value).unwrap();
         two.upload(&[value; 31], &mut high).unwrap();
@@ -218,7 +226,8 @@ fn ranges(s: &Subject) {
 fn arguments(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let looks = LOOKS.kernel(s, &ctx);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let half = ctx.binding_alignment().max(256) as usize / 4;
     let x = ctx.full([2 * half], 1_u32).unwrap();
     let y = ctx.zeros::<u32, 1>([2 * half]).unwrap();
@@ -237,7 +246,8 @@ fn arguments(s: &Subject) {
 /// Replays fills of every fourth element, and fills an element between two of them on another queue.
 fn between_ranges(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let x = ctx.zeros::<u32, 1>([160]).unwrap();
     let element = |at: usize| x.slice(at..at + 1).unwrap();
     let fills = one.capture(|c| (0..40).try_for_each(|at| c.fill(&mut element(4 * at), 7)));

@@ -81,11 +81,15 @@ const ASKS: [Ask; 17] = [
 /// copy in the callback, the other queue, and its copy.
 fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
     let options = QueueOptions { label: "asked for".into(), timing: true, ..QueueOptions::default() };
-    let (queue, other) = (ctx.queue_with(options), ctx.queue("other"));
-    let (x, y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let queue = ctx.queue_with(options);
+    let other = ctx.queue("other");
+    let x = ctx.zeros([N]).unwrap();
+    let y = ctx.zeros([N]).unwrap();
     let (ctx, down, start) = (ctx.clone(), ctx.pinned([N]).unwrap(), queue.marker());
     let (sender, receiver) = channel();
-    let (reader, mut copy, own) = (other.clone(), y.handle(), queue.clone());
+    let reader = other.clone();
+    let mut copy = y.handle();
+    let own = queue.clone();
     let mut bed = Bed { ctx, queue: queue.clone(), start, x, down };
     let ask = move || {
         own.fill(&mut bed.x, 7).unwrap();
@@ -135,8 +139,11 @@ fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
 fn late_time(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let options = QueueOptions { label: "one".into(), timing: true, ..QueueOptions::default() };
-    let (one, two, gate) = (ctx.queue_with(options), ctx.queue("two"), ctx.user_event("gate"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let one = ctx.queue_with(options);
+    let two = ctx.queue("two");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     let start = one.marker();
     dump::until_done(&ctx, "one");
@@ -157,7 +164,8 @@ fn late_time(s: &Subject) {
 
 fn failed_map(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros::<half::f16, 1>([N]).unwrap();
     one.fill(&mut x, half::f16::ONE).unwrap();
     dump::until_done(&ctx, "one");
@@ -177,7 +185,8 @@ fn late_map(s: &Subject) {
         options.policy = Policy::Checked;
         switches.shared_memory = false;
     });
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     for turn in 0..5 {
         let mut x = ctx.zeros([N]).unwrap();
         one.fill(&mut x, turn).unwrap();
@@ -200,7 +209,8 @@ fn late_map(s: &Subject) {
 fn in_place(s: &Subject) {
     let ctx = s.ctx();
     ctx.record_waits(true);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros([N]).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     dump::until_done(&ctx, "one");
@@ -219,7 +229,8 @@ fn in_place(s: &Subject) {
 fn failed_work(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     for by_read in [false, true] {
-        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
         let (mut x, (go, told)) = (ctx.zeros([N]).unwrap(), channel::<()>());
         let panic = move || {
             told.recv().unwrap();
@@ -227,7 +238,8 @@ fn failed_work(s: &Subject) {
         };
         one.callback(panic).unwrap();
         one.fill(&mut x, 1_u32).unwrap();
-        let (read, end) = (one.read(&x), one.finish());
+        let read = one.read(&x);
+        let end = one.finish();
         assert!(!accepts(&two, &x));
         go.send(()).unwrap();
         let error = if by_read { read.wait().map(drop) } else { end.wait() }.unwrap_err();

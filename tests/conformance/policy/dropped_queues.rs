@@ -52,7 +52,8 @@ fn hazard(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let mut texts = Vec::new();
     for stage in [Stage::Dropped, Stage::Over, Stage::Replaced] {
-        let (by_event, by_all) = (ctx.queue("third"), ctx.queue("third"));
+        let by_event = ctx.queue("third");
+        let by_all = ctx.queue("third");
         let mut x = ctx.zeros([N]).unwrap();
         let (filled, _innocent) = drop_queue(&ctx, &mut x, stage);
         let error = refused(&by_event, &mut x);
@@ -83,9 +84,12 @@ fn hazard(s: &Subject) {
 /// which may take the slot of the dropped queue. A wait for that queue orders nothing after the dropped queue.
 fn helper(s: &Subject) {
     for stage in [Stage::Dropped, Stage::Over] {
-        let (ctx, elsewhere) = (s.ctx_with(Policy::Checked), Context::on_cpu(CpuOptions::default()));
-        let (later, away) = (ctx.queue("later"), elsewhere.queue("away"));
-        let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        let ctx = s.ctx_with(Policy::Checked);
+        let elsewhere = Context::on_cpu(CpuOptions::default());
+        let later = ctx.queue("later");
+        let away = elsewhere.queue("away");
+        let mut x = ctx.zeros([N]).unwrap();
+        let mut y = ctx.zeros([N]).unwrap();
         let source = elsewhere.full([N], 5_u32).unwrap();
         drop_queue(&ctx, &mut x, stage);
         away.copy(&source, &mut y).unwrap();
@@ -99,7 +103,8 @@ fn helper(s: &Subject) {
 fn report(s: &Subject) {
     let ctx = s.ctx();
     let other = ctx.queue("other");
-    let (mut x, mut unnamed) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut unnamed = ctx.zeros([N]).unwrap();
     let (_, innocent) = drop_queue(&ctx, &mut unnamed, Stage::Replaced);
     drop(innocent);
     dump::until(|| !ctx.state_dump().contains("`innocent`"));
@@ -130,8 +135,10 @@ fn waits_of(report: &WaitReport) -> Vec<(&str, &str, String)> {
 }
 
 fn failure(s: &Subject) {
-    let (ctx, elsewhere) = (s.ctx(), Context::on_cpu(CpuOptions::default()));
-    let (gone, away) = (ctx.queue("gone"), elsewhere.queue("away"));
+    let ctx = s.ctx();
+    let elsewhere = Context::on_cpu(CpuOptions::default());
+    let gone = ctx.queue("gone");
+    let away = elsewhere.queue("away");
     gone.callback(|| std::panic::resume_unwind(Box::new("on purpose"))).unwrap();
     let end = gone.marker();
     drop(gone);

@@ -25,7 +25,8 @@ pub fn cases() -> Vec<Case> {
 fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u32; 2], String, Error) {
     let saxpy = ctx.kernel::<Saxpy<f32>>().unwrap();
     let x = ctx.full([1000], 1.0).unwrap();
-    let (mut y, mut z) = (ctx.zeros([1000]).unwrap(), ctx.zeros([1000]).unwrap());
+    let mut y = ctx.zeros([1000]).unwrap();
+    let mut z = ctx.zeros([1000]).unwrap();
     let line = line!() + 1;
     one.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 1.0, x: &x, y: &mut y }).unwrap();
     let error = two.launch(&saxpy, Grid::threads([1000]), Saxpy { a: 2.0, x: &y, y: &mut z }).unwrap_err();
@@ -35,7 +36,8 @@ fn unsynchronised(ctx: &Context, one: &CommandQueue, two: &CommandQueue) -> ([u3
 /// Names two arrays in turn; the second gets the memory of the first.
 fn named(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     for name in ["speeds", "places"] {
         let mut x = ctx.zeros::<f32, 1>([1000]).unwrap().named(name).named("second");
         one.fill(&mut x.slice(10..20).unwrap(), 1.0).unwrap();
@@ -51,7 +53,8 @@ fn named(s: &Subject) {
 
 fn message(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("stream 1"), ctx.queue("stream 2"));
+    let one = ctx.queue("stream 1");
+    let two = ctx.queue("stream 2");
     let ([first, second], label, error) = unsynchronised(&ctx, &one, &two);
     let Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false } = error.kind()
     else {
@@ -93,7 +96,8 @@ fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let bench = checked::Bench::new(s, &ctx);
     for earlier in Verb::ALL {
         for later in Verb::ALL {
-            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let one = ctx.queue("one");
+            let two = ctx.queue("two");
             let used = Used { bench: &bench, one, two, x: ctx.zeros([64]).unwrap() };
             earlier.run(&bench, &used.one, &used.x).unwrap();
             check(earlier, later, &used);
@@ -126,7 +130,8 @@ fn however_far(s: &Subject) {
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
         for round in 0..6 {
-            let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+            let one = ctx.queue("one");
+            let two = ctx.queue("two");
             let gate = ctx.user_event("gate");
             let mut x = ctx.zeros([64]).unwrap();
             if round % 2 == 1 {
@@ -148,7 +153,8 @@ fn long_done(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
-        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
         let mut x = ctx.zeros([64]).unwrap();
         one.fill(&mut x, 1).unwrap();
         let (sender, receiver) = channel();
@@ -166,7 +172,8 @@ fn enqueues_nothing(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
     for verb in Verb::ALL {
-        let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
         let mut x = ctx.zeros([64]).unwrap();
         one.fill(&mut x, 5).unwrap();
         for _ in 0..3 {
@@ -182,7 +189,8 @@ fn enqueues_nothing(s: &Subject) {
 /// A replay of a graph with its own memory waits for the previous one. A refused replay must leave no such wait.
 fn refused_replay(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let (x, y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
     let captured = one.capture(|c| {
         let own = c.zeros::<u32, 1>([64])?;

@@ -31,7 +31,8 @@ const N: usize = 128;
 
 /// Enqueues and flushes a fill of the array after a gate, on its own queue; returns the gate.
 fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(x, 99).unwrap();
     queue.flush().unwrap();
@@ -57,7 +58,8 @@ fn other_queue(s: &Subject) {
 fn behind(s: &Subject) {
     for policy in ALL {
         let ctx = s.ctx_with(policy);
-        let (queue, mut clock) = (ctx.queue("q"), Clock::new(&ctx));
+        let queue = ctx.queue("q");
+        let mut clock = Clock::new(&ctx);
         let gate = ctx.user_event("gate");
         let mut x = ctx.full([N], 1_u32).unwrap();
         let mut read = queue.read(&x);
@@ -82,9 +84,11 @@ fn behind(s: &Subject) {
 fn other_bytes(s: &Subject) {
     for policy in ALL {
         let ctx = s.ctx_with(policy);
-        let (queue, mut clock) = (ctx.queue("q"), Clock::new(&ctx));
+        let queue = ctx.queue("q");
+        let mut clock = Clock::new(&ctx);
         let x = ctx.full([N], 1_u32).unwrap();
-        let (mut low, mut high) = (x.slice(0..N / 2).unwrap(), x.slice(N / 2..N).unwrap());
+        let mut low = x.slice(0..N / 2).unwrap();
+        let mut high = x.slice(N / 2..N).unwrap();
         queue.fill(&mut low, 2).unwrap();
         let gate = held(&ctx, &mut high);
         let map = low.map_read().wait_timeout(LONG).unwrap().expect("the held writer writes elsewhere");
@@ -105,7 +109,8 @@ fn other_users(s: &Subject) {
         let ctx = s.ctx_with(policy);
         let mut clock = Clock::new(&ctx);
         let x = ctx.full([N], 1_u32).unwrap();
-        let (low, mut high) = (x.slice(0..N / 2).unwrap(), x.slice(N / 2..N).unwrap());
+        let low = x.slice(0..N / 2).unwrap();
+        let mut high = x.slice(N / 2..N).unwrap();
         let gate = held(&ctx, &mut high);
         low.map_write().wait_timeout(LONG).unwrap().expect("the held fill uses other bytes").fill(5);
         let mut late = high.map_write();
@@ -148,7 +153,8 @@ fn read<'a>(at: &Short<'a>) -> Look<'a> {
 
 fn writer(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros([N]).unwrap();
     for value in 1..10_u32 {
         s.spin(&ctx, &one, 2);

@@ -21,11 +21,13 @@ const N: usize = 1000;
 
 fn writer_and_reader(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mix = ctx.kernel::<Mix>().unwrap();
     for round in 0..5 {
         let x = ctx.full([N], round).unwrap();
-        let (mut y, mut z) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+        let mut y = ctx.zeros([N]).unwrap();
+        let mut z = ctx.zeros([N]).unwrap();
         s.spin(&ctx, &one, 10);
         one.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 7, x: &x, y: &mut y }).unwrap();
         two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 100, x: &y, y: &mut z }).unwrap();
@@ -35,10 +37,13 @@ fn writer_and_reader(s: &Subject) {
 
 fn readers_and_writer(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two, three) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("three"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let three = ctx.queue("three");
     let gate = ctx.user_event("gate");
     let mut x = ctx.full([N], 1_u32).unwrap();
-    let (mut y, mut z) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let mut y = ctx.zeros([N]).unwrap();
+    let mut z = ctx.zeros([N]).unwrap();
     one.wait_for(&gate.event()).unwrap();
     one.copy(&x, &mut y).unwrap();
     two.copy(&x, &mut z).unwrap();
@@ -60,12 +65,16 @@ fn many_queues(s: &Subject) {
         let mut arrays: Vec<_> = (0..4_u32).map(|i| ctx.full([N], i).unwrap()).collect();
         let mut rng = fastrand::Rng::with_seed(11);
         for _ in 0..60 {
-            let (from, to, a, which) = (rng.usize(..4), rng.usize(..4), rng.u32(1..9), rng.usize(..64));
+            let from = rng.usize(..4);
+            let to = rng.usize(..4);
+            let a = rng.u32(1..9);
+            let which = rng.usize(..64);
             let queue = &queues[which % queues.len()];
             if from == to {
                 queue.fill(&mut arrays[to], a).unwrap();
             } else {
-                let (x, y) = (arrays[from].handle(), &mut arrays[to]);
+                let x = arrays[from].handle();
+                let y = &mut arrays[to];
                 queue.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &x, y }).unwrap();
             }
         }
@@ -77,8 +86,10 @@ fn many_queues(s: &Subject) {
 
 fn maps_take_their_place(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     for round in 1..6_u32 {
         one.fill(&mut x, round).unwrap();
         x.map_write().wait().unwrap()[0] = 1000;
@@ -101,7 +112,8 @@ fn one_queue(s: &Subject) {
         let ctx = s.ctx_with(policy);
         let queue = ctx.queue("only");
         let mix = ctx.kernel::<Mix>().unwrap();
-        let (x, mut y) = (queue.full([N], 1).unwrap(), queue.zeros([N]).unwrap());
+        let x = queue.full([N], 1).unwrap();
+        let mut y = queue.zeros([N]).unwrap();
         let mut z = y.handle();
         let before = enqueued(&ctx, &queue);
         for _ in 0..50 {
@@ -150,8 +162,10 @@ fn no_looks(s: &Subject) {
 
 fn two_queues(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     let gate = ctx.user_event("gate");
     one.wait_for(&gate.event()).unwrap();
     let before = enqueued(&ctx, &one);

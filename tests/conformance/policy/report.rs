@@ -20,14 +20,16 @@ pub fn cases() -> Vec<Case> {
 fn recording(s: &Subject, policy: Policy) -> (Context, CommandQueue, CommandQueue) {
     let ctx = s.ctx_with(policy);
     ctx.record_waits(true);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     (ctx, one, two)
 }
 
 fn added(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+    let x = ctx.zeros([64]).unwrap();
+    let mut y = ctx.zeros([64]).unwrap();
     let mut lines = [0; 2];
     for turn in 0..5 {
         lines = [line!() + 1, line!() + 2];
@@ -106,8 +108,10 @@ fn redundant(s: &Subject) {
 fn needed(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let (ctx, one, two) = recording(s, policy);
-        let (mut x, mut y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
-        let (written, used) = (ctx.event(), ctx.event());
+        let mut x = ctx.zeros([64]).unwrap();
+        let mut y = ctx.zeros([64]).unwrap();
+        let written = ctx.event();
+        let used = ctx.event();
         for turn in 0..6_u32 {
             one.wait_for(&used).unwrap();
             one.fill(&mut x, turn).unwrap();
@@ -139,7 +143,8 @@ fn other_policies(s: &Subject) {
 
 fn off(s: &Subject) {
     let ctx = s.ctx();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let mut x = ctx.zeros([64]).unwrap();
     let both = |x: &mut DeviceArray<u32>| {
         one.fill(x, 1).unwrap();

@@ -29,7 +29,9 @@ fn adopt(subject: &Subject, device: &wgpu::Device, queue: &wgpu::Queue) -> Conte
 
 /// Launches on two queues in turn, and checks the result.
 fn exercise(ctx: &Context) {
-    let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let x = one.array(&[3_u32; N]).unwrap();
     let mut y = two.zeros([N]).unwrap();
     let mut expected = 0;
@@ -73,8 +75,10 @@ impl Caller {
 
 fn caller_submits(subject: &Subject) {
     let (device, queue) = raw::open(subject);
-    let (ctx, caller) = (adopt(subject, &device, &queue), Caller::new(&device, &queue));
-    let (ours, mix) = (ctx.queue("ours"), ctx.kernel::<Mix>().unwrap());
+    let ctx = adopt(subject, &device, &queue);
+    let caller = Caller::new(&device, &queue);
+    let ours = ctx.queue("ours");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let x = ours.array(&[1_u32; N]).unwrap();
     let mut y = ours.zeros([N]).unwrap();
     let mut expected = 0;

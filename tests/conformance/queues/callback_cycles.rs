@@ -56,7 +56,9 @@ fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     let mut starts = Vec::new();
     for (at, (ctx, queue)) in contexts.iter().zip(&queues).enumerate() {
         let (start, started) = channel::<()>();
-        let (next, way, results) = (queues[(at + 1) % queues.len()].clone(), ways[at], results.clone());
+        let next = queues[(at + 1) % queues.len()].clone();
+        let way = ways[at];
+        let results = results.clone();
         starts.push(start);
         let wait = move || {
             started.recv().unwrap();
@@ -108,7 +110,8 @@ fn polled_once(s: &Subject) {
     let [looks, waits] = contexts.each_ref().map(|ctx| ctx.queue("called"));
     let ((go, told), (tell, seen), (end, ended)) = (channel::<()>(), channel(), channel());
     let (start, started) = channel::<()>();
-    let (first, second) = (looks.clone(), waits.clone());
+    let first = looks.clone();
+    let second = waits.clone();
     let look = move || {
         started.recv().unwrap();
         let mut behind = second.finish();
@@ -146,7 +149,9 @@ impl Wake for Forward {
 
 fn behind_later(s: &Subject) {
     let ctx = s.ctx();
-    let (called, held, gate) = (ctx.queue("called"), ctx.queue("held"), ctx.user_event("gate"));
+    let called = ctx.queue("called");
+    let held = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     held.callback(|| ()).unwrap();
     held.fill(&mut ctx.zeros([N]).unwrap(), 1_u32).unwrap();
@@ -188,7 +193,8 @@ fn run_on_a_thread(
 
 fn on_another_thread(s: &Subject) {
     let ctx = s.without_threads();
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     let ((go, told), (tell, results)) = (channel::<()>(), channel());
     let (other, begun) = run_on_a_thread(&two, move || told.recv().unwrap());
     begun.recv().unwrap();
@@ -215,7 +221,8 @@ fn two_threads(s: &Subject) {
         let mut starts = Vec::new();
         for at in 0..2 {
             let (start, started) = channel::<()>();
-            let (next, tell) = (queues[1 - at].clone(), tell.clone());
+            let next = queues[1 - at].clone();
+            let tell = tell.clone();
             let (thread, begun) = run_on_a_thread(&queues[at], move || {
                 started.recv().unwrap();
                 tell.send(way.finish(&next)).unwrap();
@@ -248,7 +255,8 @@ impl Wake for Waiting {
 fn in_wakers(s: &Subject) {
     for (threads, called) in [(true, false), (true, true), (false, false), (false, true)] {
         let ctx = if threads { s.ctx() } else { s.without_threads() };
-        let (queue, next) = (ctx.queue("woken"), ctx.queue("next"));
+        let queue = ctx.queue("woken");
+        let next = ctx.queue("next");
         let ((begin, begun), (go, told), (tell, results)) = (channel(), channel::<()>(), channel());
         let waker = Waker::from(Arc::new(Waiting { queue: next.clone(), results: Mutex::new(Some(tell)) }));
         let run = move || {
@@ -281,7 +289,8 @@ fn in_wakers(s: &Subject) {
 fn user_event(s: &Subject) {
     for way in WAYS {
         let (ctx, (begin, begun), (tell, told)) = (s.ctx(), channel(), channel());
-        let (queue, gate) = (ctx.queue("called"), ctx.user_event("gate"));
+        let queue = ctx.queue("called");
+        let gate = ctx.user_event("gate");
         let event = gate.event();
         let wait = move || {
             begin.send(()).unwrap();

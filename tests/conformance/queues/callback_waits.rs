@@ -68,8 +68,10 @@ impl Target {
     /// Enqueues work on a queue.
     fn work(ctx: &Context, queue: CommandQueue) -> Self {
         let before = queue.marker();
-        let (mut array, mut other) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
-        let (mut down, up) = (ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap());
+        let mut array = ctx.zeros([N]).unwrap();
+        let mut other = ctx.zeros([N]).unwrap();
+        let mut down = ctx.pinned([N]).unwrap();
+        let up = ctx.pinned([N]).unwrap();
         queue.fill(&mut array, 7_u32).unwrap();
         queue.download(&array, &mut down).unwrap();
         queue.upload(&up, &mut other).unwrap();
@@ -209,7 +211,8 @@ fn in_callback(
 ) -> Result<()> {
     let timed = |label: &str| QueueOptions { label: label.into(), timing: true, ..QueueOptions::default() };
     let ctx = place.context(contexts);
-    let (queue, other) = (contexts[0].queue_with(timed("called")), ctx.queue_with(timed("other")));
+    let queue = contexts[0].queue_with(timed("called"));
+    let other = ctx.queue_with(timed("other"));
     let ((give, given), (tell, told)) = (channel(), channel());
     queue.callback(move || tell.send(wait(given.recv().unwrap())).unwrap()).unwrap();
     give.send(place.target(ctx, &queue, other)).unwrap();
@@ -221,11 +224,14 @@ fn in_callback(
 /// Both awaits are on one thread, and one wake-up wakes both.
 fn nested(ctx: &Context) {
     for _ in 0..10 {
-        let (work, calls, gate) = (ctx.queue("work"), ctx.queue("calls"), ctx.user_event("gate"));
+        let work = ctx.queue("work");
+        let calls = ctx.queue("calls");
+        let gate = ctx.user_event("gate");
         let mut x = work.zeros([N]).unwrap();
         work.wait_for(&gate.event()).unwrap();
         work.fill(&mut x, 7_u32).unwrap();
-        let (end, inside) = (work.marker(), work.marker());
+        let end = work.marker();
+        let inside = work.marker();
         calls
             .callback(move || {
                 gate.signal();

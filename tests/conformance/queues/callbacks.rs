@@ -56,7 +56,9 @@ fn sees_what_is_before(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 0..10_u32 {
         queue.fill(&mut x, turn).unwrap();
-        let (mut read, before, sender) = (queue.read(&x), queue.marker(), sender.clone());
+        let mut read = queue.read(&x);
+        let before = queue.marker();
+        let sender = sender.clone();
         let look = move || {
             let value = read.wait_timeout(std::time::Duration::ZERO);
             sender.send((before.is_complete(), value)).unwrap();
@@ -106,7 +108,8 @@ fn may_enqueue(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (own, mut array) = (queue.clone(), x.handle());
+    let own = queue.clone();
+    let mut array = x.handle();
     let enqueue = move || {
         own.fill(&mut array, 5).unwrap();
         other.fill(&mut array.slice(0..N / 2).unwrap(), 6).unwrap();
@@ -122,7 +125,8 @@ fn would_deadlock(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
     let mut x = ctx.zeros([N]).unwrap();
-    let (own, next) = (queue.clone(), other.clone());
+    let own = queue.clone();
+    let next = other.clone();
     let (go, told) = channel::<()>();
     let wait = move || {
         told.recv().unwrap();
@@ -147,7 +151,9 @@ fn may_wait(subject: &Subject) {
     let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let (read, next, y) = (queue.read(&x), other.clone(), ctx.full([N], 3_u32).unwrap());
+    let read = queue.read(&x);
+    let next = other.clone();
+    let y = ctx.full([N], 3_u32).unwrap();
     let wait = move || sender.send((read.wait(), next.read(&y).wait())).unwrap();
     queue.callback(wait).unwrap();
     queue.finish().wait().unwrap();
@@ -157,7 +163,8 @@ fn may_wait(subject: &Subject) {
 
 fn panics(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let mut x = ctx.zeros([N]).unwrap();
     let (go, told) = channel::<()>();
     let panic = move || {

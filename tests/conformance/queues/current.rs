@@ -71,7 +71,8 @@ fn panics(subject: &Subject) {
 fn entry_waits(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [first, second, third] = ["first", "second", "third"].map(|label| ctx.queue(label));
-    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let gate = ctx.user_event("gate");
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
     let mut read = first.scope(|| second.scope(|| ctx.current_queue().read(&x)));
@@ -84,7 +85,9 @@ fn entry_waits(subject: &Subject) {
 
 fn entry_waits_for_default(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (queue, default, gate) = (ctx.queue("main"), ctx.default_queue(), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let default = ctx.default_queue();
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     default.wait_for(&gate.event()).unwrap();
     default.fill(&mut x, 1_u32).unwrap();
@@ -97,7 +100,9 @@ fn entry_waits_for_default(subject: &Subject) {
 
 fn entry_without(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -110,7 +115,9 @@ fn entry_without(subject: &Subject) {
 
 fn entry_of_failed(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, failed, gate) = (ctx.queue("first"), ctx.queue("failed"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let failed = ctx.queue("failed");
+    let gate = ctx.user_event("gate");
     failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     failed.finish().wait().unwrap_err();
     let mut x = ctx.zeros([N]).unwrap();
@@ -130,7 +137,9 @@ fn entry_of_failed(subject: &Subject) {
 
 fn exit(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.scope(|| {
         second.scope(|| {
@@ -146,7 +155,8 @@ fn exit(subject: &Subject) {
 fn make_current(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let [a, b, c] = ["a", "b", "c"].map(|label| ctx.queue(label));
-    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let gate = ctx.user_event("gate");
     a.make_current();
     a.wait_for(&gate.event()).unwrap();
     a.fill(&mut x, 1_u32).unwrap();
@@ -166,7 +176,8 @@ fn make_current(subject: &Subject) {
 
 fn gone(subject: &Subject) {
     let ctx = subject.ctx();
-    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let a = ctx.queue("a");
+    let b = ctx.queue("b");
     a.make_current();
     b.scope(|| drop(a));
     assert_eq!(current(&ctx), "default", "the queue that was current before the scope is dropped in it");
@@ -179,8 +190,10 @@ fn gone(subject: &Subject) {
 }
 
 fn own(subject: &Subject) {
-    let (ctx, other) = (subject.ctx(), subject.ctx());
-    let (queue, theirs) = (ctx.queue("ours"), other.queue("theirs"));
+    let ctx = subject.ctx();
+    let other = subject.ctx();
+    let queue = ctx.queue("ours");
+    let theirs = other.queue("theirs");
     queue.scope(|| {
         assert_eq!(current(&other), "default");
         theirs.scope(|| assert_eq!((current(&ctx), current(&other)), ("ours".into(), "theirs".into())));

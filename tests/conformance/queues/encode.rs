@@ -48,11 +48,13 @@ pub fn copy(queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>
 
 fn in_order(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+        let queue = ctx.queue("main");
+        let mix = ctx.kernel::<Mix>().unwrap();
         let buffer = program.buffer(N);
         let (mut x, mut y) = (shared_by(&ctx), ctx.array_on::<u32, 1>(&buffer, [N]).unwrap());
         let ones = ctx.full([N], 1_u32).unwrap();
-        let (mut expected, mut reads) = (0, Vec::new());
+        let mut expected = 0;
+        let mut reads = Vec::new();
         for turn in 0..20 {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
             copy(&queue, &x, &mut y).unwrap();
@@ -90,8 +92,11 @@ fn pipeline(program: &Program) -> wgpu::ComputePipeline {
 
 fn pass(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, add, iota) = (ctx.queue("main"), pipeline(&program), ctx.kernel::<Iota>().unwrap());
-        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+        let queue = ctx.queue("main");
+        let add = pipeline(&program);
+        let iota = ctx.kernel::<Iota>().unwrap();
+        let mut x = shared_by(&ctx);
+        let mut y = shared_by(&ctx);
         for start in 0..3 {
             queue.launch(&iota, Grid::threads([N]), Iota { start, step: 1, out: &mut x }).unwrap();
             let encoded = queue.encode(|encoder, access| {
@@ -118,8 +123,10 @@ fn pass(subject: &Subject) {
 
 fn finished(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
-        let (from, to) = (program.buffer(N), program.buffer(N));
+        let queue = ctx.queue("main");
+        let gate = ctx.user_event("gate");
+        let from = program.buffer(N);
+        let to = program.buffer(N);
         let [mut x, mut y] = [&from, &to].map(|buffer| ctx.array_on::<u32, 1>(buffer, [N]).unwrap());
         let mut encoders = [0; 2].map(|_| program.device.create_command_encoder(&Default::default()));
         for encoder in &mut encoders {
@@ -146,7 +153,8 @@ fn finished(subject: &Subject) {
 
 fn shared(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (queue, stats) = (ctx.queue("main"), ctx.pool_stats());
+        let queue = ctx.queue("main");
+        let stats = ctx.pool_stats();
         let mut x = ctx.shared_array::<u32, 2>([3, 5], Usages::empty()).unwrap();
         assert_eq!(ctx.pool_stats(), stats);
         assert_eq!(x.shape(), [3, 5]);
@@ -170,7 +178,8 @@ fn shared(subject: &Subject) {
 
 fn usages(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (queue, asked) = (ctx.queue("main"), Usages::VERTEX | Usages::UNIFORM);
+        let queue = ctx.queue("main");
+        let asked = Usages::VERTEX | Usages::UNIFORM;
         let x = ctx.shared_array::<u32, 1>([4], asked).unwrap();
         let has = queue.encode(|_, access| Ok(access.read(&x)?.buffer().usage())).unwrap();
         assert!(has.contains(asked | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST), "{has:?}");
@@ -183,8 +192,12 @@ fn usages(subject: &Subject) {
 
 fn policy(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
-        let (mut x, mut y, ones) = (shared_by(&ctx), shared_by(&ctx), ctx.full([N], 1_u32).unwrap());
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let mut x = shared_by(&ctx);
+        let mut y = shared_by(&ctx);
+        let ones = ctx.full([N], 1_u32).unwrap();
         let mut expected = 0;
         for turn in 0..20 {
             one.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &ones, y: &mut x }).unwrap();
@@ -199,8 +212,10 @@ fn policy(subject: &Subject) {
 
 fn hazard(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
-    let (x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let x = shared_by(&ctx);
+    let mut y = shared_by(&ctx);
     copy(&one, &x.slice(0..N / 2).unwrap(), &mut y.slice(0..N / 2).unwrap()).unwrap();
     // These calls read `x` and write the other half of `y`, so they need no order.
     copy(&two, &x, &mut shared_by(&ctx)).unwrap();
@@ -219,8 +234,11 @@ fn hazard(subject: &Subject) {
 
 fn events(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (one, two, gate) = (ctx.queue("one"), ctx.queue("two"), ctx.user_event("gate"));
-        let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
+        let gate = ctx.user_event("gate");
+        let mut x = shared_by(&ctx);
+        let mut y = shared_by(&ctx);
         one.fill(&mut x, 4).unwrap();
         one.wait_for(&gate.event()).unwrap();
         copy(&one, &x, &mut y).unwrap();
@@ -251,7 +269,9 @@ struct Encodes {
 
 impl Encodes {
     fn new(ctx: &Context, queue: &CommandQueue, turn: u32) -> Self {
-        let (x, y, program) = (shared_by(ctx), shared_by(ctx), Program::of(ctx));
+        let x = shared_by(ctx);
+        let y = shared_by(ctx);
+        let program = Program::of(ctx);
         Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
     }
 
@@ -297,7 +317,8 @@ fn busy(subject: &Subject) {
 
 fn given(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, x) = (ctx.queue("main"), shared_by(&ctx));
+    let queue = ctx.queue("main");
+    let x = shared_by(&ctx);
     let part = queue.encode(|_, access| {
         let part = x.slice(64..128)?;
         let slice = access.read(&part)?;
@@ -310,7 +331,8 @@ fn timed(subject: &Subject) {
     let ctx = subject.ctx();
     let timed = QueueOptions { label: "timed".into(), timing: true, ..QueueOptions::default() };
     let queue = ctx.queue_with(timed);
-    let (mut x, mut y) = (shared_by(&ctx), shared_by(&ctx));
+    let mut x = shared_by(&ctx);
+    let mut y = shared_by(&ctx);
     queue.fill(&mut x, 1).unwrap();
     let start = queue.marker();
     copy(&queue, &x, &mut y).unwrap();
@@ -340,8 +362,10 @@ impl Machine<'_> {
         let (from, to) = *rng.choice(&[(0, 1), (1, 2), (2, 0), (1, 0)]).unwrap();
         let start = 64 * rng.usize(..N / 64);
         let range = start..start + 4 * rng.usize(1..=(N - start) / 4);
-        let (x, y) = (&self.arrays[from], &mut self.arrays[to].slice(range.clone()).unwrap());
-        let (x, value) = (&x.slice(range.clone()).unwrap(), rng.u32(1..));
+        let x = &self.arrays[from];
+        let y = &mut self.arrays[to].slice(range.clone()).unwrap();
+        let x = &x.slice(range.clone()).unwrap();
+        let value = rng.u32(1..);
         let old = self.expected[from][range.clone()].to_vec();
         let new = &mut self.expected[to][range.clone()];
         match rng.u32(..6) {

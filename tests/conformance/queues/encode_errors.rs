@@ -32,7 +32,8 @@ fn shared(ctx: &Context) -> DeviceArray<u32> {
 
 /// Checks that the queue completes work and has no error.
 fn works(ctx: &Context, queue: &CommandQueue) {
-    let (mut x, mut y) = (shared(ctx), shared(ctx));
+    let mut x = shared(ctx);
+    let mut y = shared(ctx);
     queue.fill(&mut x, 8).unwrap();
     copy(queue, &x, &mut y).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
@@ -54,8 +55,10 @@ fn not_shared(subject: &Subject) {
 
 fn refused(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (queue, other) = (ctx.queue("main"), subject.ctx());
-        let (x, theirs) = (shared(&ctx), shared(&other));
+        let queue = ctx.queue("main");
+        let other = subject.ctx();
+        let x = shared(&ctx);
+        let theirs = shared(&other);
         let error = copy(&queue, &theirs, &mut x.handle()).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         let map = x.map_read().wait().unwrap();
@@ -80,7 +83,8 @@ fn out_of_bounds(queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
 
 fn invalid(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (queue, x) = (ctx.queue("main"), shared(&ctx));
+        let queue = ctx.queue("main");
+        let x = shared(&ctx);
         let error = out_of_bounds(&queue, &x).unwrap_err();
         let named = |object: &str| object == "commands for queue `main`";
         assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
@@ -91,7 +95,8 @@ fn invalid(subject: &Subject) {
 
 fn nothing(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let (mut x, own) = (shared(&ctx), ctx.zeros::<u32, 1>([N]).unwrap());
     let encoded = queue.encode(|encoder, access| {
         let to = access.write(&mut x)?;
@@ -122,10 +127,13 @@ fn failed(subject: &Subject) {
 /// Submits the work of two queues together; the commands of one queue use a buffer that is mapped.
 fn own_queue(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (wrong, right, gate) = (ctx.queue("wrong"), ctx.queue("right"), ctx.user_event("gate"));
+        let wrong = ctx.queue("wrong");
+        let right = ctx.queue("right");
+        let gate = ctx.user_event("gate");
         let buffer = program.mapped(N, FOR_ARRAYS);
         let on = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
-        let (x, mut y) = (shared(&ctx), shared(&ctx));
+        let x = shared(&ctx);
+        let mut y = shared(&ctx);
         wrong.wait_for(&gate.event()).unwrap();
         right.wait_for(&gate.event()).unwrap();
         copy(&wrong, &x, &mut on.handle()).unwrap();
@@ -145,7 +153,8 @@ fn own_queue(subject: &Subject) {
 
 fn panics(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mut x) = (ctx.queue("main"), shared(&ctx));
+    let queue = ctx.queue("main");
+    let mut x = shared(&ctx);
     let panic = std::panic::AssertUnwindSafe(|| {
         queue.encode(|encoder, access| -> Result<()> {
             encoder.clear_buffer(access.write(&mut x)?.buffer(), 0, None);
@@ -163,7 +172,8 @@ fn another_device(subject: &Subject) {
     let ctx = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
     subject.watch(&ctx);
     for theirs in [other, another_instance] {
-        let (wrong, right) = (ctx.queue("wrong"), ctx.queue("right"));
+        let wrong = ctx.queue("wrong");
+        let right = ctx.queue("right");
         let commands = theirs.create_command_encoder(&Default::default()).finish();
         wrong.submit_foreign([commands], |_| Ok(())).unwrap();
         let error = wrong.finish().wait().unwrap_err();
@@ -177,7 +187,9 @@ fn another_device(subject: &Subject) {
 fn gone(subject: &Subject) {
     for _ in 0..5 {
         let ctx = subject.ctx();
-        let (queue, x, mut y) = (ctx.queue("main"), shared(&ctx), shared(&ctx));
+        let queue = ctx.queue("main");
+        let x = shared(&ctx);
+        let mut y = shared(&ctx);
         copy(&queue, &x, &mut y).unwrap();
         ctx.wgpu().unwrap().0.destroy();
         let ended = copy(&queue, &x, &mut y).and_then(|()| queue.finish().wait());

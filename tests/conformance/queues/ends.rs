@@ -50,11 +50,14 @@ const N: usize = 200;
 /// Uses a context without threads, which submits only in calls that flush or wait.
 fn flush_starts(subject: &Subject) {
     let counted = Counted::new(subject);
-    let (ctx, ran) = (&counted.ctx, Arc::new(AtomicU32::new(0)));
-    let (queue, mut x) = (ctx.queue("main"), ctx.zeros([N]).unwrap());
+    let ctx = &counted.ctx;
+    let ran = Arc::new(AtomicU32::new(0));
+    let queue = ctx.queue("main");
+    let mut x = ctx.zeros([N]).unwrap();
     queue.finish().wait().unwrap();
     for turn in 1..=3 {
-        let (before, counter) = (counted.submissions(), ran.clone());
+        let before = counted.submissions();
+        let counter = ran.clone();
         queue.callback(move || counter.store(turn, Ordering::SeqCst)).unwrap();
         queue.fill(&mut x, turn).unwrap();
         assert_eq!(counted.submissions(), before, "the fill was submitted before the flush");
@@ -69,7 +72,8 @@ fn flush_starts(subject: &Subject) {
 
 fn flush_submits_both(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (first, second) = (ctx.queue("first"), ctx.queue("second"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
     let mut arrays = [0; 2].map(|_| ctx.zeros([N]).unwrap());
     ctx.synchronize().wait().unwrap();
     let before = dump::submitted(&ctx);
@@ -86,7 +90,8 @@ fn flush_submits_both(subject: &Subject) {
 /// Reads the buffer with wgpu. Such a read comes after the submissions of a flush, and waits for nothing else.
 fn owner_finds(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+    let program = Program::of(&ctx);
+    let queue = ctx.queue("main");
     let buffer = program.buffer(N);
     program.submit(&[7; N], &buffer);
     let mut x = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
@@ -108,7 +113,8 @@ fn flush_with_threads(subject: &Subject) {
 
 fn finish_waits(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, ran) = (ctx.queue("main"), Arc::new(AtomicU32::new(0)));
+    let queue = ctx.queue("main");
+    let ran = Arc::new(AtomicU32::new(0));
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 1..=10 {
         let ran = ran.clone();
@@ -122,8 +128,11 @@ fn finish_waits(subject: &Subject) {
 
 fn finish_is_of_one_queue(subject: &Subject) {
     let ctx = subject.ctx();
-    let (held, free, gate) = (ctx.queue("held"), ctx.queue("free"), ctx.user_event("gate"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let held = ctx.queue("held");
+    let free = ctx.queue("free");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut x, 1_u32).unwrap();
     held.flush().unwrap();
@@ -174,7 +183,8 @@ fn drop_queue(subject: &Subject) {
 fn drop_held_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let mut y = ctx.zeros([N]).unwrap();
-    let (queue, gate) = (ctx.queue("short"), ctx.user_event("gate"));
+    let queue = ctx.queue("short");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let end = enqueue_some(&ctx, &queue, &mut y);
     drop(queue);
@@ -189,7 +199,9 @@ fn drop_held_queue(subject: &Subject) {
 fn drop_context(subject: &Subject) {
     for with_waker in [false, true] {
         let ctx = subject.ctx();
-        let (watch, ran, threads) = (ctx.watch(), Arc::new(AtomicU32::new(0)), Threads::of(&ctx));
+        let watch = ctx.watch();
+        let ran = Arc::new(AtomicU32::new(0));
+        let threads = Threads::of(&ctx);
         let mut y = ctx.zeros([N]).unwrap();
         let queue = ctx.queue("short");
         if with_waker {
@@ -213,10 +225,12 @@ fn drop_context(subject: &Subject) {
 
 /// Calls [`Threads::enter`] on the thread of the context that notices the end of some work.
 fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
-    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    let mut x = ctx.zeros([N]).unwrap();
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let (mut end, waker) = (queue.finish(), Waker::from(Arc::new(threads.clone())));
+    let mut end = queue.finish();
+    let waker = Waker::from(Arc::new(threads.clone()));
     assert!(Pin::new(&mut end).poll(&mut Task::from_waker(&waker)).is_pending());
     gate.signal();
     dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
@@ -241,7 +255,9 @@ thread_local! {
 
 impl Threads {
     fn of(ctx: &Context) -> Self {
-        let (entered, ended, returned) = (Arc::default(), Arc::default(), Arc::default());
+        let entered = Arc::default();
+        let ended = Arc::default();
+        let returned = Arc::default();
         Self { watch: ctx.watch(), entered, ended, returned }
     }
 
@@ -291,7 +307,9 @@ fn arrays_are_handles(subject: &Subject) {
 
 fn drop_abandoned(subject: &Subject) {
     let ctx = subject.ctx();
-    let (watch, queue, gate) = (ctx.watch(), ctx.queue("held"), ctx.user_event("gate"));
+    let watch = ctx.watch();
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
@@ -304,7 +322,9 @@ fn drop_abandoned(subject: &Subject) {
 
 fn drop_in_callback(subject: &Subject) {
     let ctx = subject.ctx();
-    let (watch, queue, gate) = (ctx.watch(), ctx.queue("main"), ctx.user_event("gate"));
+    let watch = ctx.watch();
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     let last = ctx.clone();

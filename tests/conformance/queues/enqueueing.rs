@@ -68,8 +68,11 @@ impl Things {
         let mut pinned = ctx.pinned([N]).unwrap();
         pinned.write(|host| host.fill(5)).unwrap();
         let mix = ctx.kernel::<Mix>().unwrap();
-        let (x, y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
-        let (result, event, late) = (ctx.pinned([N]).unwrap(), ctx.event(), Late::default());
+        let x = ctx.zeros([N]).unwrap();
+        let y = ctx.zeros([N]).unwrap();
+        let result = ctx.pinned([N]).unwrap();
+        let event = ctx.event();
+        let late = Late::default();
         Self { ctx: ctx.clone(), queue: queue.clone(), mix, x, y, pinned, result, event, late }
     }
 
@@ -108,7 +111,8 @@ fn is_gl(subject: &Subject) -> bool {
 
 fn behind_a_gate(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let mut things = Things::new(&ctx, &queue);
     queue.wait_for(&gate.event()).unwrap();
     VERBS.iter().for_each(|(_, verb)| verb(&mut things));
@@ -130,7 +134,8 @@ fn behind_a_busy_kernel(subject: &Subject) {
 fn beside_a_busy_kernel(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
-        let (busy, other) = (ctx.queue("busy"), ctx.queue("other"));
+        let busy = ctx.queue("busy");
+        let other = ctx.queue("other");
         let things = Things::ready(subject, &ctx, &other);
         Setup { ctx, busy, things }
     };
@@ -171,7 +176,8 @@ const MAKES: &[Verb<Makes>] = &[
 fn new_memory(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
-        let (busy, queue) = (ctx.queue("busy"), ctx.queue("makes"));
+        let busy = ctx.queue("busy");
+        let queue = ctx.queue("makes");
         Setup { busy, things: Makes { ctx: ctx.clone(), queue, made: Made::default() }, ctx }
     };
     let check = |makes: Makes| {

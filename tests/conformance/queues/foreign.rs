@@ -38,11 +38,14 @@ fn on(ctx: &Context, buffer: &wgpu::Buffer) -> DeviceArray<u32> {
 
 fn lies(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (x, y) = (program.buffer(N), program.buffer(N));
+        let x = program.buffer(N);
+        let y = program.buffer(N);
         program.submit(&count(7), &x);
         program.submit(&count(100), &y);
-        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
-        let (first, mut second) = (on(&ctx, &x), on(&ctx, &y));
+        let queue = ctx.queue("main");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let first = on(&ctx, &x);
+        let mut second = on(&ctx, &y);
         for b in 0..3 {
             let args = Mix { a: 3, b, x: &first, y: &mut second };
             queue.launch(&mix, Grid::threads([N]), args).unwrap();
@@ -59,7 +62,8 @@ fn verbs(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let buffer = program.buffer(N);
         program.submit(&count(0), &buffer);
-        let (queue, mut x) = (ctx.queue("main"), on(&ctx, &buffer));
+        let queue = ctx.queue("main");
+        let mut x = on(&ctx, &buffer);
         let mut expected = count(0);
         assert_eq!(queue.read(&x).wait().unwrap(), expected);
         queue.fill(&mut x.slice(0..100).unwrap(), 9).unwrap();
@@ -88,8 +92,10 @@ fn verbs(subject: &Subject) {
 fn put(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let buffer = program.buffer(N);
-        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
-        let (mut x, ones) = (on(&ctx, &buffer), queue.array(&[1; N]).unwrap());
+        let queue = ctx.queue("main");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let mut x = on(&ctx, &buffer);
+        let ones = queue.array(&[1; N]).unwrap();
         for turn in 0..3 {
             program.put(&count(turn), &buffer);
             queue.launch(&mix, Grid::threads([N]), Mix { a: 2, b: turn, x: &ones, y: &mut x }).unwrap();
@@ -104,8 +110,11 @@ fn put(subject: &Subject) {
 
 fn unwritten(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, iota) = (ctx.queue("main"), ctx.kernel::<Iota>().unwrap());
-        let (by_kernel, by_copy, untouched) = (program.buffer(N), program.buffer(N), program.buffer(N));
+        let queue = ctx.queue("main");
+        let iota = ctx.kernel::<Iota>().unwrap();
+        let by_kernel = program.buffer(N);
+        let by_copy = program.buffer(N);
+        let untouched = program.buffer(N);
         let mut x = on(&ctx, &by_kernel);
         queue.launch(&iota, Grid::threads([N]), Iota { start: 3, step: 1, out: &mut x }).unwrap();
         queue.upload(&count(8), &mut on(&ctx, &by_copy)).unwrap();
@@ -123,7 +132,8 @@ fn long(subject: &Subject) {
         let options = AdoptOptions { recorder, ..AdoptOptions::default() };
         let ctx = Context::adopt(device, queue, options).unwrap();
         subject.watch(&ctx);
-        let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+        let program = Program::of(&ctx);
+        let queue = ctx.queue("main");
         let buffer = program.buffer(N);
         queue.fill(&mut on(&ctx, &buffer), 5).unwrap();
         queue.finish().wait().unwrap();
@@ -134,8 +144,10 @@ fn long(subject: &Subject) {
 fn ping_pong(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let buffer = program.buffer(N);
-        let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
-        let (mut y, ones) = (on(&ctx, &buffer), queue.array(&[1; N]).unwrap());
+        let queue = ctx.queue("main");
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let mut y = on(&ctx, &buffer);
+        let ones = queue.array(&[1; N]).unwrap();
         let mut expected = count(1);
         program.submit(&expected, &buffer);
         for turn in 0..20 {
@@ -153,10 +165,13 @@ fn ping_pong(subject: &Subject) {
 
 fn ordered(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (one, two, mix) = (ctx.queue("one"), ctx.queue("two"), ctx.kernel::<Mix>().unwrap());
+        let one = ctx.queue("one");
+        let two = ctx.queue("two");
+        let mix = ctx.kernel::<Mix>().unwrap();
         let buffer = program.buffer(N);
         program.submit(&[1; N], &buffer);
-        let (mut first, mut second) = (on(&ctx, &buffer), on(&ctx, &buffer));
+        let mut first = on(&ctx, &buffer);
+        let mut second = on(&ctx, &buffer);
         let ones = one.array(&[1; N]).unwrap();
         let mut expected = 1;
         for turn in 0..40 {
@@ -173,7 +188,8 @@ fn ordered(subject: &Subject) {
 fn hazard(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let buffer = Program::of(&ctx).buffer(N);
-    let (one, two) = (ctx.queue("one"), ctx.queue("two"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
     one.fill(&mut on(&ctx, &buffer), 1).unwrap();
     let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
@@ -211,7 +227,8 @@ fn dropped(subject: &Subject) {
 
 fn never_pooled(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, buffer) = (ctx.queue("main"), program.buffer(1024));
+        let queue = ctx.queue("main");
+        let buffer = program.buffer(1024);
         let before = ctx.pool_stats();
         let mut x = ctx.array_on::<u32, 1>(&buffer, [1024]).unwrap();
         queue.fill(&mut x, 5).unwrap();
@@ -226,7 +243,8 @@ fn never_pooled(subject: &Subject) {
 
 fn behind(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, buffer) = (ctx.queue("main"), program.buffer(64));
+        let queue = ctx.queue("main");
+        let buffer = program.buffer(64);
         program.submit(&[8; 64], &buffer);
         let mut x = ctx.array_on::<u32, 2>(&buffer, [3, 7]).unwrap();
         queue.fill(&mut x, 0).unwrap();
@@ -240,7 +258,9 @@ fn behind(subject: &Subject) {
 
 fn meanwhile(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (mine, yours, mix) = (program.buffer(N), program.buffer(N), ctx.kernel::<Mix>().unwrap());
+        let mine = program.buffer(N);
+        let yours = program.buffer(N);
+        let mix = ctx.kernel::<Mix>().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for turn in 0..30 {
@@ -249,8 +269,10 @@ fn meanwhile(subject: &Subject) {
                 }
             });
             scope.spawn(|| {
-                let (queue, mut y) = (ctx.queue("main"), on(&ctx, &yours));
-                let (ones, mut expected) = (queue.array(&[1; N]).unwrap(), 0);
+                let queue = ctx.queue("main");
+                let mut y = on(&ctx, &yours);
+                let ones = queue.array(&[1; N]).unwrap();
+                let mut expected = 0;
                 for turn in 0..30 {
                     let args = Mix { a: 5, b: turn, x: &ones, y: &mut y };
                     queue.launch(&mix, Grid::threads([N]), args).unwrap();
@@ -266,7 +288,8 @@ fn grid(subject: &Subject) {
     const ONES: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn ones(@builtin(workgroup_id) at: vec3<u32>) { out[at.x] = 1u; }";
     for (ctx, program) in beside(subject) {
-        let (queue, buffer) = (ctx.queue("main"), program.buffer(4));
+        let queue = ctx.queue("main");
+        let buffer = program.buffer(4);
         program.put(&[9, 3, 1, 1], &buffer);
         let sizes = ctx.array_on::<u32, 1>(&buffer, [4]).unwrap();
         let (ones, mut out) = (ctx.kernel_from(ONES, "ones").unwrap(), ctx.zeros::<u32, 1>([5]).unwrap());

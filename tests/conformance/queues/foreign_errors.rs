@@ -52,7 +52,8 @@ fn usages(subject: &Subject) {
 
 fn half_a_word(subject: &Subject) {
     let ctx = subject.ctx();
-    let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+    let program = Program::of(&ctx);
+    let queue = ctx.queue("main");
     let buffer = program.buffer(2);
     program.submit(&[0x0101_0101; 2], &buffer);
     let mut x = ctx.array_on::<half::f16, 1>(&buffer, [3]).unwrap();
@@ -81,7 +82,8 @@ fn cpu_recorder(subject: &Subject) {
 
 /// Checks that work on the buffer fails its queue with an error that names the array, and fails no other queue.
 fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
-    let (good, bad) = (ctx.queue("good"), ctx.queue("bad"));
+    let good = ctx.queue("good");
+    let bad = ctx.queue("bad");
     let (mut x, mut y) = (ctx.array_on::<u32, 1>(buffer, [16]).unwrap(), good.zeros::<u32, 1>([16]).unwrap());
     good.fill(&mut y, 4).unwrap();
     bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
@@ -106,7 +108,8 @@ fn destroyed(subject: &Subject) {
 
 fn destroyed_later(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, buffer) = (ctx.queue("main"), program.buffer(16));
+        let queue = ctx.queue("main");
+        let buffer = program.buffer(16);
         let mut x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
         for value in 0..2 {
             queue.fill(&mut x, value + 1).unwrap(); // at the second fill the recorder knows the buffer
@@ -132,7 +135,8 @@ fn destroyed_meanwhile(subject: &Subject) {
         let (device, queue) = raw::open(subject);
         let ctx = Context::adopt(device, queue, options).unwrap();
         subject.watch(&ctx);
-        let (program, queue) = (Program::of(&ctx), ctx.queue("main"));
+        let program = Program::of(&ctx);
+        let queue = ctx.queue("main");
         let mut out = queue.zeros::<u32, 1>([1 << 16]).unwrap();
         for value in 1..6 {
             let buffer = program.buffer(1 << 16);
@@ -155,7 +159,8 @@ fn destroyed_meanwhile(subject: &Subject) {
 /// ever.
 fn destroyed_beside(subject: &Subject) {
     for (ctx, program) in beside(subject) {
-        let (queue, over) = (ctx.queue("main"), AtomicBool::new(false));
+        let queue = ctx.queue("main");
+        let over = AtomicBool::new(false);
         let buffers: [wgpu::Buffer; 3] = std::array::from_fn(|_| program.buffer(16));
         let mut arrays = buffers.each_ref().map(|buffer| ctx.array_on::<u32, 1>(buffer, [16]).unwrap());
         std::thread::scope(|scope| {

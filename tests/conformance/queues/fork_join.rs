@@ -18,7 +18,8 @@ const N: usize = 128;
 
 fn fork(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (parent, gate) = (ctx.queue("parent"), ctx.user_event("gate"));
+    let parent = ctx.queue("parent");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     parent.wait_for(&gate.event()).unwrap();
     parent.fill(&mut x, 1_u32).unwrap();
@@ -33,7 +34,8 @@ fn fork(subject: &Subject) {
 
 fn join(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (parent, gate) = (ctx.queue("parent"), ctx.user_event("gate"));
+    let parent = ctx.queue("parent");
+    let gate = ctx.user_event("gate");
     let child = parent.fork("child");
     let mut x = ctx.zeros([N]).unwrap();
     child.wait_for(&gate.event()).unwrap();
@@ -53,7 +55,8 @@ fn join(subject: &Subject) {
 
 fn tree(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (root, mix) = (ctx.queue("root"), ctx.kernel::<Mix>().unwrap());
+    let root = ctx.queue("root");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let zero = ctx.zeros([N]).unwrap();
     let mut sum = ctx.full([N], 1_u32).unwrap();
     let mut expected = 1_u32;
@@ -85,7 +88,8 @@ fn tree(subject: &Subject) {
 /// Follows `stream_parallel_multiple_loops_per_stream` of Quadrants.
 fn branches(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (queue, mix) = (ctx.queue("main"), ctx.kernel::<Mix>().unwrap());
+    let queue = ctx.queue("main");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let ones = ctx.full([N], 1_u32).unwrap();
     let mut arrays = [0; 2].map(|_| queue.zeros([N]).unwrap());
     for (at, y) in arrays.iter_mut().enumerate() {

@@ -22,10 +22,12 @@ const N: usize = 300;
 fn one_queue(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked] {
         let ctx = subject.ctx_with(policy);
-        let (queue, mix) = (ctx.queue("one"), ctx.kernel::<Mix>().unwrap());
+        let queue = ctx.queue("one");
+        let mix = ctx.kernel::<Mix>().unwrap();
         let mut x = queue.array(&[1_u32; N]).unwrap();
         let mut y = queue.full([N], 2_u32).unwrap();
-        let (mut host_x, mut host_y) = ([1_u32; N], [2_u32; N]);
+        let mut host_x = [1_u32; N];
+        let mut host_y = [2_u32; N];
         for turn in 0..40_u32 {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &x, y: &mut y }).unwrap();
             for (y, x) in host_y.iter_mut().zip(host_x) {
@@ -55,7 +57,8 @@ fn one_queue(subject: &Subject) {
 
 fn reads_between(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mix) = (ctx.queue("one"), ctx.kernel::<Mix>().unwrap());
+    let queue = ctx.queue("one");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.zeros([N]).unwrap();
     let mut reads = Vec::new();
@@ -71,7 +74,9 @@ fn reads_between(subject: &Subject) {
 
 fn unordered(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -85,7 +90,9 @@ fn unordered(subject: &Subject) {
 
 fn ordered_by_policy(subject: &Subject) {
     let ctx = subject.ctx();
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -98,7 +105,9 @@ fn ordered_by_policy(subject: &Subject) {
 
 fn ordered_by_event(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -111,7 +120,8 @@ fn ordered_by_event(subject: &Subject) {
 
 fn born_after(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (first, gate) = (ctx.queue("first"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
@@ -131,8 +141,11 @@ fn born_after(subject: &Subject) {
 /// Follows `event_synchronization` and `default_stream_kernel` of Quadrants.
 fn default_queue(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (default, queue, gate) = (ctx.default_queue(), ctx.queue("other"), ctx.user_event("gate"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let default = ctx.default_queue();
+    let queue = ctx.queue("other");
+    let gate = ctx.user_event("gate");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 4_u32).unwrap();
     // The default queue does not wait for other queues unless it is told to.

@@ -37,7 +37,8 @@ const MOST: usize = 256;
 impl Race {
     fn new(ctx: Context) -> Self {
         let tick = tick(&ctx);
-        let (clock, ticks) = (ctx.zeros([1]).unwrap(), ctx.zeros([MOST]).unwrap());
+        let clock = ctx.zeros([1]).unwrap();
+        let ticks = ctx.zeros([MOST]).unwrap();
         Self { ctx, tick, clock, ticks }
     }
 
@@ -52,7 +53,8 @@ impl Race {
     /// Enqueues launches that note their ticks in these places.
     fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
         for at in places {
-            let (clock, ticks) = (&mut self.clock.handle(), &mut self.ticks.handle());
+            let clock = &mut self.clock.handle();
+            let ticks = &mut self.ticks.handle();
             queue
                 .launch_dyn(&self.tick, Grid::groups([1]), args![at = at, clock = clock, ticks = ticks])
                 .unwrap();
@@ -168,7 +170,8 @@ fn needed_is_lifted(subject: &Subject) {
 fn waited_for_is_lifted(subject: &Subject) {
     for wait in [false, true] {
         let race = Race::new(subject.without_threads_with(Policy::Unchecked));
-        let (normal, low) = (race.queue(Priority::Normal), race.queue(Priority::Low));
+        let normal = race.queue(Priority::Normal);
+        let low = race.queue(Priority::Low);
         let gate = race.ctx.user_event("gate");
         for queue in [&normal, &low] {
             queue.wait_for(&gate.event()).unwrap();

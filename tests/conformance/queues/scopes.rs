@@ -22,7 +22,8 @@ const N: usize = 100_000;
 
 /// Adds 1 to every element of `y` on the current queue.
 fn increment(ctx: &Context, y: &mut DeviceArray<u32>) {
-    let (mix, zero) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let zero = ctx.zeros([N]).unwrap();
     ctx.current_queue().launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y }).unwrap();
 }
 
@@ -48,7 +49,8 @@ fn check(ctx: &Context, arrays: &[DeviceArray<u32>; 3]) {
 /// Follows Warp's `test_stream_arg_explicit_sync`.
 fn explicit_wait(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (made, used) = (ctx.queue("made"), ctx.queue("used"));
+    let made = ctx.queue("made");
+    let used = ctx.queue("used");
     made.make_current();
     let mut all = arrays(&ctx);
     used.wait_for_queue(&made).unwrap();
@@ -60,7 +62,8 @@ fn explicit_wait(subject: &Subject) {
 /// Follows Warp's `test_stream_scope_implicit_sync`.
 fn scope_waits(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (made, used) = (ctx.queue("made"), ctx.queue("used"));
+    let made = ctx.queue("made");
+    let used = ctx.queue("used");
     made.make_current();
     let mut all = arrays(&ctx);
     used.scope(|| {
@@ -162,7 +165,8 @@ fn two_threads(subject: &Subject) {
 /// Follows Taichi, which has one compute stream a thread.
 fn threads(subject: &Subject) {
     let ctx = subject.ctx();
-    let (mix, ones) = (&ctx.kernel::<Mix>().unwrap(), &ctx.full([SMALL], 1_u32).unwrap());
+    let mix = &ctx.kernel::<Mix>().unwrap();
+    let ones = &ctx.full([SMALL], 1_u32).unwrap();
     thread::scope(|scope| {
         for id in 0..4_u32 {
             let ctx = &ctx;

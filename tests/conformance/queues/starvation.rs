@@ -27,7 +27,8 @@ const N: usize = 64;
 /// Nothing but the calls of this test plans or submits, so the counts do not depend on time.
 fn arrays(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (noise, queue) = (ctx.queue("noise"), ctx.queue("waits"));
+    let noise = ctx.queue("noise");
+    let queue = ctx.queue("waits");
     let count = 250;
     let mut made = Vec::new();
     for at in 0..count {
@@ -54,7 +55,8 @@ fn arrays(subject: &Subject) {
 fn beside(subject: &Subject) {
     let ctx = limited(subject, BacklogLimit { commands: 200, ..BacklogLimit::default() });
     let queue = ctx.queue("waits");
-    let (stop, rounds) = (AtomicBool::new(false), AtomicU32::new(0));
+    let stop = AtomicBool::new(false);
+    let rounds = AtomicU32::new(0);
     thread::scope(|scope| {
         scope.spawn(|| {
             let noise = ctx.queue("noise");
@@ -141,8 +143,8 @@ fn compiles(subject: &Subject) {
 
 /// The other context reaches the copy by itself.
 fn elsewhere(subject: &Subject) {
-    let (ctx, other) =
-        (limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() }), subject.ctx());
+    let ctx = limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() });
+    let other = subject.ctx();
     let queue = ctx.queue("main");
     let mut x = other.zeros::<u32, 1>([N]).unwrap();
     let writer = other.queue("writer");
@@ -159,7 +161,9 @@ fn elsewhere(subject: &Subject) {
 fn held(subject: &Subject) {
     let limit = 100;
     let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
-    let (queue, other, gate) = (ctx.queue("held"), ctx.queue("other"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let other = ctx.queue("other");
+    let gate = ctx.user_event("gate");
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     queue.wait_for(&gate.event()).unwrap();
     let mut taken = 0;
@@ -191,7 +195,8 @@ fn callback(subject: &Subject) {
     let queue = ctx.queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();
-    let (behind, mut target) = (queue.clone(), x.handle());
+    let behind = queue.clone();
+    let mut target = x.handle();
     // The commands wait in the queue after this callback.
     let mut fills = move || (0..10_000).map(|at| behind.fill(&mut target, at)).find_map(Result::err);
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();

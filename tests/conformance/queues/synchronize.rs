@@ -48,7 +48,8 @@ fn together(subject: &Subject) {
 
 fn all_queues(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queues, gate) = ([0, 1, 2].map(|at| ctx.queue(&format!("queue {at}"))), ctx.user_event("gate"));
+    let queues = [0, 1, 2].map(|at| ctx.queue(&format!("queue {at}")));
+    let gate = ctx.user_event("gate");
     let mut arrays = [0; 3].map(|_| ctx.zeros([N]).unwrap());
     queues[1].wait_for(&gate.event()).unwrap();
     for (queue, x) in queues.iter().zip(&mut arrays) {
@@ -86,7 +87,8 @@ fn flushes(subject: &Subject) {
 
 fn not_later(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.full([N], 1_u32).unwrap();
     let all = ctx.synchronize();
     queue.wait_for(&gate.event()).unwrap();
@@ -108,7 +110,8 @@ fn kernel_behind(subject: &Subject) {
 
 fn gone(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("short-lived"), ctx.user_event("gate"));
+    let queue = ctx.queue("short-lived");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     ctx.synchronize().wait().unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -126,7 +129,9 @@ fn gone(subject: &Subject) {
 
 fn errors(subject: &Subject) {
     let ctx = subject.ctx();
-    let (first, second, gate) = (ctx.queue("first"), ctx.queue("second"), ctx.user_event("gate"));
+    let first = ctx.queue("first");
+    let second = ctx.queue("second");
+    let gate = ctx.user_event("gate");
     let third = ctx.queue("third");
     for (queue, label) in [(&third, "for the third"), (&first, "for the first")] {
         queue.wait_for(&ctx.user_event(label).event()).unwrap();
@@ -151,8 +156,11 @@ fn errors(subject: &Subject) {
 
 fn known(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (one, two, gone) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("gone"));
-    let (mut x, mut y) = (ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let gone = ctx.queue("gone");
+    let mut x = ctx.zeros([N]).unwrap();
+    let mut y = ctx.zeros([N]).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
     gone.fill(&mut y, 1_u32).unwrap();
     drop(gone);
@@ -167,8 +175,11 @@ fn known(subject: &Subject) {
 
 fn not_known(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (one, two, held) = (ctx.queue("one"), ctx.queue("two"), ctx.queue("held"));
-    let (mut x, gate) = (ctx.zeros([N]).unwrap(), ctx.user_event("gate"));
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let held = ctx.queue("held");
+    let mut x = ctx.zeros([N]).unwrap();
+    let gate = ctx.user_event("gate");
     one.fill(&mut x, 1_u32).unwrap();
     held.wait_for(&gate.event()).unwrap();
     held.callback(|| ()).unwrap();
@@ -185,7 +196,9 @@ fn not_known(subject: &Subject) {
 fn would_deadlock(subject: &Subject) {
     let ctx = subject.ctx();
     // This queue is made first, and so polled first; it waits for an event that the callback is about to signal.
-    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("called"), ctx.user_event("gate"));
+    let held = ctx.queue("held");
+    let queue = ctx.queue("called");
+    let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     held.callback(|| ()).unwrap();
     let (own, (sender, receiver)) = (ctx.clone(), channel());
@@ -208,7 +221,8 @@ fn would_deadlock(subject: &Subject) {
 fn every_context(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let gates = contexts.each_ref().map(|ctx| {
-        let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+        let queue = ctx.queue("held");
+        let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();
         queue.callback(|| ()).unwrap();
         (queue, gate)
@@ -226,7 +240,8 @@ fn every_context(subject: &Subject) {
 }
 
 fn weak(subject: &Subject) {
-    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let ctx = subject.ctx();
+    let other = subject.ctx();
     let watch = ctx.watch();
     synchronize_all().wait().unwrap();
     drop(ctx);

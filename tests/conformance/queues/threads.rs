@@ -39,7 +39,8 @@ fn send_and_sync(_: &Subject) {
 
 fn one_queue(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mix) = (ctx.queue("shared"), ctx.kernel::<Mix>().unwrap());
+    let queue = ctx.queue("shared");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let sum = ctx.zeros::<u32, 1>([N]).unwrap();
     let work = |thread: u32| {
@@ -64,14 +65,17 @@ fn one_queue(subject: &Subject) {
 
 fn many_waiters(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("shared"), ctx.user_event("gate"));
+    let queue = ctx.queue("shared");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 3_u32).unwrap();
-    let (x, event) = (&x, queue.marker());
+    let x = &x;
+    let event = queue.marker();
     thread::scope(|scope| {
         for i in 0..6 {
-            let (queue, event) = (&queue, event.clone());
+            let queue = &queue;
+            let event = event.clone();
             scope.spawn(move || {
                 match i % 3 {
                     0 => event.wait().unwrap(),

@@ -30,7 +30,8 @@ struct Bench {
 
 impl Bench {
     fn new(subject: &Subject, ctx: &Context) -> Self {
-        let (mix, looks) = (ctx.kernel::<Mix>().unwrap(), LOOKS.kernel(subject, ctx));
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let looks = LOOKS.kernel(subject, ctx);
         Self { ctx: ctx.clone(), mix, looks, upload: ctx.pinned([N]).unwrap() }
     }
 
@@ -73,9 +74,11 @@ fn given<T>(mut read: Pending<T>) -> Result<()> {
 /// Finds the queue and the line of the verb in the error that `Checked` returns for a later use.
 fn go_to_current(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
-    let (bench, other) = (Bench::new(subject, &ctx), ctx.queue("other"));
+    let bench = Bench::new(subject, &ctx);
+    let other = ctx.queue("other");
     for &(name, verb) in VERBS {
-        let (queue, gate) = (ctx.queue(name), ctx.user_event("gate"));
+        let queue = ctx.queue(name);
+        let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap(); // the gate holds the work, so no read tells the host that it is over
         queue.scope(|| {
             let mut x = ctx.zeros([N]).unwrap();
@@ -92,13 +95,14 @@ fn go_to_current(subject: &Subject) {
 
 fn reads(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.make_current();
     queue.wait_for(&gate.event()).unwrap();
     ctx.current_queue().fill(&mut x, 5_u32).unwrap();
-    let (first, second) =
-        (ctx.current_queue().read(&x), ctx.current_queue().read_with(&x, Vec::with_capacity(N)));
+    let first = ctx.current_queue().read(&x);
+    let second = ctx.current_queue().read_with(&x, Vec::with_capacity(N));
     ctx.current_queue().fill(&mut x, 6).unwrap();
     gate.signal();
     assert_eq!((first.wait().unwrap(), second.wait().unwrap()), (vec![5; N], vec![5; N]));
@@ -109,7 +113,8 @@ fn reads(subject: &Subject) {
 
 fn marker(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     queue.wait_for(&gate.event()).unwrap();
     queue.callback(|| ()).unwrap();
@@ -123,7 +128,8 @@ fn marker(subject: &Subject) {
 fn record_and_wait(subject: &Subject) {
     let ctx = subject.ctx();
     let [first, second] = ["first", "second"].map(|label| ctx.queue(label));
-    let (event, gate) = (ctx.event(), ctx.user_event("gate"));
+    let event = ctx.event();
+    let gate = ctx.user_event("gate");
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
@@ -150,7 +156,8 @@ fn explicit_wins(subject: &Subject) {
 }
 
 fn foreign(subject: &Subject) {
-    let (ctx, other) = (subject.ctx(), subject.ctx());
+    let ctx = subject.ctx();
+    let other = subject.ctx();
     let bench = Bench::new(subject, &ctx);
     let mut theirs = other.zeros([N]).unwrap();
     // Copies may connect two contexts, so they are left out.
@@ -172,7 +179,9 @@ fn foreign(subject: &Subject) {
 
 fn making(subject: &Subject) {
     let ctx = subject.ctx();
-    let (held, queue, gate) = (ctx.queue("held"), ctx.queue("main"), ctx.user_event("gate"));
+    let held = ctx.queue("held");
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     held.scope(|| {
         let (zeros, full, array) = (

@@ -51,7 +51,8 @@ fn polling_ends(subject: &Subject) {
 
 fn held_is_false(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     let before = queue.marker();
     queue.wait_for(&gate.event()).unwrap();
@@ -88,7 +89,8 @@ fn complete_beside_a_kernel(subject: &Subject) {
 
 fn failed_returns_its_error(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let behind = queue.marker();
     drop(gate);
@@ -105,12 +107,15 @@ fn failed_returns_its_error(subject: &Subject) {
 
 fn timeout_and_again(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 6_u32).unwrap();
-    let (mut read, mut finished) = (queue.read(&x), queue.finish());
-    let (mut end, mut signalled) = (queue.marker().done(), gate.event().done());
+    let mut read = queue.read(&x);
+    let mut finished = queue.finish();
+    let mut end = queue.marker().done();
+    let mut signalled = gate.event().done();
     for limit in [0, 0, 1].map(Duration::from_millis) {
         assert!(read.wait_timeout(limit).unwrap().is_none());
         assert!(finished.wait_timeout(limit).unwrap().is_none());
@@ -160,7 +165,8 @@ const WAITS: &[Verb<Waited>] = &[
 fn timeout_when_busy(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
-        let (busy, x) = (ctx.queue("busy"), ctx.zeros([N]).unwrap());
+        let busy = ctx.queue("busy");
+        let x = ctx.zeros([N]).unwrap();
         let things = Waited { queue: busy.clone(), x, late: None, early: false };
         Setup { ctx, busy, things }
     };
@@ -192,7 +198,8 @@ fn no_time_without_threads(subject: &Subject) {
 
 /// Polls a read, the end of a queue, an event, a user event that a callback signals, and a map.
 fn asked_of(ctx: &Context) {
-    let (queue, gate) = (ctx.queue("main"), ctx.user_event("gate"));
+    let queue = ctx.queue("main");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 3_u32).unwrap();
     assert_eq!(polled(queue.read(&x)), [3; N]);
@@ -211,9 +218,12 @@ fn asked_of(ctx: &Context) {
 /// Follows Warp's `test_stream_event_is_complete`, with a user event for its long kernel.
 fn each_turn(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, event) = (ctx.queue("main"), ctx.event());
+    let queue = ctx.queue("main");
+    let event = ctx.event();
     assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
-    let (mix, zero, mut x) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros([N]).unwrap(), ctx.zeros([N]).unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let zero = ctx.zeros([N]).unwrap();
+    let mut x = ctx.zeros([N]).unwrap();
     for _ in 0..5 {
         let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();
@@ -230,7 +240,8 @@ fn each_turn(subject: &Subject) {
 /// Follows Warp's `test_stream_event_is_complete`.
 fn running(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, event) = (ctx.queue("main"), ctx.event());
+    let queue = ctx.queue("main");
+    let event = ctx.event();
     for _ in 0..3 {
         early_results::each_length("the answer that an event and its queue are incomplete", |milliseconds| {
             subject.spin(&ctx, &queue, milliseconds);

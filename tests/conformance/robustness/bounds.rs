@@ -37,8 +37,11 @@ fn around(ctx: &Context) -> DeviceArray<u32> {
 
 fn astray(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ASTRAY, "astray").unwrap());
-    let (before, whole, after) = (around(&ctx), around(&ctx), around(&ctx));
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel_from(ASTRAY, "astray").unwrap();
+    let before = around(&ctx);
+    let whole = around(&ctx);
+    let after = around(&ctx);
     let mut own = whole.slice(1024..2048).unwrap();
     for stride in [1, 17, 1024, 1 << 20, 0x4000_0001, u32::MAX] {
         let mut seen = ctx.zeros::<u32, 1>([4096]).unwrap();
@@ -78,7 +81,8 @@ struct Large {
 
 fn empty(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(LARGE, "large").unwrap());
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel_from(LARGE, "large").unwrap();
     let before: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
     let mut none = ctx.zeros::<Large, 1>([0]).unwrap();
     let after: Vec<_> = (0..8).map(|_| around(&ctx)).collect();

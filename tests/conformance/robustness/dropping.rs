@@ -17,7 +17,8 @@ pub fn cases() -> Vec<Case> {
 
 fn without_context(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, mut x) = (ctx.queue("q"), ctx.zeros([64]).unwrap());
+    let queue = ctx.queue("q");
+    let mut x = ctx.zeros([64]).unwrap();
     drop(ctx);
     queue.fill(&mut x, 3_u32).unwrap();
     let read = queue.read(&x);
@@ -36,19 +37,23 @@ fn plain(thing: impl Any) -> Thing {
 
 /// Returns one handle of each kind, in use, and the pinned array to which the last command downloads.
 fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) {
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let kernel = saxpy(s, ctx);
-    let (x, mut y) = (ctx.full([64], 1.0_f32).unwrap(), ctx.full([64], 9.0).unwrap());
+    let x = ctx.full([64], 1.0_f32).unwrap();
+    let mut y = ctx.full([64], 9.0).unwrap();
     let mut source: HostArray<f32, Upload> = ctx.pinned([64]).unwrap();
     let mut target: HostArray<f32, Download> = ctx.pinned([64]).unwrap();
-    let (event, user) = (ctx.event(), ctx.user_event("user"));
+    let event = ctx.event();
+    let user = ctx.user_event("user");
     source.write(|host| host.fill(3.0)).unwrap();
     queue.upload(&source, &mut y).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([64]), args![2.0_f32, &x, &mut y]).unwrap();
     queue.record(&event).unwrap();
     other.wait_for(&event).unwrap();
     other.download(&y, &mut target).unwrap();
-    let (read, finish) = (queue.read(&y), other.finish());
+    let read = queue.read(&y);
+    let finish = other.finish();
     let map = ctx.full([64], 2.0_f32).unwrap().map_write().wait().unwrap();
     user.signal();
     let things: Vec<Thing> = vec![
@@ -112,7 +117,9 @@ fn while_held(s: &Subject) {
 fn never_signalled(s: &Subject) {
     for keep_read in [true, false] {
         let ctx = s.ctx();
-        let (watch, queue, gate) = (ctx.watch(), ctx.queue("q"), ctx.user_event("gate"));
+        let watch = ctx.watch();
+        let queue = ctx.queue("q");
+        let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();
         let read = queue.read(&queue.full([64], 1_u32).unwrap());
         let read = keep_read.then_some(read);

@@ -9,7 +9,8 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn every_verb(s: &Subject) {
-    let (ctx, other) = (s.ctx(), s.ctx());
+    let ctx = s.ctx();
+    let other = s.ctx();
     for (name, found) in all(s, &ctx, &other) {
         let error = found.expect_err(name);
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
@@ -21,13 +22,16 @@ fn every_verb(s: &Subject) {
 
 fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result<()>)> {
     let queue = ctx.queue("q");
-    let (kernel, their_kernel) = (saxpy(s, ctx), saxpy(s, other));
-    let (x, y) = (ctx.zeros([64]).unwrap(), ctx.zeros([64]).unwrap());
+    let kernel = saxpy(s, ctx);
+    let their_kernel = saxpy(s, other);
+    let x = ctx.zeros([64]).unwrap();
+    let y = ctx.zeros([64]).unwrap();
     let theirs = other.zeros::<f32, 1>([64]).unwrap();
     let groups = other.full([3], 1_u32).unwrap();
     let source: HostArray<f32, Upload> = other.pinned([64]).unwrap();
     let mut target: HostArray<f32, Download> = other.pinned([64]).unwrap();
-    let (grid, mut z) = (|| Grid::threads([64]), y.handle());
+    let grid = || Grid::threads([64]);
+    let mut z = y.handle();
     let mut results = vec![
         ("fill", queue.fill(&mut theirs.handle(), 1.0)),
         ("upload", queue.upload(&[0.0; 64], &mut theirs.handle())),

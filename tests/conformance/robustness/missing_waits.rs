@@ -56,7 +56,8 @@ const KINDS: &[(&str, Kind)] = &[
         b.write_zeros(|q, x| q.copy(&ones, x))
     }),
     ("copy to every second element", |b| {
-        let (threes, mut x) = (b.ctx.full([N / 2], 3)?, b.ctx.full([N], 1)?);
+        let threes = b.ctx.full([N / 2], 3)?;
+        let mut x = b.ctx.full([N], 1)?;
         b.writes.copy_region(&threes, region![..], &mut x, region![..; 2])?;
         b.reader_sees_all(&x, [3, 1, 3, 1, 3, 1, 3, 1])
     }),
@@ -71,7 +72,8 @@ impl Bench {
     fn new(seed: u64, threads: bool, flushes: bool) -> Self {
         let options = CpuOptions { seed, threads, ..CpuOptions::default() };
         let ctx = Context::on_cpu_with(options, Policy::Unchecked);
-        let (writes, reads) = (ctx.queue("writes"), ctx.queue("reads"));
+        let writes = ctx.queue("writes");
+        let reads = ctx.queue("reads");
         Self { ctx, writes, reads, flushes }
     }
 

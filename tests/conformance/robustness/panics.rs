@@ -51,7 +51,8 @@ impl Wake for Bomb {
 
 fn destructor(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("failing"), ctx.user_event("gate"));
+    let queue = ctx.queue("failing");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let bomb = Bomb;
     queue.callback(move || drop(bomb)).unwrap();
@@ -64,7 +65,8 @@ fn destructor(subject: &Subject) {
 
 fn waker(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("awaited"), ctx.user_event("gate"));
+    let queue = ctx.queue("awaited");
+    let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let mut x = ctx.zeros([4]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
@@ -86,7 +88,8 @@ fn host_function(subject: &Subject) {
     ctx.host_kernel("bad", Arc::new(bad)).unwrap();
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(1) fn bad() { out[0] = 1u; }";
-    let (kernel, queue) = (ctx.kernel_from(text, "bad").unwrap(), ctx.queue("q"));
+    let kernel = ctx.kernel_from(text, "bad").unwrap();
+    let queue = ctx.queue("q");
     let mut out = ctx.zeros::<u32, 1>([1]).unwrap();
     queue.launch_dyn(&kernel, Grid::groups([1]), args![out = &mut out]).unwrap();
     let error = queue.finish().wait().unwrap_err();
@@ -117,7 +120,8 @@ fn destroyed(subject: &Subject) {
 
 fn without_threads(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([4]).unwrap();
     for value in 0..50_u32 {
         queue.fill(&mut x, value).unwrap();
@@ -130,7 +134,8 @@ fn without_threads(subject: &Subject) {
 
 fn asking_without_threads(subject: &Subject) {
     let ctx = subject.without_threads();
-    let (queue, gate) = (ctx.queue("q"), ctx.user_event("gate"));
+    let queue = ctx.queue("q");
+    let gate = ctx.user_event("gate");
     let event = gate.event();
     queue.callback(move || gate.signal()).unwrap();
     while !event.is_complete().unwrap() {}

@@ -123,7 +123,8 @@ fn logger_uses(s: &Subject) {
 
 fn logger_waits(s: &Subject) {
     let ctx = s.ctx();
-    let (failing, queue) = (ctx.queue(&format!("the failing queue of {}", s.name())), ctx.queue("q"));
+    let failing = ctx.queue(&format!("the failing queue of {}", s.name()));
+    let queue = ctx.queue("q");
     let label = failing.label().to_owned();
     let (begun, has_begun) = channel();
     let (release, released) = channel::<()>();

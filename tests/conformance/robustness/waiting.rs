@@ -128,7 +128,8 @@ const HAZARDS: &[Mistake] = &[(
 
 fn stays(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("failing"), ctx.queue("other"));
+    let queue = ctx.queue("failing");
+    let other = ctx.queue("other");
     let mut x = ctx.full([8], 1_u32).unwrap();
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
@@ -166,13 +167,15 @@ fn abandoned(s: &Subject) {
     let ctx = s.ctx();
     let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
     let [one, two, three] = &queues;
-    let (mut x, mut y) = (ctx.full([8], 1_u32).unwrap(), ctx.full([8], 1_u32).unwrap());
+    let mut x = ctx.full([8], 1_u32).unwrap();
+    let mut y = ctx.full([8], 1_u32).unwrap();
     let gate = ctx.user_event("gate");
     one.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 2).unwrap();
     two.wait_for_queue(one).unwrap();
     two.fill(&mut y, 3).unwrap();
-    let (first, second) = (one.finish(), two.finish());
+    let first = one.finish();
+    let second = two.finish();
     let event = gate.event();
     drop(gate.clone());
     assert!(!event.is_complete().unwrap(), "a clone can still signal the event");

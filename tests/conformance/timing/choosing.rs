@@ -22,7 +22,8 @@ const N: usize = 1000;
 
 fn queue_by_queue(subject: &Subject) {
     let ctx = subject.ctx();
-    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    let plain = ctx.queue("plain");
+    let watched = timed(&ctx, "watched");
     assert!(!plain.is_timed() && !ctx.default_queue().is_timed() && !QueueOptions::default().timing);
     for (queue, is_timed) in [(&plain, false), (&watched, true)] {
         assert_eq!(queue.fork("fork").is_timed(), is_timed);
@@ -37,7 +38,8 @@ fn queue_by_queue(subject: &Subject) {
 
 /// Uses every verb, and returns the bytes of the reads.
 pub(super) fn exercise(ctx: &Context, queue: &CommandQueue) -> Vec<Vec<u32>> {
-    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let iota = ctx.kernel::<Iota>().unwrap();
     let elements: Vec<u32> = (0..N as u32).collect();
     let x = queue.array(&elements).unwrap();
     let mut y = queue.zeros([N]).unwrap();
@@ -86,7 +88,8 @@ fn together(subject: &Subject) {
 /// Times more commands than one page of queries of a recorder holds.
 fn thousands(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, mix) = (timed(&ctx, "watched"), ctx.kernel::<Mix>().unwrap());
+    let queue = timed(&ctx, "watched");
+    let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.array(&[1_u32; 4]).unwrap();
     let mut y = queue.zeros([4]).unwrap();
     let count = if subject.is_cpu() { 300 } else { 1400 };

@@ -31,7 +31,8 @@ const TICK: f64 = 2e-6;
 
 /// Panics unless the interval is at least as long as `inside`, and at most as long as `around`.
 pub(super) fn assert_between(inside: Duration, seconds: f64, around: Duration) {
-    let (least, most) = (inside.as_secs_f64(), around.as_secs_f64());
+    let least = inside.as_secs_f64();
+    let most = around.as_secs_f64();
     assert!(seconds >= least * (1.0 - PART) - TICK, "{seconds} s have {least} s of the host inside");
     assert!(seconds <= most * (1.0 + PART) + TICK, "{seconds} s have {most} s of the host around");
 }
@@ -78,7 +79,8 @@ fn idle(subject: &Subject) {
 /// Makes both markers before the gate opens; the device reaches the second marker later.
 fn held(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
+    let queue = timed(&ctx, "watched");
+    let gate = ctx.user_event("gate");
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let begun = Instant::now();
@@ -103,7 +105,8 @@ fn held(subject: &Subject) {
 /// Checks that all work of the device lies between the call that enqueues it and the end of the wait for it.
 fn around(subject: &Subject) {
     let ctx = subject.switched(|switches| switches.shared_memory = false);
-    let (queue, spin) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
+    let queue = timed(&ctx, "watched");
+    let spin = ctx.kernel::<Spin>().unwrap();
     let mut x = queue.zeros([N]).unwrap();
     queue.finish().wait().unwrap();
     for turn in 1..=5 {

@@ -37,7 +37,8 @@ fn seconds(start: &Event, end: &Event) -> f64 {
 /// Returns a queue, a kernel and an array for the kernel, after a first launch is done.
 fn set_up(subject: &Subject) -> (CommandQueue, SpinKernel, DeviceArray<u32>) {
     let ctx = subject.ctx();
-    let (queue, kernel) = (timed(&ctx, "watched"), ctx.kernel::<Spin>().unwrap());
+    let queue = timed(&ctx, "watched");
+    let kernel = ctx.kernel::<Spin>().unwrap();
     let mut out = queue.zeros([N]).unwrap();
     spin(&queue, &kernel, &mut out, 1);
     queue.finish().wait().unwrap();
@@ -124,7 +125,8 @@ fn waits(subject: &Subject) {
 
 fn late(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (timed(&ctx, "watched"), ctx.user_event("gate"));
+    let queue = timed(&ctx, "watched");
+    let gate = ctx.user_event("gate");
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     let beside = Beside::new(subject, &ctx);
     let start = queue.marker();
@@ -144,14 +146,16 @@ fn late(subject: &Subject) {
 
 fn recorded_again(subject: &Subject) {
     let (queue, kernel, mut out) = set_up(subject);
-    let (start, event) = (queue.marker(), queue.marker());
+    let start = queue.marker();
+    let event = queue.marker();
     spin(&queue, &kernel, &mut out, 500);
     queue.record(&event).unwrap();
     let first = event.seconds_since(&start);
     spin(&queue, &kernel, &mut out, 500);
     queue.record(&event).unwrap();
     let second = event.seconds_since(&start);
-    let (first, second) = (first.wait().unwrap(), second.wait().unwrap());
+    let first = first.wait().unwrap();
+    let second = second.wait().unwrap();
     assert!(0.0 < first && first < second, "{first} {second}");
 }
 

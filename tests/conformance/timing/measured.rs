@@ -50,7 +50,8 @@ fn boundaries_alone(subject: &Subject) {
 fn each_kind(ctx: &Context) {
     for queue in [ctx.queue("plain"), timed(ctx, "timed")] {
         let elements = vec![5_u32; N];
-        let (mut x, mut y) = (queue.zeros([N]).unwrap(), queue.zeros([N]).unwrap());
+        let mut x = queue.zeros([N]).unwrap();
+        let mut y = queue.zeros([N]).unwrap();
         let spin = ctx.kernel::<Spin>().unwrap();
         let profiler = ctx.profile();
         queue.fill(&mut x, 3).unwrap();
@@ -135,7 +136,8 @@ fn no_timestamps(subject: &Subject) {
         assert!(row.time == Err(Unmeasured::NoClock) && row.batch == Some(0), "{row:?}");
         assert!(row.submitted.unwrap() >= row.enqueued && profile.batches[0].completed.is_some());
         assert!(profile.clock_error.is_none() && profile.summary().rows[0].total.is_none());
-        let (overlap, path) = (profile.overlap(), profile.critical_path());
+        let overlap = profile.overlap();
+        let path = profile.critical_path();
         assert!(
             overlap.share.is_none() && overlap.unmeasured == 1 && path.unmeasured == 1,
             "{overlap} {path:?}"
@@ -159,7 +161,8 @@ fn failed(subject: &Subject) {
 /// time.
 fn refused(subject: &Subject) {
     let (ctx, driver) = refusing_context(subject);
-    let (queue, other) = (ctx.queue("q"), ctx.queue("other"));
+    let queue = ctx.queue("q");
+    let other = ctx.queue("other");
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     let mut y = other.zeros::<u32, 1>([N]).unwrap();
     ctx.synchronize().wait().unwrap();
@@ -192,7 +195,8 @@ fn no_workgroups(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
     let iota = ctx.kernel::<Iota>().unwrap();
-    let (groups, mut out) = (queue.array(&[0_u32; 3]).unwrap(), queue.full([64], 1_u32).unwrap());
+    let groups = queue.array(&[0_u32; 3]).unwrap();
+    let mut out = queue.full([64], 1_u32).unwrap();
     let profiler = ctx.profile();
     queue.launch(&iota, Grid::indirect(&groups, 0), Iota { start: 5, step: 1, out: &mut out }).unwrap();
     let profile = profiler.finish().wait().unwrap();

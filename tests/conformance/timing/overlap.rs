@@ -25,10 +25,14 @@ fn profiled(subject: &Subject, ordered: bool) -> Profile {
         options.lateness = Duration::MAX;
         switches.shared_memory = false;
     });
-    let (copies, launches, joined) = (ctx.queue("copies"), ctx.queue("launches"), ctx.queue("joined"));
+    let copies = ctx.queue("copies");
+    let launches = ctx.queue("launches");
+    let joined = ctx.queue("joined");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());
-    let (a, mut b) = (copies.full([N], 1_u32).unwrap(), copies.zeros([N]).unwrap());
+    let x = copies.full([N], 1_u32).unwrap();
+    let mut y = copies.zeros([N]).unwrap();
+    let a = copies.full([N], 1_u32).unwrap();
+    let mut b = copies.zeros([N]).unwrap();
     copies.finish().wait().unwrap();
     let gate = ctx.user_event("gate");
     let profiler = ctx.profile();
@@ -72,7 +76,8 @@ fn counted_once(profile: &Profile) {
     let overlap = profile.overlap();
     let [copy, launch] =
         [Activity::Copy, Activity::Launch].map(|activity| &profile.rows[row(profile, activity)]);
-    let (one, other) = (copy.time.unwrap(), launch.time.unwrap());
+    let one = copy.time.unwrap();
+    let other = launch.time.unwrap();
     let at_once = (one.end.min(other.end) - one.start.max(other.start)).max(0.0);
     let twice = if copy.lane == launch.lane { at_once } else { 0.0 };
     let [queues, lanes]: [f64; 2] =
@@ -81,7 +86,9 @@ fn counted_once(profile: &Profile) {
     // The fill comes after both. The clocks of two hardware queues may show a part of the fill during the launch.
     let fill = profile.rows[row(profile, Activity::Fill)].time.unwrap();
     let late = (fill.end.min(other.end) - fill.start.max(other.start)).max(0.0);
-    let (least, most, slack) = (at_once.max(late), at_once + late, queues * 1e-9);
+    let least = at_once.max(late);
+    let most = at_once + late;
+    let slack = queues * 1e-9;
     assert!((overlap.compute - other.seconds()).abs() <= slack, "{overlap:?}");
     assert!((least - slack..=most + slack).contains(&overlap.both), "{least} to {most}: {overlap:?}");
 }

@@ -25,8 +25,10 @@ const N: usize = 1000;
 
 /// Uses each verb once, on two queues; returns the expected rows.
 fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
-    let (a, b) = (ctx.queue("a"), timed(ctx, "b"));
-    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let a = ctx.queue("a");
+    let b = timed(ctx, "b");
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let iota = ctx.kernel::<Iota>().unwrap();
     let bytes = |elements: usize| format!("{} bytes", 4 * elements);
     let mut x = a.full([N], 1_u32).unwrap();
     let mut y = a.full([N], 2_u32).unwrap();
@@ -114,7 +116,8 @@ fn in_order(subject: &Subject) {
         if row.awaited.is_some() {
             continue;
         }
-        let (time, batch) = (row.time.unwrap(), &profile.batches[row.batch.unwrap()]);
+        let time = row.time.unwrap();
+        let batch = &profile.batches[row.batch.unwrap()];
         assert!(row.submitted == Some(batch.submitted) && batch.submitted >= row.enqueued, "{row:?}");
         assert!(time.start >= batch.submitted - error && time.end > time.start, "{error} {row:?}");
         assert!(time.end <= batch.completed.unwrap() + error, "{error} {row:?} {batch:?}");
@@ -141,7 +144,8 @@ fn waits(subject: &Subject) {
     for (at, row) in profile.rows.iter().enumerate() {
         let Some(awaited) = &row.awaited else { continue };
         let Some(from) = awaited.row else { continue };
-        let (earlier, time) = (&profile.rows[from], row.time.unwrap());
+        let earlier = &profile.rows[from];
+        let time = row.time.unwrap();
         assert!(from < at && awaited.label.as_deref() == Some(&*earlier.queue) && row.name == earlier.queue);
         assert!(earlier.queue_number != row.queue_number && time.start <= time.end);
         let end = earlier.time.unwrap().end;
@@ -153,9 +157,11 @@ fn waits(subject: &Subject) {
 
 fn causes(subject: &Subject) {
     let ctx = subject.ctx();
-    let (a, b) = (ctx.queue("a"), ctx.queue("b"));
+    let a = ctx.queue("a");
+    let b = ctx.queue("b");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (gate, held) = (ctx.user_event("gate"), ctx.user_event("held"));
+    let gate = ctx.user_event("gate");
+    let held = ctx.user_event("held");
     let profiler = ctx.profile();
     a.wait_for(&held.event()).unwrap();
     a.fill(&mut x, 1).unwrap();
@@ -191,7 +197,8 @@ fn causes(subject: &Subject) {
 
 fn changes_nothing(subject: &Subject) {
     let ctx = subject.ctx();
-    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    let plain = ctx.queue("plain");
+    let watched = timed(&ctx, "watched");
     let expected = super::choosing::exercise(&ctx, &plain);
     let profiler = ctx.profile();
     for queue in [&plain, &watched, &ctx.queue("new")] {
@@ -228,7 +235,8 @@ fn nested(subject: &Subject) {
 
 fn late(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let beside = Beside::new(subject, &ctx);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let profiler = ctx.profile();
@@ -245,7 +253,8 @@ fn late(subject: &Subject) {
 
 fn written(subject: &Subject) {
     let ctx = subject.ctx();
-    let (queue, other) = (ctx.queue("</script><b>"), ctx.queue("other"));
+    let queue = ctx.queue("</script><b>");
+    let other = ctx.queue("other");
     let profiler = ctx.profile();
     let x = queue.full([N], 1_u32).unwrap();
     other.wait_for_queue(&queue).unwrap();

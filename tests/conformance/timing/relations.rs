@@ -19,7 +19,8 @@ const N: usize = 1 << 16;
 
 fn one_clock(subject: &Subject) {
     let ctx = subject.ctx();
-    let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));
+    let a = timed(&ctx, "a");
+    let b = timed(&ctx, "b");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let start = a.marker();
     a.fill(&mut x, 1).unwrap();
@@ -35,7 +36,8 @@ fn one_clock(subject: &Subject) {
 /// Checks that the time of a marker after a wait is not the end of the command before the wait.
 fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
-    let (a, b) = (timed(&ctx, "a"), timed(&ctx, "b"));
+    let a = timed(&ctx, "a");
+    let b = timed(&ctx, "b");
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     b.fill(&mut y, 1).unwrap();
     let before = b.marker();
@@ -58,7 +60,8 @@ fn unrelated(start: &Event, end: &Event, words: &[&str]) {
 }
 
 fn contexts(subject: &Subject) {
-    let (here, there) = (subject.ctx(), subject.ctx());
+    let here = subject.ctx();
+    let there = subject.ctx();
     let events = [timed(&here, "here").marker(), timed(&there, "there").marker()];
     unrelated(&events[0], &events[1], &["`here`", "`there`"]);
 }

@@ -42,7 +42,8 @@ fn on_any_queue(s: &Subject) {
         assert_eq!(seconds(3, 1), -seconds(1, 3));
     }
     let queue = ctx.queue("plain");
-    let (with, without) = (queue.marker_with(TIMED), queue.marker());
+    let with = queue.marker_with(TIMED);
+    let without = queue.marker();
     let error = without.seconds_since(&with).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
 }
@@ -50,7 +51,8 @@ fn on_any_queue(s: &Subject) {
 /// Compares the times with markers of a timed queue, which have the times at which its commands end.
 fn between(s: &Subject) {
     let ctx = s.ctx();
-    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    let plain = ctx.queue("plain");
+    let watched = timed(&ctx, "watched");
     for _ in 0..10 {
         work(&ctx, &plain, 2);
         let start = plain.marker_with(TIMED);
@@ -66,14 +68,16 @@ fn between(s: &Subject) {
         work(&ctx, &plain, 3);
         let seconds = plain.stop_tuning();
         let last = plain.marker_with(TIMED);
-        let (seconds, around) = (seconds.wait().unwrap(), last.seconds_since(&end).wait().unwrap());
+        let seconds = seconds.wait().unwrap();
+        let around = last.seconds_since(&end).wait().unwrap();
         assert!(seconds > 0.0 && seconds <= around, "{seconds} s of kernels in {around} s");
     }
 }
 
 fn waits_for_no_more(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, gate) = (ctx.queue("plain"), ctx.user_event("gate"));
+    let queue = ctx.queue("plain");
+    let gate = ctx.user_event("gate");
     work(&ctx, &queue, 1);
     let marker = queue.marker_with(TIMED);
     queue.wait_for(&gate.event()).unwrap();
@@ -85,7 +89,8 @@ fn waits_for_no_more(s: &Subject) {
 
 fn recorded(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, event) = (ctx.queue("plain"), ctx.event_with(TIMED));
+    let queue = ctx.queue("plain");
+    let event = ctx.event_with(TIMED);
     let never = event.seconds_since(&queue.marker_with(TIMED)).wait().unwrap_err();
     assert!(matches!(never.kind(), Kind::NotMeasured { .. }), "{never}");
     let start = queue.marker_with(TIMED);
@@ -101,7 +106,8 @@ fn recorded(s: &Subject) {
 
 fn tuning(s: &Subject) {
     let ctx = s.ctx();
-    let (queue, other) = (ctx.queue("tuned"), ctx.queue("other"));
+    let queue = ctx.queue("tuned");
+    let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.ones::<u32, 1>([N]).unwrap();
     let mut y = ctx.ones_like(&x).unwrap();

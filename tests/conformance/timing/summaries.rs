@@ -20,7 +20,8 @@ const N: usize = 1 << 14;
 fn one_copy(subject: &Subject) {
     let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = ctx.queue("queue");
-    let (x, mut y) = (queue.full([N], 1_u32).unwrap(), queue.zeros([N]).unwrap());
+    let x = queue.full([N], 1_u32).unwrap();
+    let mut y = queue.zeros([N]).unwrap();
     let profiler = ctx.profile();
     queue.copy(&x, &mut y).unwrap();
     let profile = profiler.finish().wait().unwrap();
@@ -37,7 +38,8 @@ fn one_copy(subject: &Subject) {
 fn each_kernel(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");
-    let (mix, iota) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Iota>().unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let iota = ctx.kernel::<Iota>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 2_u32).unwrap();
     for turns in [3, 2] {

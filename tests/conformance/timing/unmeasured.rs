@@ -29,7 +29,8 @@ fn error(start: &Event, end: &Event) -> fencepost::Error {
 
 fn untimed(subject: &Subject) {
     let ctx = subject.ctx();
-    let (plain, watched) = (ctx.queue("plain"), timed(&ctx, "watched"));
+    let plain = ctx.queue("plain");
+    let watched = timed(&ctx, "watched");
     plain.full([4], 1_u32).unwrap();
     let error = error(&watched.marker(), &plain.marker());
     assert!(matches!(error.kind(), Kind::Untimed { queue } if queue == "plain"), "{error}");

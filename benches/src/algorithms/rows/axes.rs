@@ -19,9 +19,11 @@ pub(super) fn means(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].floats(), out.floats_mut());
+                let x = inputs[0].floats();
+                let out = out.floats_mut();
                 let rows = x.len() / COLUMNS;
-                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([rows, 1])?);
+                let x = x.reshape([rows, COLUMNS])?;
+                let mut out = out.reshape([rows, 1])?;
                 Ok(queue.mean_axis(&x, Axis(1), &mut out)?)
             }))
         },
@@ -44,9 +46,11 @@ pub(super) fn any(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let rows = x.len() / COLUMNS;
-                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([rows, 1])?);
+                let x = x.reshape([rows, COLUMNS])?;
+                let mut out = out.reshape([rows, 1])?;
                 Ok(queue.any_axis(&x, Axis(1), &mut out)?)
             }))
         },
@@ -68,9 +72,11 @@ pub(super) fn argmin(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let rows = x.len() / COLUMNS;
-                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([rows, 1])?);
+                let x = x.reshape([rows, COLUMNS])?;
+                let mut out = out.reshape([rows, 1])?;
                 Ok(queue.argmin_axis(&x, Axis(1), &mut out)?)
             }))
         },

@@ -68,7 +68,8 @@ fn uneven() -> Vec<u32> {
 }
 
 pub(super) fn weights(size: Size) -> Case {
-    let (x, weights) = (words_below(size.many(), u32::MAX, 46), words_below(size.many(), 100, 47));
+    let x = words_below(size.many(), u32::MAX, 46);
+    let weights = words_below(size.many(), 100, 47);
     let expected = host::histogram_weighted(x.words(), weights.words(), Bins::modulo(), BINS);
     exact(
         "histogram, weights",
@@ -77,7 +78,8 @@ pub(super) fn weights(size: Size) -> Case {
         elements(size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, weights) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let weights = inputs[1].words();
                 Ok(queue.histogram_weighted(x, weights, Bins::modulo(), out.words_mut())?)
             }))
         },
@@ -93,7 +95,8 @@ pub(super) fn weights(size: Size) -> Case {
 }
 
 pub(super) fn fixed(size: Size) -> Case {
-    let (x, weights) = (words_below(size.many(), u32::MAX, 48), whole_floats(size.many(), 49));
+    let x = words_below(size.many(), u32::MAX, 48);
+    let weights = whole_floats(size.many(), 49);
     let expected = host::histogram_fixed(x.words(), weights.floats(), FRACTION, Bins::modulo(), BINS);
     exact(
         "histogram, fixed point",
@@ -102,7 +105,8 @@ pub(super) fn fixed(size: Size) -> Case {
         elements(size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, weights) = (inputs[0].words(), inputs[1].floats());
+                let x = inputs[0].words();
+                let weights = inputs[1].floats();
                 Ok(queue.histogram_fixed(x, weights, FRACTION, Bins::modulo(), out.floats_mut())?)
             }))
         },

@@ -10,7 +10,8 @@ use crate::cpu::values::Values;
 const TASK: usize = 1 << 16;
 
 pub(super) fn scan(size: Size) -> Case {
-    let (keys, x) = (runs(size.many()), words_below(size.many(), 100, 35));
+    let keys = runs(size.many());
+    let x = words_below(size.many(), 100, 35);
     let expected = host::scan_by_key(keys.words(), x.words(), Scan::inclusive(Operation::Sum));
     exact(
         "scan by key",
@@ -19,7 +20,8 @@ pub(super) fn scan(size: Size) -> Case {
         bytes(12 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (keys, x) = (inputs[0].words(), inputs[1].words());
+                let keys = inputs[0].words();
+                let x = inputs[1].words();
                 Ok(queue.scan_by_key(keys, x, out.words_mut(), Scan::inclusive(Operation::Sum))?)
             }))
         },
@@ -31,7 +33,8 @@ pub(super) fn scan(size: Size) -> Case {
 fn scanned(keys: &[u32], x: &[u32], out: &mut [u32]) {
     let tasks = out.par_chunks_mut(TASK).zip(keys.par_chunks(TASK)).zip(x.par_chunks(TASK));
     tasks.for_each(|((out, keys), x)| {
-        let (mut sum, mut run) = (0, keys[0]);
+        let mut sum = 0;
+        let mut run = keys[0];
         for ((out, &key), x) in out.iter_mut().zip(keys).zip(x) {
             sum = if key == run { sum + x } else { *x };
             run = key;
@@ -39,14 +42,16 @@ fn scanned(keys: &[u32], x: &[u32], out: &mut [u32]) {
         }
     });
     for first in (TASK..out.len()).step_by(TASK) {
-        let (run, before) = (keys[first - 1], out[first - 1]);
+        let run = keys[first - 1];
+        let before = out[first - 1];
         let task = out[first..].iter_mut().zip(&keys[first..]).take(TASK);
         task.take_while(|(_, key)| **key == run).for_each(|(out, _)| *out += before);
     }
 }
 
 pub(super) fn reduce(size: Size) -> Case {
-    let (keys, x) = (runs(size.many()), words_below(size.many(), 100, 36));
+    let keys = runs(size.many());
+    let x = words_below(size.many(), 100, 36);
     let (_, mut expected) = host::reduce_by_key(keys.words(), x.words(), Operation::Sum);
     expected.resize(size.many(), 0);
     exact(
@@ -57,13 +62,16 @@ pub(super) fn reduce(size: Size) -> Case {
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
-                let (keys, x) = (inputs[0].words(), inputs[1].words());
-                let (mut kept, sums) = (queue.empty([keys.len()])?, out.words_mut());
+                let keys = inputs[0].words();
+                let x = inputs[1].words();
+                let mut kept = queue.empty([keys.len()])?;
+                let sums = out.words_mut();
                 Ok(queue.reduce_by_key(keys, x, Operation::Sum, &mut kept, sums, &mut count.handle())?)
             }))
         },
         |inputs, out| {
-            let (keys, x) = (inputs[0].words(), inputs[1].words());
+            let keys = inputs[0].words();
+            let x = inputs[1].words();
             let sum = |first: usize| x[first..first + length(keys, first)].iter().sum();
             joined(&[starts(keys).map(sum).collect()], out.words_mut());
         },

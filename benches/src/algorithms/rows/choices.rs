@@ -53,7 +53,8 @@ pub(super) fn choose(size: Size) -> Case {
 }
 
 pub(super) fn zip(size: Size) -> Case {
-    let (x, y) = (words_below(size.many(), u32::MAX, 23), words_below(size.many(), u32::MAX, 24));
+    let x = words_below(size.many(), u32::MAX, 23);
+    let y = words_below(size.many(), u32::MAX, 24);
     let expected = x.words().iter().zip(y.words()).map(|(&x, &y)| joined(x, y)).collect();
     exact(
         "zip",

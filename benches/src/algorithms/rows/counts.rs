@@ -21,7 +21,8 @@ pub(super) fn one_bin(size: Size) -> Case {
 
 pub(super) fn plain_kernel(size: Size) -> Case {
     let program = Program::Launches(|ctx| {
-        let (wgsl, groups) = (include_str!("../kernels/histogram.wgsl"), [GROUPS, 1, 1]);
+        let wgsl = include_str!("../kernels/histogram.wgsl");
+        let groups = [GROUPS, 1, 1];
         let kernel = Kernel { wgsl, opencl: None, entry: "histogram", overrides: vec![], groups, a: None };
         device::launch(ctx, &kernel)
     });

@@ -7,7 +7,8 @@ use crate::cpu::cases::whole_floats;
 use crate::cpu::values::Values;
 
 pub(super) fn axpy(size: Size) -> Case {
-    let (x, y) = (whole_floats(size.many(), 1), whole_floats(size.many(), 2));
+    let x = whole_floats(size.many(), 1);
+    let y = whole_floats(size.many(), 2);
     let expected = x.floats().iter().zip(y.floats()).map(|(x, y)| 3.0 * x + y).collect();
     let start = y;
     let row = exact(

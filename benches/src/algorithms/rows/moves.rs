@@ -21,9 +21,11 @@ pub(super) fn transpose(size: Size) -> Case {
         bytes(8 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let rows = x.len() / COLUMNS;
-                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([COLUMNS, rows])?);
+                let x = x.reshape([rows, COLUMNS])?;
+                let mut out = out.reshape([COLUMNS, rows])?;
                 Ok(queue.transpose(&x, &mut out)?)
             }))
         },
@@ -52,12 +54,14 @@ pub(super) fn gather(size: Size) -> Case {
         bytes(12 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, places) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let places = inputs[1].words();
                 Ok(queue.gather(x, places, Outside::Last, out.words_mut())?)
             }))
         },
         |inputs, out| {
-            let (x, places) = (inputs[0].words(), inputs[1].words());
+            let x = inputs[0].words();
+            let places = inputs[1].words();
             out.words_mut().par_iter_mut().zip(places).for_each(|(out, &place)| *out = x[place as usize]);
         },
     )

@@ -73,7 +73,8 @@ pub(super) fn middle(size: Size) -> Case {
 }
 
 pub(super) fn merge(size: Size) -> Case {
-    let (x, y) = (sorted(size.many() / 2, 53), sorted(size.many() / 2, 54));
+    let x = sorted(size.many() / 2, 53);
+    let y = sorted(size.many() / 2, 54);
     let expected = host::merge(x.words(), y.words());
     exact(
         "merge",
@@ -86,7 +87,8 @@ pub(super) fn merge(size: Size) -> Case {
             }))
         },
         |inputs, out| {
-            let (x, y) = (inputs[0].words(), inputs[1].words());
+            let x = inputs[0].words();
+            let y = inputs[1].words();
             out.words_mut().par_chunks_mut(TASK).enumerate().for_each(|(task, out)| {
                 let mut i = taken(x, y, task * TASK);
                 let mut j = task * TASK - i;
@@ -102,7 +104,8 @@ pub(super) fn merge(size: Size) -> Case {
 
 /// Counts the elements of `x` among the first `count` of both lists, by binary search.
 fn taken(x: &[u32], y: &[u32], count: usize) -> usize {
-    let (mut low, mut high) = (count.saturating_sub(y.len()), count.min(x.len()));
+    let mut low = count.saturating_sub(y.len());
+    let mut high = count.min(x.len());
     while low < high {
         let middle = low.midpoint(high);
         if x[middle] <= y[count - middle - 1] { low = middle + 1 } else { high = middle }
@@ -111,7 +114,8 @@ fn taken(x: &[u32], y: &[u32], count: usize) -> usize {
 }
 
 pub(super) fn search(size: Size) -> Case {
-    let (x, queries) = (sorted(size.many() / 4, 55), words_below(size.many() / 4, u32::MAX, 56));
+    let x = sorted(size.many() / 4, 55);
+    let queries = words_below(size.many() / 4, u32::MAX, 56);
     let expected = host::searchsorted(x.words(), queries.words(), Side::Left);
     exact(
         "searchsorted",
@@ -120,7 +124,8 @@ pub(super) fn search(size: Size) -> Case {
         elements(size.many() / 4),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, queries) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let queries = inputs[1].words();
                 Ok(queue.searchsorted(x, queries, Side::Left, out.words_mut())?)
             }))
         },

@@ -10,7 +10,8 @@ use crate::cpu::values::Values;
 const TASK: usize = 1 << 16;
 
 pub(super) fn partition(size: Size) -> Case {
-    let (x, mask) = (words_below(size.many(), u32::MAX, 40), words_below(size.many(), 2, 41));
+    let x = words_below(size.many(), u32::MAX, 40);
+    let mask = words_below(size.many(), 2, 41);
     let (expected, _) = host::partition(x.words(), mask.words());
     exact(
         "partition",
@@ -20,7 +21,8 @@ pub(super) fn partition(size: Size) -> Case {
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
-                let (x, mask) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let mask = inputs[1].words();
                 Ok(queue.partition(x, mask, out.words_mut(), &mut count.handle())?)
             }))
         },
@@ -65,7 +67,8 @@ pub(super) fn nonzero(size: Size) -> Case {
 
 /// Sums three quarters of an array; the number of elements is on the device.
 pub(super) fn part(size: Size) -> Case {
-    let (x, n) = (words_below(size.many(), 1000, 43), size.many() / 4 * 3);
+    let x = words_below(size.many(), 1000, 43);
+    let n = size.many() / 4 * 3;
     let expected = Values::U32(vec![x.words()[..n].iter().sum()]);
     exact(
         "sum of a part",

@@ -8,7 +8,8 @@ use crate::cpu::cases::whole_floats;
 use crate::cpu::values::{Check, Values};
 
 pub(super) fn dot(size: Size) -> Case {
-    let (x, y) = (whole_floats(size.many(), 25), whole_floats(size.many(), 26));
+    let x = whole_floats(size.many(), 25);
+    let y = whole_floats(size.many(), 26);
     let expected = Values::F32(vec![products_of(x.floats(), y.floats())]);
     exact(
         "dot",

@@ -71,9 +71,11 @@ pub(super) fn rows(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let rows = x.len() / COLUMNS;
-                let (x, mut out) = (x.reshape([rows, COLUMNS])?, out.reshape([rows, 1])?);
+                let x = x.reshape([rows, COLUMNS])?;
+                let mut out = out.reshape([rows, 1])?;
                 Ok(queue.reduce(&x, Operation::Sum, Axis(1), &mut out)?)
             }))
         },
@@ -94,8 +96,10 @@ pub(super) fn columns(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
-                let (x, mut out) = (x.reshape([x.len() / COLUMNS, COLUMNS])?, out.reshape([1, COLUMNS])?);
+                let x = inputs[0].words();
+                let out = out.words_mut();
+                let x = x.reshape([x.len() / COLUMNS, COLUMNS])?;
+                let mut out = out.reshape([1, COLUMNS])?;
                 Ok(queue.reduce(&x, Operation::Sum, Axis(0), &mut out)?)
             }))
         },

@@ -24,7 +24,8 @@ pub(super) fn exclusive(size: Size) -> Case {
             }))
         },
         |inputs, out| {
-            let (x, out) = (inputs[0].words(), out.words_mut());
+            let x = inputs[0].words();
+            let out = out.words_mut();
             let largest = x.par_chunks(TASK).map(|task| task.iter().copied().max().unwrap_or_default());
             let tasks = x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(before(largest, u32::max));
             tasks.for_each(|((x, out), mut most)| {
@@ -53,7 +54,8 @@ pub(super) fn reversed(size: Size) -> Case {
             }))
         },
         |inputs, out| {
-            let (x, out) = (inputs[0].words(), out.words_mut());
+            let x = inputs[0].words();
+            let out = out.words_mut();
             let sums = x.par_chunks(TASK).map(|task| task.iter().sum::<u32>()).rev();
             let behind = before(sums, |a, b| a + b).into_par_iter().rev();
             x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(behind).for_each(|((x, out), mut sum)| {
@@ -82,7 +84,8 @@ pub(super) fn monoid(size: Size) -> Case {
             }))
         },
         |inputs, out| {
-            let (x, out) = (inputs[0].words(), out.words_mut());
+            let x = inputs[0].words();
+            let out = out.words_mut();
             let sums = x.par_chunks(TASK).map(|task| task.iter().sum::<u32>());
             let tasks = x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(before(sums, |a, b| a + b));
             tasks.for_each(|((x, out), mut sum)| {

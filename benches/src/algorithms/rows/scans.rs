@@ -53,7 +53,8 @@ fn of(name: &'static str, n: usize) -> Case {
 }
 
 fn plain(inputs: &[Values], out: &mut Values) {
-    let (x, out) = (inputs[0].words(), out.words_mut());
+    let x = inputs[0].words();
+    let out = out.words_mut();
     let mut before: Vec<u32> = x.par_chunks(TASK).map(|task| task.iter().sum()).collect();
     let mut sum = 0;
     before.iter_mut().for_each(|task| sum += std::mem::replace(task, sum));
@@ -72,20 +73,22 @@ fn blocks(ctx: &Context) -> Result<Enqueue> {
     let add = ctx.kernel_from(include_str!("../kernels/add.wgsl"), "add_blocks")?;
     Ok(Box::new(move |queue, inputs, out| {
         let grid = |n: usize| Grid::groups([n.div_ceil(BLOCK) as u32]);
-        let (x, out) = (inputs[0].words(), out.words_mut());
+        let x = inputs[0].words();
+        let out = out.words_mut();
         let mut levels: Vec<DeviceArray<u32>> = Vec::new();
         let mut sums: DeviceArray<u32> = queue.empty([x.len().div_ceil(BLOCK)])?;
         queue.launch_dyn(&scan, grid(x.len()), args![x, &mut *out, &mut sums])?;
         while sums.len() > 1 {
-            let (mut scanned, mut next) =
-                (queue.empty([sums.len()])?, queue.empty([sums.len().div_ceil(BLOCK)])?);
+            let mut scanned = queue.empty([sums.len()])?;
+            let mut next = queue.empty([sums.len().div_ceil(BLOCK)])?;
             queue.launch_dyn(&scan, grid(sums.len()), args![&sums, &mut scanned, &mut next])?;
             levels.push(scanned);
             sums = next;
         }
         for at in (1..levels.len()).rev() {
             let (lower, upper) = levels.split_at_mut(at);
-            let (lower, upper) = (&mut lower[at - 1], &upper[0]);
+            let lower = &mut lower[at - 1];
+            let upper = &upper[0];
             queue.launch_dyn(&add, grid(lower.len()), args![upper, &mut *lower])?;
         }
         if let Some(sums) = levels.first() {

@@ -28,7 +28,8 @@ pub(super) fn scatter(size: Size) -> Case {
 
 /// Adds about as many elements as there are places, so that some places get several.
 pub(super) fn scatter_add(size: Size) -> Case {
-    let (x, places) = (words_below(size.many(), 1000, 59), words_below(size.many(), size.many() as u32, 60));
+    let x = words_below(size.many(), 1000, 59);
+    let places = words_below(size.many(), size.many() as u32, 60);
     let mut expected = vec![0; size.many()];
     host::scatter_add(x.words(), places.words(), &mut expected);
     exact(

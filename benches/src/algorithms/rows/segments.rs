@@ -9,7 +9,8 @@ use crate::cpu::values::Values;
 const LENGTH: usize = 1024;
 
 pub(super) fn sums(size: Size) -> Case {
-    let (x, offsets) = (words_below(size.many(), 1000, 33), offsets(size.many()));
+    let x = words_below(size.many(), 1000, 33);
+    let offsets = offsets(size.many());
     let expected = host::reduce_segments(x.words(), offsets.words(), Operation::Sum);
     exact(
         "sum of segments",
@@ -18,12 +19,14 @@ pub(super) fn sums(size: Size) -> Case {
         bytes(4 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, offsets) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let offsets = inputs[1].words();
                 Ok(queue.reduce_segments(x, offsets, Operation::Sum, out.words_mut())?)
             }))
         },
         |inputs, out| {
-            let (x, segments) = (inputs[0].words(), inputs[1].words().par_windows(2));
+            let x = inputs[0].words();
+            let segments = inputs[1].words().par_windows(2);
             let sums = out.words_mut().par_iter_mut().zip(segments);
             sums.for_each(|(sum, ends)| *sum = x[ends[0] as usize..ends[1] as usize].iter().sum());
         },
@@ -32,7 +35,8 @@ pub(super) fn sums(size: Size) -> Case {
 
 pub(super) fn sorts(size: Size) -> Case {
     let n = size.many() / 4;
-    let (x, offsets) = (words_below(n, u32::MAX, 34), offsets(n));
+    let x = words_below(n, u32::MAX, 34);
+    let offsets = offsets(n);
     let expected = host::sort_segments(x.words(), offsets.words(), Sort::ascending());
     exact(
         "sort segments",
@@ -41,7 +45,8 @@ pub(super) fn sorts(size: Size) -> Case {
         elements(n),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, offsets) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let offsets = inputs[1].words();
                 Ok(queue.sort_segments(x, offsets, out.words_mut(), Sort::ascending())?)
             }))
         },

@@ -10,7 +10,8 @@ const TASK: usize = 1 << 16;
 
 /// Keeps about half of the elements. The rest of the result stays 0.
 pub(super) fn select(size: Size) -> Case {
-    let (x, mask) = (words_below(size.many(), u32::MAX, 6), words_below(size.many(), 2, 7));
+    let x = words_below(size.many(), u32::MAX, 6);
+    let mask = words_below(size.many(), 2, 7);
     let mut expected = kept(x.words(), mask.words());
     expected.resize(size.many(), 0);
     exact(
@@ -21,12 +22,14 @@ pub(super) fn select(size: Size) -> Case {
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
-                let (x, mask) = (inputs[0].words(), inputs[1].words());
+                let x = inputs[0].words();
+                let mask = inputs[1].words();
                 Ok(queue.select(x, mask, out.words_mut(), &mut count.handle())?)
             }))
         },
         |inputs, out| {
-            let (x, mask) = (inputs[0].words(), inputs[1].words());
+            let x = inputs[0].words();
+            let mask = inputs[1].words();
             let tasks = x.par_chunks(TASK).zip(mask.par_chunks(TASK));
             joined(&tasks.map(|(x, mask)| kept(x, mask)).collect::<Vec<_>>(), out.words_mut());
         },

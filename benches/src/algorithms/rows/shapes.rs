@@ -19,9 +19,11 @@ pub(super) fn permute(size: Size) -> Case {
         bytes(8 * size.many()),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let shape = shape(x.len());
-                let (x, mut out) = (x.reshape(shape)?, out.reshape(AXES.map(|axis| shape[axis]))?);
+                let x = x.reshape(shape)?;
+                let mut out = out.reshape(AXES.map(|axis| shape[axis]))?;
                 Ok(queue.permute(&x, AXES, &mut out)?)
             }))
         },
@@ -29,7 +31,8 @@ pub(super) fn permute(size: Size) -> Case {
             let x = inputs[0].words();
             let shape = shape(x.len());
             let (shape, strides) = (AXES.map(|axis| shape[axis]), AXES.map(|axis| strides(shape)[axis]));
-            let (length, step) = (shape[RANK - 1], strides[RANK - 1]);
+            let length = shape[RANK - 1];
+            let step = strides[RANK - 1];
             out.words_mut().par_chunks_mut(length).enumerate().for_each(|(mut row, out)| {
                 let mut from = 0;
                 for axis in (0..RANK - 1).rev() {
@@ -56,7 +59,8 @@ fn strides(shape: [usize; RANK]) -> [usize; RANK] {
 
 /// Takes every second element, from the last one to the first.
 pub(super) fn strided(size: Size) -> Case {
-    let (x, n) = (words_below(size.many(), u32::MAX, 62), size.many() / 2);
+    let x = words_below(size.many(), u32::MAX, 62);
+    let n = size.many() / 2;
     let expected = (0..n).map(|at| x.words()[2 * (n - 1 - at)]).collect();
     exact(
         "strided copy",
@@ -65,14 +69,16 @@ pub(super) fn strided(size: Size) -> Case {
         bytes(8 * n),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (x, out) = (inputs[0].words(), out.words_mut());
+                let x = inputs[0].words();
+                let out = out.words_mut();
                 let n = out.len();
                 let from = Strides { first: 2 * (n - 1), strides: [-2] };
                 Ok(queue.copy_strided([n], x, from, out, Strides { first: 0, strides: [1] })?)
             }))
         },
         |inputs, out| {
-            let (x, out) = (inputs[0].words(), out.words_mut());
+            let x = inputs[0].words();
+            let out = out.words_mut();
             out.par_iter_mut().rev().zip(x.par_chunks(2)).for_each(|(out, pair)| *out = pair[0]);
         },
     )

@@ -38,7 +38,8 @@ fn of(name: &'static str, n: usize) -> Case {
 
 pub(super) fn pairs(size: Size) -> Case {
     let n = size.many() / 4;
-    let (keys, values) = (words_below(n, u32::MAX, 11), words_below(n, u32::MAX, 12));
+    let keys = words_below(n, u32::MAX, 11);
+    let values = words_below(n, u32::MAX, 12);
     let expected = host::sort_pairs(keys.words(), values.words(), Sort::ascending()).unwrap().1;
     exact(
         "sort pairs",
@@ -47,7 +48,8 @@ pub(super) fn pairs(size: Size) -> Case {
         elements(n),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                let (keys, values) = (inputs[0].words(), inputs[1].words());
+                let keys = inputs[0].words();
+                let values = inputs[1].words();
                 let mut sorted = queue.empty([keys.len()])?;
                 Ok(queue.sort_pairs(keys, values, &mut sorted, out.words_mut(), Sort::ascending())?)
             }))

@@ -40,7 +40,8 @@ fn smooth(weights: &[f32], picture: &[f32], (column, row, side): (usize, usize, 
 }
 
 fn plain(inputs: &[Values], out: &mut Values) {
-    let (weights, picture) = (inputs[0].floats(), inputs[1].floats());
+    let weights = inputs[0].floats();
+    let picture = inputs[1].floats();
     let side = side_of(picture.len());
     out.floats_mut().par_chunks_mut(side).enumerate().for_each(|(row, out)| {
         let line = |row: usize| &picture[row * side..][..side];

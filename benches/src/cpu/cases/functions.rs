@@ -39,7 +39,8 @@ fn case(
     let count: usize = if quick { 256 } else { 1 << 18 };
     let mut random = fastrand::Rng::with_seed(10);
     let mut floats = |count: usize| (0..count).map(|_| random.f32() * 4.0 + 0.01).collect::<Vec<f32>>();
-    let (elements, terms) = (floats(count), floats(TERMS));
+    let elements = floats(count);
+    let terms = floats(TERMS);
     let sum = |&x: &f32| terms.iter().map(|&y| exact(x.into(), y.into())).sum::<f64>() as f32;
     let expected = Values::F32(elements.iter().map(sum).collect());
     Case {
@@ -64,7 +65,8 @@ fn case(
 
 /// Computes the sums with the functions of the standard library.
 fn sums(inputs: &[Values], out: &mut Values, term: impl Fn(f32, f32) -> f32 + Sync) {
-    let (elements, terms) = (inputs[0].floats(), inputs[1].floats());
+    let elements = inputs[0].floats();
+    let terms = inputs[1].floats();
     out.floats_mut().par_chunks_mut(CHUNK).zip(elements.par_chunks(CHUNK)).for_each(|(sums, elements)| {
         for (sum, &x) in sums.iter_mut().zip(elements) {
             *sum = terms.iter().map(|&y| term(x, y)).sum();

@@ -34,7 +34,8 @@ pub(super) fn case(quick: bool) -> Case {
 }
 
 fn plain(inputs: &[Values], out: &mut Values) {
-    let (places, x) = (inputs[0].words(), inputs[1].floats());
+    let places = inputs[0].words();
+    let x = inputs[1].floats();
     out.floats_mut().par_chunks_mut(PART).zip(places.par_chunks(PART)).for_each(|(y, places)| {
         y.iter_mut().zip(places).for_each(|(y, &at)| *y = x[at as usize]);
     });

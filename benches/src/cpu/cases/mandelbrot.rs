@@ -42,7 +42,9 @@ fn point(column: usize, row: usize, side: usize) -> (f32, f32) {
 }
 
 fn steps((re, im): (f32, f32)) -> u32 {
-    let (mut x, mut y, mut n) = (0.0_f32, 0.0_f32, 0);
+    let mut x = 0.0_f32;
+    let mut y = 0.0_f32;
+    let mut n = 0;
     while n < MOST && x * x + y * y <= 4.0 {
         let next = x * x - y * y + re;
         y = 2.0 * x * y + im;
@@ -69,13 +71,15 @@ wide!(fn wide_side_by_side(pixels: &mut [u32], place: (usize, usize, usize)) = s
 fn side_by_side(pixels: &mut [u32], (column, row, side): (usize, usize, usize)) {
     let re: [f32; LANES] = std::array::from_fn(|lane| point(column + lane, row, side).0);
     let im = point(column, row, side).1;
-    let (mut x, mut y) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    let mut x = [0.0_f32; LANES];
+    let mut y = [0.0_f32; LANES];
     let mut counts = [0_u32; LANES];
     // The points of a pixel outside the circle grow to infinity or NaN, for which the comparison is false.
     for _ in 0..MOST {
         let mut any = 0;
         for lane in 0..LANES {
-            let (xx, yy) = (x[lane] * x[lane], y[lane] * y[lane]);
+            let xx = x[lane] * x[lane];
+            let yy = y[lane] * y[lane];
             let inside = u32::from(xx + yy <= 4.0);
             counts[lane] += inside;
             any |= inside;

@@ -24,7 +24,8 @@ fn side(quick: bool) -> usize {
 }
 
 fn case(name: &'static str, entry: &'static str, groups: [usize; 2], side: usize) -> Case {
-    let (a, b) = (whole_floats(side * side, 4), whole_floats(side * side, 5));
+    let a = whole_floats(side * side, 4);
+    let b = whole_floats(side * side, 5);
     let expected = Values::F32(product(a.floats(), b.floats(), side));
     Case {
         name,
@@ -58,7 +59,8 @@ fn product(a: &[f32], b: &[f32], side: usize) -> Vec<f32> {
 }
 
 fn plain(inputs: &[Values], out: &mut Values) {
-    let (a, b) = (inputs[0].floats(), inputs[1].floats());
+    let a = inputs[0].floats();
+    let b = inputs[1].floats();
     let side = side_of(a.len());
     // Each strip of columns of the second matrix is packed contiguously, as every row of blocks reads it again.
     let mut packed = vec![0.0; b.len()];

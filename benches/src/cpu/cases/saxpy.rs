@@ -12,7 +12,8 @@ const PART: usize = 1 << 16;
 pub(super) fn case(quick: bool) -> Case {
     let side = if quick { 16 } else { 256 };
     let elements = side * side * 256;
-    let (x, y) = (whole_floats(elements, 1), whole_floats(elements, 2));
+    let x = whole_floats(elements, 1);
+    let y = whole_floats(elements, 2);
     let expected = x.floats().iter().zip(y.floats()).map(|(x, y)| A * x + y).collect();
     Case {
         name: "saxpy",

@@ -50,7 +50,8 @@ fn case(name: &'static str, entry: &'static str, elements: usize, groups: usize)
 }
 
 fn plain(inputs: &[Values], out: &mut Values) {
-    let (x, sums) = (inputs[0].floats(), out.floats_mut());
+    let x = inputs[0].floats();
+    let sums = out.floats_mut();
     let block = x.len() / sums.len();
     sums.par_iter_mut().zip(x.par_chunks(block)).for_each(|(sum, block)| *sum = wide_sum(block));
 }

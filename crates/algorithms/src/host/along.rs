@@ -39,7 +39,8 @@ pub(super) fn along<T: Reducible, U, const D: usize>(
     if count(&shape)? != x.len() {
         return None;
     }
-    let (outer, inner) = (count(&shape[..axis.0])?, count(&shape[axis.0 + 1..])?);
+    let outer = count(&shape[..axis.0])?;
+    let inner = count(&shape[axis.0 + 1..])?;
     let column = |at: usize| (0..n).map(|i| x[(at / inner * n + i) * inner + at % inner]).collect::<Vec<T>>();
     (0..outer.checked_mul(inner)?).map(|at| result(&column(at))).collect()
 }

@@ -50,7 +50,8 @@ pub fn histogram_fixed<T: Reducible>(
     bins: Bins<'_, T>,
     count: usize,
 ) -> Option<Vec<f32>> {
-    let (weights, scale) = (weights.get(..x.len())?, 2_f32.powi(fraction_bits as i32));
+    let weights = weights.get(..x.len())?;
+    let scale = 2_f32.powi(fraction_bits as i32);
     let whole = |i: usize| (weights[i] * scale).round_ties_even() as i32 as u32;
     let sums = (fraction_bits < 32).then(|| added(x, whole, bins, count)).flatten()?;
     Some(sums.into_iter().map(|sum| sum as i32 as f32 / scale).collect())
@@ -81,6 +82,7 @@ fn added<T: Reducible>(
 
 /// Returns the last bin that begins at the element or before it, or `None` outside of the edges.
 fn bin_between<T: Reducible>(element: T, edges: &[T]) -> Option<usize> {
-    let (last, begun) = (edges.len() - 1, edges.partition_point(|&edge| edge <= element));
+    let last = edges.len() - 1;
+    let begun = edges.partition_point(|&edge| edge <= element);
     if begun > last { (element == edges[last]).then(|| last - 1) } else { begun.checked_sub(1) }
 }

@@ -107,7 +107,9 @@ pub fn copy_strided<T: Reducible, const R: usize>(
     }
     check_places(shape, ("x", x.len(), &from), ("out", out.len(), &to)).ok()?;
     for i in 0..shape.iter().product() {
-        let (mut rest, mut source, mut place) = (i, from.first as isize, to.first as isize);
+        let mut rest = i;
+        let mut source = from.first as isize;
+        let mut place = to.first as isize;
         for axis in (0..R).rev() {
             let index = (rest % shape[axis]) as isize;
             rest /= shape[axis];

@@ -24,7 +24,8 @@ fn check(name: &str, drawing: &str) {
 fn the_drawing_of_forks_is_that_of_the_library() -> Result<()> {
     let Names { a, kernel, .. } = Names::new()?;
     let (graph, _) = a.capture(|c| {
-        let (left, right) = (c.fork("left"), c.fork("right"));
+        let left = c.fork("left");
+        let right = c.fork("right");
         let one = left.full([4], 1.0_f32)?;
         let mut two = right.full([4], 2.0_f32)?;
         c.wait_for(&[left.marker(), right.marker()])?;

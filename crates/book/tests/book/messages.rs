@@ -7,7 +7,8 @@ use std::path::Path;
 
 /// Returns the messages in blocks of text on the page of messages.
 fn shown() -> Vec<String> {
-    let (mut messages, mut is_message) = (Vec::<String>::new(), false);
+    let mut messages = Vec::<String>::new();
+    let mut is_message = false;
     for page in book().iter().filter(|page| page.name() == "docs/errors.md") {
         for event in page.events() {
             match event {

@@ -97,7 +97,9 @@ impl Page {
 
     /// Returns the anchors of its headings, as GitHub and mdBook make them.
     pub(crate) fn anchors(&self) -> Vec<String> {
-        let (mut anchors, mut seen, mut heading) = (Vec::new(), HashMap::new(), None::<String>);
+        let mut anchors = Vec::new();
+        let mut seen = HashMap::new();
+        let mut heading = None::<String>;
         for event in self.events() {
             match (event, &mut heading) {
                 (Event::Start(Tag::Heading { .. }), _) => heading = Some(String::new()),

@@ -20,7 +20,9 @@ fn rules() -> Vec<Rule> {
 
 /// Parses the rules of a page. A rule starts with its number in bold, and ends at the next one.
 fn parse(page: &Page) -> Vec<Rule> {
-    let (mut rules, mut is_bold, mut is_code) = (Vec::<Rule>::new(), false, false);
+    let mut rules = Vec::<Rule>::new();
+    let mut is_bold = false;
+    let mut is_code = false;
     for event in page.events() {
         match event {
             Event::Start(Tag::Strong) => is_bold = true,
@@ -32,7 +34,8 @@ fn parse(page: &Page) -> Vec<Rule> {
             }
             Event::End(TagEnd::CodeBlock) => is_code = false,
             Event::Text(text) if is_bold && number(&text).is_some() => {
-                let (number, remark) = (text[..3].to_owned(), remark(&text[3..]).to_owned());
+                let number = text[..3].to_owned();
+                let remark = remark(&text[3..]).to_owned();
                 rules.push(Rule { number, remark, ..Rule::default() });
             }
             Event::Text(text) if !is_bold && !is_code => {

@@ -6,7 +6,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 /// Returns the texts of all blocks of WGSL.
 fn shaders() -> Vec<String> {
-    let (mut shaders, mut is_shader) = (Vec::<String>::new(), false);
+    let mut shaders = Vec::<String>::new();
+    let mut is_shader = false;
     for page in book() {
         for event in page.events() {
             match event {

@@ -59,7 +59,8 @@ struct Counting {
 impl Counting {
     fn new(ctx: &Context, numbers: usize) -> Result<Self> {
         let queue = ctx.queue("bench");
-        let (x, y) = (queue.full([numbers], 1.0)?, queue.zeros([numbers])?);
+        let x = queue.full([numbers], 1.0)?;
+        let y = queue.zeros([numbers])?;
         let kernel = ctx.kernel::<Saxpy>()?;
         queue.finish().wait()?;
         Ok(Self { queue, kernel, x, y, launched: 0 })
@@ -89,7 +90,8 @@ impl Counting {
 }
 
 fn launch_on_the_host(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
-    let (mut job, launches) = (Counting::new(ctx, 64)?, sizes.launches);
+    let mut job = Counting::new(ctx, 64)?;
+    let launches = sizes.launches;
     Ok(Box::new(move || {
         let start = Instant::now();
         (0..launches).try_for_each(|_| job.launch())?;
@@ -100,7 +102,8 @@ fn launch_on_the_host(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
 }
 
 fn launch_until_done(ctx: &Context, sizes: &Sizes) -> Result<Sample> {
-    let (mut job, launches) = (Counting::new(ctx, 64)?, sizes.launches);
+    let mut job = Counting::new(ctx, 64)?;
+    let launches = sizes.launches;
     Ok(Box::new(move || {
         let start = Instant::now();
         (0..launches).try_for_each(|_| job.launch())?;

@@ -76,7 +76,8 @@ fn measured(ctx: &Context, sizes: &Sizes, done: impl Fn()) -> Result<Adapter> {
             samples.push(sample()?);
             done();
         }
-        let (name, unit) = (measurement.name, measurement.unit);
+        let name = measurement.name;
+        let unit = measurement.unit;
         results.push(Measured { name, unit, median: median(samples), rounds: sizes.rounds });
     }
     let recorder = ctx.recorder().to_owned();

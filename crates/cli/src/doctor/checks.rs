@@ -109,7 +109,8 @@ fn event(ctx: &Context) -> Result<Found> {
 }
 
 fn two_queues(ctx: &Context) -> Result<Found> {
-    let (producer, consumer) = (ctx.queue("producer"), ctx.queue("consumer"));
+    let producer = ctx.queue("producer");
+    let consumer = ctx.queue("consumer");
     let x = producer.array(&counted())?;
     let mut y = consumer.zeros::<u32, 1>([N])?;
     consumer.wait_for(&producer.marker())?;

@@ -16,7 +16,8 @@ const NVIDIA: &str = "/proc/driver/nvidia/version";
 
 /// Checks the surroundings of the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
-    let (loader, known) = (Loader::of_process(), fencepost::adapters());
+    let loader = Loader::of_process();
+    let known = fencepost::adapters();
     let mut lines = loader.lines(with_driver(&known));
     if cfg!(target_os = "linux") {
         lines.push(nodes(Path::new(NODES)));

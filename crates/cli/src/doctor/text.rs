@@ -10,7 +10,8 @@ pub(super) fn text(report: &Report) -> String {
         text += &format!("\nadapter {}: {}\n{}", adapter.index, adapter.name, lines(&adapter.checks));
     }
     let count = |of: fn(&&Adapter) -> bool| report.adapters.iter().filter(of).count();
-    let (works, all) = (count(|adapter| adapter.works), count(|_| true));
+    let works = count(|adapter| adapter.works);
+    let all = count(|_| true);
     text + &format!("\n{works} of {all} adapters {}\n", if works == 1 { "works" } else { "work" })
 }
 

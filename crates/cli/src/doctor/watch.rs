@@ -33,7 +33,8 @@ fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
     let mut child = started.context("cannot start a child process")?;
     let messages = messages(&mut child);
-    let (mut said, mut current) = (Said::default(), String::from("start"));
+    let mut said = Said::default();
+    let mut current = String::from("start");
     loop {
         match messages.recv_timeout(limit) {
             Ok(Message::Adapters(adapters)) => said.adapters = adapters,

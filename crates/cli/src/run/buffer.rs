@@ -75,7 +75,9 @@ impl Bound {
         let array = queue.array(&numbers.data)?.named(buffer.name.as_str());
         let first = if again && buffer.is_written() { Some(queue.array(&numbers.data)?) } else { None };
         let seen = Seen { array: array.any(), dtype: element.dtype(), len: elements.iter().product() };
-        let (name, is_written, declared) = (buffer.name.clone(), buffer.is_written(), buffer.declared);
+        let name = buffer.name.clone();
+        let is_written = buffer.is_written();
+        let declared = buffer.declared;
         let held = Box::new(Typed { array, first, shape: numbers.shape });
         Ok(Self { name, is_written, elements, declared, seen, held })
     }

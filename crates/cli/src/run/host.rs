@@ -35,7 +35,8 @@ impl Limit {
         if found <= u128::from(self.bytes) {
             return Ok(());
         }
-        let (adapter, limit) = (&self.adapter, self.bytes);
+        let adapter = &self.adapter;
+        let limit = self.bytes;
         bail!(
             "{what}, and the limit of adapter `{adapter}` for a buffer is {limit} bytes ({}): give it less, or write a program \
              that launches once for each part",
@@ -117,7 +118,8 @@ impl<T: Number> Numbers<T> {
         if self.shape.ends_with(&element.room) {
             return Ok(self);
         }
-        let (file, found) = (file.display(), &self.shape);
+        let file = file.display();
+        let found = &self.shape;
         bail!(
             "`{file}` has shape {found:?}, and an element of the buffer is {:?}: the shape must end in that",
             element.room

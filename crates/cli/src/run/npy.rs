@@ -88,7 +88,8 @@ fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
 /// Every number outside a string counts. Sums, fractions and escapes, which NumPy does not write, are refused.
 fn multiplies(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[if head[6] > 1 { 12 } else { 10 }..]);
-    let (mut outside, mut quote) = (String::new(), None);
+    let mut outside = String::new();
+    let mut quote = None;
     for letter in text.chars() {
         match (quote, letter) {
             (_, '\\') | (None, '+' | '.') => return false,

@@ -71,7 +71,8 @@ impl Array<'_> {
 
 /// Joins items into as few lines as they need.
 fn lines(items: impl Iterator<Item = String>, indent: &str) -> String {
-    let (mut text, mut used) = (String::new(), indent.len());
+    let mut text = String::new();
+    let mut used = indent.len();
     for item in items {
         let first = text.is_empty();
         if !first && used + 1 + item.len() > WIDTH {

@@ -66,7 +66,8 @@ impl Signature {
             text: field.text.clone(),
             block: block(&field.name),
         });
-        let (kernel, workgroup) = (interface.entry.clone(), interface.workgroup);
+        let kernel = interface.entry.clone();
+        let workgroup = interface.workgroup;
         Self { kernel, workgroup, buffers: buffers.collect(), params: params.collect() }
     }
 
@@ -133,8 +134,9 @@ impl Block {
     /// Makes a block of `size` bytes, from the count and the stride of each dimension; `None` if there are gaps between
     /// the numbers.
     fn new(scalar: Scalar, size: u32, dims: &[[u32; 2]]) -> Option<Self> {
-        let (counts, mut room, mut outer) =
-            (dims.iter().map(|dim| dim[0] as usize).collect(), Vec::new(), size);
+        let counts = dims.iter().map(|dim| dim[0] as usize).collect();
+        let mut room = Vec::new();
+        let mut outer = size;
         for &[_, stride] in dims {
             room.push((outer / stride) as usize);
             outer = stride;

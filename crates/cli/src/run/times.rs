@@ -38,7 +38,8 @@ impl Job<'_> {
     /// says why no time is known.
     pub(super) fn measure(&self, buffers: &mut [Bound], launches: u32) -> Result<Result<Times, String>> {
         let bar = progress::bar(launches.into());
-        let (mut seconds, mut reason) = (Vec::new(), None);
+        let mut seconds = Vec::new();
+        let mut reason = None;
         for launch in 0..launches {
             if launch > 0 {
                 buffers.iter_mut().try_for_each(|buffer| buffer.restore(self.queue))?;
@@ -74,7 +75,8 @@ fn between(start: &Event, end: &Event) -> Result<Result<f64, String>> {
 impl Times {
     fn of(mut seconds: Vec<f64>) -> Option<Self> {
         seconds.sort_by(f64::total_cmp);
-        let (launches, middle) = (seconds.len(), seconds.len() / 2);
+        let launches = seconds.len();
+        let middle = seconds.len() / 2;
         let median = match launches {
             0 => return None,
             odd if odd % 2 == 1 => seconds[middle],

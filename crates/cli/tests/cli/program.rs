@@ -42,7 +42,8 @@ pub(crate) fn on<S: AsRef<OsStr>>(adapter: usize, args: impl IntoIterator<Item =
 pub(crate) fn ended(command: &mut Command) -> Result<Ran> {
     let shown = format!("{command:?}");
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (out, err) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let out = reader(child.stdout.take());
+    let err = reader(child.stderr.take());
     let code = within(&mut child).with_context(|| shown)?;
     let text = |reader: thread::JoinHandle<String>| reader.join().unwrap_or_default();
     Ok(Ran { code, out: text(out), err: text(err) })

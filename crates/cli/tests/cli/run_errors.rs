@@ -36,7 +36,8 @@ fn shader(adapter: usize) -> Result<()> {
         "{}",
         lines[0]
     );
-    let (source, caret) = (lines[1].strip_prefix("  | "), lines[2].strip_prefix("  | "));
+    let source = lines[1].strip_prefix("  | ");
+    let caret = lines[2].strip_prefix("  | ");
     let (Some(source), Some(caret)) = (source, caret) else { anyhow::bail!("{ran:?}") };
     ensure!(text.lines().nth(line - 1) == Some(source), "{source}");
     ensure!(caret.trim_start() == "^^" && source.find("xx") == Some(caret.len() - 2), "{source}\n{caret}");

@@ -101,7 +101,8 @@ fn other_type(adapter: usize) -> Result<()> {
     refused(adapter, &file("<i4", 4), &["i32", "`array<f32>`"])?;
     refused(adapter, &file("|b1", 1), &["b1", "`array<f32>`"])?;
     let folder = Folder::new()?;
-    let (shader, raw) = (folder.write("saxpy.wgsl", SAXPY)?, folder.write("raw", [0; 7])?);
+    let shader = folder.write("saxpy.wgsl", SAXPY)?;
+    let raw = folder.write("raw", [0; 7])?;
     let args = |x: String| on(adapter, ["run", &shader, "a=2", &x, "y=zeros:4"]);
     args(format!("x=raw:u32:{raw}"))?.refused(1, &["argument `x`", "u32", "`array<f32>`"])?;
     args(format!("x=raw:f32:{raw}"))?.refused(1, &["7 bytes", "the 4 bytes of an element"])?;

@@ -74,7 +74,8 @@ fn json(adapter: usize) -> Result<()> {
 fn adapter_named(adapter: usize) -> Result<()> {
     let folder = Folder::new()?;
     let file = folder.write("count.wgsl", COUNT)?;
-    let (number, other) = (adapter.to_string(), (adapter + 1) % fencepost::adapters().len());
+    let number = adapter.to_string();
+    let other = (adapter + 1) % fencepost::adapters().len();
     let args = ["run", &file, "--entry", "count_them", "count=zeros:1", "--json", "--adapter", &number];
     for json in [on(other, args)?.json()?, fencepost(args)?.json()?] {
         ensure!(json["adapter"] == fencepost::adapters()[adapter].to_string(), "{json}");

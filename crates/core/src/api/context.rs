@@ -170,7 +170,8 @@ impl Context {
             portable_wgsl,
             backlog,
         } = options;
-        let (chosen, switches) = (recorder.or_variable()?, switches.or_variable()?);
+        let chosen = recorder.or_variable()?;
+        let switches = switches.or_variable()?;
         let submit_path = if chosen == RecorderChoice::Auto {
             SubmitPath::Wgpu
         } else {

@@ -97,7 +97,8 @@ impl Context {
         &self,
         array: &DeviceArray<T, D>,
     ) -> Result<Snapshot<T>> {
-        let (shape, padded) = (array.shape(), array.padded_shape());
+        let shape = array.shape();
+        let padded = array.padded_shape();
         let edge = if array.len() > WHOLE { EDGE } else { usize::MAX };
         let mut elements = BTreeMap::new();
         if edge == usize::MAX {

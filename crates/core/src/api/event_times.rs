@@ -90,7 +90,8 @@ struct TimedPoint {
 }
 
 fn between(start: &Event, end: &Event, at: &'static Location<'static>) -> Result<ElapsedTime> {
-    let (start, end) = (start.timed(at)?, end.timed(at)?);
+    let start = start.timed(at)?;
+    let end = end.timed(at)?;
     if !start.owner().is(end.owner()) || start.moment.lane != end.moment.lane {
         return Err(Kind::Unrelated { first: start.name(), second: end.name() }.into());
     }
@@ -147,7 +148,8 @@ impl ElapsedTime {
 
     /// Returns the difference of two complete points.
     fn seconds(&self) -> Result<f64> {
-        let (start, end) = (self.start.tick()?, self.end.tick()?);
+        let start = self.start.tick()?;
+        let end = self.end.tick()?;
         let [first, second] = [&self.start, &self.end].map(|end| end.late.point.slot);
         if first == second
             && start.cmp(&end) == self.end.moment.stamp.cmp(&self.start.moment.stamp)

@@ -111,7 +111,9 @@ impl Graph {
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);
         }
-        let (names, inputs, values) = (ended.names, ended.inputs, ended.values);
+        let names = ended.names;
+        let inputs = ended.inputs;
+        let values = ended.values;
         let missing: MissingOrders = match &shape {
             None => missing_order(&owner).into(),
             Some(shape) => {
@@ -140,7 +142,8 @@ impl Graph {
         let unbound = Vec::new();
         let inner =
             Arc::new(GraphInner { id: tape.id, name, outputs, calls, messages, turns, made, unbound });
-        let (plan, spanning) = (Arc::new(plan), spanning.map(Arc::new));
+        let plan = Arc::new(plan);
+        let spanning = spanning.map(Arc::new);
         Ok(Self { owner, inner, plan, leases, counts: None, spanning })
     }
 

@@ -151,7 +151,8 @@ impl GridValues {
         limit: u32,
         folds: bool,
     ) -> Result<[u32; 3], Error> {
-        let (name, workgroup) = (kernel.entry.clone(), kernel.workgroup);
+        let name = kernel.entry.clone();
+        let workgroup = kernel.workgroup;
         if self.negative {
             return Err(Kind::GridNegative { kernel: name, size: self.size.map(|n| n as i64) }.into());
         }

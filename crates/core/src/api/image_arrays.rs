@@ -130,7 +130,8 @@ impl Context {
     /// ```
     #[track_caller]
     pub fn save_image<P: Pixel>(&self, array: &DeviceArray<P, 2>, path: impl AsRef<Path>) -> Result<()> {
-        let (path, image) = (path.as_ref(), self.to_image(array)?);
+        let path = path.as_ref();
+        let image = self.to_image(array)?;
         let image = match image::ImageFormat::from_path(path) {
             Ok(image::ImageFormat::Jpeg) if image.color().has_alpha() => image.to_rgb8().into(),
             Ok(image::ImageFormat::Jpeg) => image.to_luma8().into(),

@@ -25,7 +25,9 @@ pub(crate) struct EntryPoint {
 impl<A: KernelArgs> Clone for Kernel<A> {
     fn clone(&self) -> Self {
         let Self { inner, plan, next, owner, args } = self;
-        let (inner, plan, next) = (inner.clone(), plan.clone(), next.clone());
+        let inner = inner.clone();
+        let plan = plan.clone();
+        let next = next.clone();
         Self { inner, plan, next, owner: owner.clone(), args: *args }
     }
 }

@@ -52,7 +52,8 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn profile(&self) -> Profiler {
-        let (owner, epoch) = (self.owner.clone(), Instant::now());
+        let owner = self.owner.clone();
+        let epoch = Instant::now();
         let engine = owner.engine();
         let from = engine.start_notes();
         let looks = engine.sample_clock().map(|(_, look)| look).into_iter().collect();
@@ -253,7 +254,8 @@ impl<'a> Report<'a> {
             if let Some(times) = self.notes.batches.get(&batch)
                 && let Some(completed) = times.completed
             {
-                let (before, after) = (self.seconds(times.submitted), self.seconds(completed));
+                let before = self.seconds(times.submitted);
+                let after = self.seconds(completed);
                 sightings.entry(times.lane).or_default().push(ClockBounds { before, after, first, last });
             }
         }
@@ -334,7 +336,8 @@ impl<'a> Report<'a> {
         let number = self.queues.len() + self.captured.len();
         let seen =
             self.queues.entry(entry.queue).or_insert_with(|| QueueRows { number, ..QueueRows::default() });
-        let (queue_number, free) = (seen.number, seen.end().unwrap_or(enqueued).max(enqueued));
+        let queue_number = seen.number;
+        let free = seen.end().unwrap_or(enqueued).max(enqueued);
         let (name, time, awaited) = self.describe(entry, free);
         let command = if let ProfileEvent::Command(command) = &entry.noted { Some(command) } else { None };
         let batch = command.and_then(|command| self.place(command));

@@ -118,7 +118,8 @@ impl CommandQueue {
 
     /// Makes the first queue of a capture on `queue`.
     pub(crate) fn captured(queue: &CommandQueue, tape: &Arc<Tape>) -> Self {
-        let (label, owner) = (queue.label().into(), queue.owner().clone());
+        let label = queue.label().into();
+        let owner = queue.owner().clone();
         let place = CapturedQueue { tape: tape.clone(), index: 0, label, owner };
         Self::captured_as(queue.inner.options.clone(), place)
     }
@@ -299,7 +300,8 @@ impl CommandQueue {
         if let Some(captured) = &self.inner.captured {
             return events.for_each(&mut |event| captured_wait(captured, self.label(), event, at));
         }
-        let (slot, engine) = (self.slot()?, self.owner().engine());
+        let slot = self.slot()?;
+        let engine = self.owner().engine();
         events.for_each(&mut |event| {
             if !event.owner.is(self.owner()) {
                 return event_wait::wait(engine, slot, event, at);

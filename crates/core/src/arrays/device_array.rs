@@ -199,7 +199,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
         if elements != Some(self.len()) {
             let object = format!("array `{}`", self.label());
-            let (found, expected) = (self.shape().into(), shape.into());
+            let found = self.shape().into();
+            let expected = shape.into();
             let remedy = "a reshape keeps the number of elements";
             return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
@@ -349,7 +350,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 /// Returns `None` if the array is padded, if it ends inside an element of the type, or if it does not begin at a
 /// multiple of the element's size.
 pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<DeviceArray<U>> {
-    let (from, size) = (&array.array, U::DTYPE.size() as u64);
+    let from = &array.array;
+    let size = U::DTYPE.size() as u64;
     if !array.frame().is_full() || !from.offset.is_multiple_of(size) || !from.bytes().is_multiple_of(size) {
         return None;
     }

@@ -352,7 +352,8 @@ fn busy(label: &str) -> Error {
 
 /// Allocates zeroed ordinary memory, within the limits of pinned memory.
 fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T>> {
-    let (bytes, limit) = (len as u64 * T::DTYPE.size() as u64, owner.device().caps().max_block);
+    let bytes = len as u64 * T::DTYPE.size() as u64;
+    let limit = owner.device().caps().max_block;
     if bytes > limit {
         return Err(Kind::TooLarge { object: object.into(), bytes, limit }.into());
     }

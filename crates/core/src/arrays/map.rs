@@ -112,7 +112,8 @@ impl<T: Element, G> Mapping<T, G> {
 
     /// Returns the host access to the memory once it is granted, or `None` as [`LateSteps::advance`] does.
     fn access(&mut self, mode: &WaitMode<'_>) -> Option<Result<HostGuard>> {
-        let (span, want) = (self.array.span(), HostUseKind::Map { write: self.write });
+        let span = self.array.span();
+        let want = HostUseKind::Map { write: self.write };
         let engine = self.array.storage.owner.engine();
         let task = match mode {
             WaitMode::Block(deadline) => return engine.host_access(&span, want, *deadline).transpose(),

@@ -130,8 +130,8 @@ impl<T: Element> Reading<T> {
 
 /// Returns the error of a read whose bytes were not saved, because the batch that should have copied them was refused.
 fn lost_bytes() -> Error {
-    let (object, message) =
-        ("a read".into(), "the submission that should have copied the bytes failed".into());
+    let object = "a read".into();
+    let message = "the submission that should have copied the bytes failed".into();
     Kind::Device { object, message }.into()
 }
 
@@ -214,7 +214,8 @@ impl<T: Element, R> OutputRead<T, R> {
     fn fetch(&self) -> Result<Vec<T>> {
         let engine = self.place.owner.engine();
         let ReadState::Staged(staging) = self.place.slot.place() else {
-            let (object, message) = ("an output".into(), "the replay has not copied the bytes".into());
+            let object = "an output".into();
+            let message = "the replay has not copied the bytes".into();
             return Err(Kind::Device { object, message }.into());
         };
         let mut out = vec![T::zeroed(); self.len];
@@ -250,7 +251,8 @@ pub(crate) struct MessageBuffer {
 impl MessageBuffer {
     /// Returns the buffer as the binding `at` of its kernel.
     pub(crate) fn bound(&self, at: usize) -> BoundArray {
-        let (block, used) = (self.storage.block().clone(), Some(Access::ReadWrite));
+        let block = self.storage.block().clone();
+        let used = Some(Access::ReadWrite);
         BoundArray { at: at as u32, block, offset: 0, size: self.size, used }
     }
 

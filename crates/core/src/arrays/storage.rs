@@ -131,7 +131,8 @@ impl Storage {
             reserve()
         });
         reserved.map_err(|limit| {
-            let (object, limit) = (format!("array `{label}`"), Some(limit.into()));
+            let object = format!("array `{label}`");
+            let limit = Some(limit.into());
             Kind::OutOfMemory { object, bytes: size, limit }.into()
         })
     }
@@ -183,7 +184,9 @@ fn entries(
     by: Admission,
 ) -> AllocationEntries {
     tracked.map_or_else(AllocationEntries::default, |(books, queue)| {
-        let (label, pinned, location) = (label.clone(), heap != Heap::Device, by.at);
+        let label = label.clone();
+        let pinned = heap != Heap::Device;
+        let location = by.at;
         let made = Allocation { label, bytes, pinned, queue, location, scope: String::new() };
         AllocationEntries::new(books, &made)
     })

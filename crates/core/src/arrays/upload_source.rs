@@ -97,7 +97,8 @@ impl<T: Element, const D: usize> HostArray<T, Upload, D> {
             HostMemory::Plain(_, memory) => {
                 let memory = &lock(memory).data.clone();
                 let data = lock(memory).clone();
-                let (elements, label) = (&data[range.clone()], self.shared_label());
+                let elements = &data[range.clone()];
+                let label = self.shared_label();
                 let bytes = SourceBytes::Plain(PlainBytes { elements, memory, range, label });
                 f(HostRef { owner, frame, bytes })
             }

@@ -121,7 +121,8 @@ fn assemble(
     lost: Option<LostFlag>,
     options: OpenOptions,
 ) -> Arc<WgpuDevice> {
-    let (reports_loss, lost) = (lost.is_some(), lost.unwrap_or_default());
+    let reports_loss = lost.is_some();
+    let lost = lost.unwrap_or_default();
     let gate = GlGate::new(info.backend);
     let native = native_backend(info.backend);
     let hardware = native.and_then(|native| native.address(&device));
@@ -172,7 +173,8 @@ fn kernel_folder(
     // The files of the wgpu recorder differ from the native recorder's: their data begin with a header of wgpu. A
     // version of this crate names one exact version of wgpu, and another version of wgpu may compile a kernel to other
     // code.
-    let (past_wgpu, version) = (submit_path != SubmitPath::Wgpu, env!("CARGO_PKG_VERSION"));
+    let past_wgpu = submit_path != SubmitPath::Wgpu;
+    let version = env!("CARGO_PKG_VERSION");
     let device =
         format!("{}|{:x}|{:x}|{driver:x?}|{past_wgpu}|{version}", info.name, info.vendor, info.device);
     Some(Arc::new(KernelFolder::new(path, device)))
@@ -252,7 +254,8 @@ fn back_end(backend: wgpu::Backend) -> Option<BackEnd> {
 }
 
 fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitches) -> Caps {
-    let (limits, features) = (device.limits(), device.features());
+    let limits = device.limits();
+    let features = device.features();
     let immediates = switches.immediates && features.contains(Features::IMMEDIATES);
     Caps {
         adapter: info.name.clone(),

@@ -118,7 +118,8 @@ impl WgpuDevice {
     fn new(parts: DeviceParts) -> Self {
         let staging = Arc::default();
         let arena = || Arena::new(CHUNK, CACHE, &staging);
-        let (uploads, downloads) = (arena(), arena());
+        let uploads = arena();
+        let downloads = arena();
         let spares = [(); 2].map(|()| SpareBuffers::new(&parts.gate, CACHE));
         let gone = DroppedBlocks::default();
         let external = ExternalBlocks::new(&gone);
@@ -343,7 +344,8 @@ impl WgpuDevice {
     /// Returns `TooLarge`, `OutOfMemory`, the error that wgpu reports, or `DeviceLost`.
     pub(crate) fn shared_buffer(&self, bytes: u64, usage: Usages, label: &str) -> Result<wgpu::Buffer> {
         self.alive()?;
-        let (object, limit) = (format!("array `{label}`"), self.parts.caps.max_block);
+        let object = format!("array `{label}`");
+        let limit = self.parts.caps.max_block;
         let size = bytes.max(1).checked_next_multiple_of(16).filter(|&size| size <= limit);
         let Some(size) = size else { return Err(Kind::TooLarge { object, bytes, limit }.into()) };
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
@@ -518,7 +520,8 @@ impl WgpuDevice {
     /// for a loss.
     pub(crate) fn responds(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-        let (label, mapped_at_creation) = (Some("is it there"), true);
+        let label = Some("is it there");
+        let mapped_at_creation = true;
         let desc = wgpu::BufferDescriptor { label, size: 16, usage, mapped_at_creation };
         let mapped = || self.parts.device.create_buffer(&desc).get_mapped_range(..).is_ok();
         let (mapped, no_memory) = scoped_memory(&self.parts.device, mapped);
@@ -530,12 +533,13 @@ impl Allocate for WgpuDevice {
     fn allocate(&self, heap: Heap, size: u64, label: &str) -> Result<Memory> {
         self.alive()?;
         if size > self.parts.caps.max_block {
-            let (object, limit) = (label.to_owned(), self.parts.caps.max_block);
+            let object = label.to_owned();
+            let limit = self.parts.caps.max_block;
             return Err(Kind::TooLarge { object, bytes: size, limit }.into());
         }
         let needed = if heap == Heap::Device { HostReach::All } else { HostReach::Staging };
-        let (plain, mapped) =
-            (BufferRequest { heap, mapped: false, size, label }, self.parts.reach >= needed);
+        let plain = BufferRequest { heap, mapped: false, size, label };
+        let mapped = self.parts.reach >= needed;
         let _inside = self.parts.gate.enter();
         if mapped && let Some(memory) = self.native(BufferRequest { mapped, ..plain })? {
             return Ok(Memory::Wgpu(memory));

@@ -47,7 +47,8 @@ impl WgpuPipeline {
         let origin = Box::new(KernelOrigin::new(target, recipe));
         let has_both =
             [true, false].iter().all(|way| origin.bindings.iter().any(|(_, _, writable)| writable == way));
-        let (plain, writable) = (origin.make(false)?, OnceLock::new());
+        let plain = origin.make(false)?;
+        let writable = OnceLock::new();
         Ok(Self { plain, writable, gate: target.gate.clone(), has_both, origin })
     }
 
@@ -115,7 +116,8 @@ impl KernelOrigin {
     }
 
     fn layout(&self, all_writable: bool) -> wgpu::BindGroupLayout {
-        let (label, entries) = (Some(self.kernel.as_str()), self.entries(all_writable));
+        let label = Some(self.kernel.as_str());
+        let entries = self.entries(all_writable);
         self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries })
     }
 

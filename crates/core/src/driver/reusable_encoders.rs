@@ -95,8 +95,8 @@ mod vulkan {
             let known = unsafe { device.as_hal::<Vulkan>() }?;
             // SAFETY: the handle is only used to make an object for the same Vulkan device.
             let adapter = unsafe { adapter.as_hal::<Vulkan>() }?;
-            let (handle, begin) =
-                (known.raw_device().handle(), known.raw_device().fp_v1_0().begin_command_buffer);
+            let handle = known.raw_device().handle();
+            let begin = known.raw_device().fp_v1_0().begin_command_buffer;
             let find = known.shared_instance().raw_instance().fp_v1_0().get_device_proc_addr;
             let load = |name: &std::ffi::CStr| -> *const c_void {
                 if name == c"vkBeginCommandBuffer" {

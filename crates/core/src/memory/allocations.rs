@@ -83,7 +83,9 @@ impl AllocationBook {
 
 impl AllocationPages {
     fn enter(&mut self, entry: Allocation) -> u64 {
-        let (id, bytes, at) = (self.next, entry.bytes, self.site_of(&entry));
+        let id = self.next;
+        let bytes = entry.bytes;
+        let at = self.site_of(&entry);
         self.next += 1;
         self.count += 1;
         self.live_bytes += bytes;

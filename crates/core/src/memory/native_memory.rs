@@ -287,7 +287,8 @@ impl<A: Backend> Buffer for Native<A> {
     fn visit(&self, write: bool, run: &mut dyn FnMut(&mut [u8])) -> Result<(), MemoryRefused> {
         // SAFETY: the code uses the handle only to map a buffer of this type.
         let raw = unsafe { self.device.as_hal::<A>() }.ok_or(MemoryRefused::Lost)?;
-        let (buffer, all) = (self.native()?, 0..self.size);
+        let buffer = self.native()?;
+        let all = 0..self.size;
         // SAFETY: the buffer has a mapping use. It is not mapped already, because only the caller is inside the
         // device's gate.
         let mapping = unsafe { raw.map_buffer(buffer, all.clone()) }?;

@@ -307,7 +307,8 @@ impl StridedRegion {
         let rank = frame.shape.len();
         let named = region.items().filter(|item| *item != Item::New).count();
         if named > rank {
-            let (array, region) = (array.into(), region.to_string());
+            let array = array.into();
+            let region = region.to_string();
             return Err(Kind::RegionAxes { array, region, named, rank }.into());
         }
         let mut all = Self::all(frame).axes.into_iter().enumerate();
@@ -451,7 +452,8 @@ mod tests {
 
     #[test]
     fn the_macro_takes_every_form_in_any_mix() {
-        let (n, from) = (7_usize, -2_isize);
+        let n = 7_usize;
+        let from = -2_isize;
         let all = region![3, -1, 1..5, 0..n; 2, from.., ..n, .., ..; 3, NewAxis,];
         assert_eq!(all.to_string(), "[3, -1, 1..5, 0..7; 2, -2.., ..7, .., ..; 3, NewAxis]");
         assert_eq!(region![3_u32, 1_i64.., ..4_u64], region![3, 1.., ..4]);

@@ -78,7 +78,8 @@ impl SharedMemory {
     /// Copies a range of another memory, or of this one, to `offset`.
     pub(crate) fn copy_from(&self, offset: u64, src: &Self, range: &Range<u64>) {
         let len = range.end - range.start;
-        let (from, to) = (src.at(range), self.at(&(offset..offset + len)));
+        let from = src.at(range);
+        let to = self.at(&(offset..offset + len));
         // SAFETY: `at` checks the bounds of both. The ranges may overlap.
         unsafe { to.copy_from(from, len as usize) };
     }

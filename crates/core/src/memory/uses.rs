@@ -388,7 +388,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn used(slot: u32, stamp: u64, range: Range<u64>, write: bool) -> Use {
-        let (slot, first) = (Slot(slot), Stamp(stamp));
+        let slot = Slot(slot);
+        let first = Stamp(stamp);
         Use { slot, first, range, write, what: CommandKind::Copy, at: Location::caller(), more: None }
     }
 
@@ -440,7 +441,9 @@ mod tests {
         let error = Error::from(crate::error::Kind::Busy { array: "x".into() });
         let mut seen = [0; 2];
         for _ in 0..500 {
-            let (mut uses, mut clock, mut bytes) = (BlockUses::default(), Clock::default(), [false; 32]);
+            let mut uses = BlockUses::default();
+            let mut clock = Clock::default();
+            let mut bytes = [false; 32];
             let mut failed = Vec::new();
             let is_failed = |failed: &[Stamp], u: &Use| failed.contains(&u.stamp());
             for stamp in 1..60 {

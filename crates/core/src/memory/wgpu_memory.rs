@@ -77,7 +77,8 @@ impl WgpuMemory {
     }
 
     fn new(buffer: Option<wgpu::Buffer>, native: Option<NativeMemory>, gate: &Arc<GlGate>) -> Self {
-        let (buffer, gate) = (buffer.map(Erased::new), Erased::new(gate.clone()));
+        let buffer = buffer.map(Erased::new);
+        let gate = Erased::new(gate.clone());
         Self { buffer, native, gate, external: None }
     }
 

@@ -156,7 +156,8 @@ fn enqueue(
     (target, written_by): (&Owner, Admission),
 ) -> Result<()> {
     let prepared = PreparedCopy::new(copy, (source, read_by), (target, written_by))?;
-    let (source, target) = (&prepared.source, &prepared.target);
+    let source = &prepared.source;
+    let target = &prepared.target;
     // An `Unchecked` context adds no waits. There the read of the source waits for this event, which signals that the
     // program's queue has reached the copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
@@ -230,7 +231,8 @@ impl PreparedCopy {
 
     /// Returns the writes of the pieces.
     pub(crate) fn writes(&self) -> CopyCommands {
-        let (mut ops, mut ends) = (Vec::new(), Vec::new());
+        let mut ops = Vec::new();
+        let mut ends = Vec::new();
         for piece in &self.pieces {
             let src = Payload::Later(piece.staged.clone());
             ops.extend([piece.here.wait(), Op::Work(Work::Upload { src, dst: piece.dst.clone() })]);
@@ -267,7 +269,8 @@ impl CopyCommands {
 }
 
 fn pieces(source: &CopyEnd, target: &CopyEnd, rows: Vec<Rows>) -> Vec<CopyPiece> {
-    let (reader, writer) = (source.name(), target.name());
+    let reader = source.name();
+    let writer = target.name();
     let piece = |(at, rows): (usize, Rows)| CopyPiece {
         src: source.place(at, &rows),
         dst: target.place(at, &rows),
@@ -328,8 +331,11 @@ impl CopyEnd {
 
     /// Returns the read of a piece. The read is the command with this stamp.
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
-        let (engine, keep, point) = (self.engine.clone(), None, self.point(stamp));
-        let (registration, past) = (WakerRegistration::default(), Arc::<PointHistory>::default());
+        let engine = self.engine.clone();
+        let keep = None;
+        let point = self.point(stamp);
+        let registration = WakerRegistration::default();
+        let past = Arc::<PointHistory>::default();
         Reading { registration, engine, keep, point, past, span, slot, len: 0, out: Vec::new() }
     }
 }
@@ -398,7 +404,8 @@ pub(crate) fn cut(copy: &RegionCopy, overlaps_itself: bool) -> Vec<Rows> {
 
 /// Returns `true` if both arrays are on the same external buffer, and the source and the target share bytes of it.
 pub(crate) fn overlaps_itself(source: &Engine, target: &Engine, copy: &RegionCopy) -> bool {
-    let (src, dst) = (copy.src.block.shared_buffer(), copy.dst.block.shared_buffer());
+    let src = copy.src.block.shared_buffer();
+    let dst = copy.dst.block.shared_buffer();
     let one = source.shares_queue(target) && src.is_some() && src == dst;
     one && overlap(&copy.src.range(), &copy.dst.range())
 }
@@ -410,7 +417,8 @@ fn in_pieces(rows: &Rows, size: u64) -> Vec<Rows> {
     axes.push(RowAxis { count: rows.row, src: 1, dst: 1 });
     let inside = |at: usize| axes[at + 1..].iter().map(|axis| axis.count).product::<u64>();
     let at = (0..axes.len()).find(|&at| inside(at) <= size).expect("bug: one byte is larger than a piece");
-    let (axis, most) = (axes[at], size / inside(at));
+    let axis = axes[at];
+    let most = size / inside(at);
     let outer = Rows { row: 1, axes: axes[..at].into(), ..*rows };
     let piece = |from: u64, to: u64, first: u64| {
         let mut axes: SmallVec<[RowAxis; 4]> = axes[at..].into();

@@ -182,9 +182,10 @@ pub(crate) fn record_gated_groups<'e>(
     let (wanted, at) = bound(commands, wanted);
     let [mut words, counts] = tables(place.table);
     words.write = false;
-    let (params, ranges) =
-        (&[at, commands.caps().max_groups, place.gate, place.first], &[wanted, words, counts]);
-    let (kernel, groups) = (OwnKernel::GateGroups, OwnGroups::Fixed(1));
+    let params = &[at, commands.caps().max_groups, place.gate, place.first];
+    let ranges = &[wanted, words, counts];
+    let kernel = OwnKernel::GateGroups;
+    let groups = OwnGroups::Fixed(1);
     commands.dispatch_own(&OwnDispatch { kernel, params, ranges, groups })
 }
 
@@ -368,7 +369,8 @@ pub(crate) fn copy_with_kernel<'e>(
     pieces(rows, commands.caps(), &mut |piece| {
         let range = |block, RegionBinding { offset, size }, write| OwnRange { block, offset, size, write };
         let ranges = [range(src, piece.src, false), range(dst, piece.dst, true)];
-        let (params, groups) = (&piece.params, OwnGroups::Fixed(piece.groups));
+        let params = &piece.params;
+        let groups = OwnGroups::Fixed(piece.groups);
         commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &ranges, groups })
     })
 }
@@ -454,7 +456,8 @@ impl RegionPart {
     /// Returns the part with the indices `at..at + count` of the outermost axis. A single index drops the axis.
     fn cut(&self, at: u64, count: u64) -> Self {
         let outer = self.axes[0];
-        let (from, to) = (self.from + at * outer.src, self.to + at * outer.dst);
+        let from = self.from + at * outer.src;
+        let to = self.to + at * outer.dst;
         let kept = (count > 1).then_some(RowAxis { count, ..outer });
         Self { from, to, axes: kept.into_iter().chain(self.axes[1..].iter().copied()).collect() }
     }
@@ -462,7 +465,8 @@ impl RegionPart {
     /// Returns the ranges of the source and of the destination that a dispatch binds for this part.
     fn bindings(&self, unit: u64, alignment: u64) -> (RegionBinding, RegionBinding) {
         let binding = |first: u64, stride| {
-            let (start, units) = (first * unit, extent(1, &self.axes, stride));
+            let start = first * unit;
+            let units = extent(1, &self.axes, stride);
             let offset = start / alignment * alignment;
             let end = (start + units * unit).next_multiple_of(WORD);
             RegionBinding { offset, size: end - offset }
@@ -499,7 +503,8 @@ mod tests {
 
     #[test]
     fn every_own_kernel_is_valid_and_compiles_once() {
-        let (mut kernels, mut compiled) = (OwnKernels::<Option<u32>>::default(), 0);
+        let mut kernels = OwnKernels::<Option<u32>>::default();
+        let mut compiled = 0;
         for (kernel, params) in [
             (OwnKernel::FillWords, 32),
             (OwnKernel::CopyWords, 64),
@@ -535,7 +540,8 @@ mod tests {
     fn addressed(piece: &RegionPiece, unit: u64) -> Vec<(u64, u64)> {
         let words: Vec<u64> = piece.params.iter().map(|&word| u64::from(word)).collect();
         let place = |n: u64, strides: &[u64], first: u64| {
-            let (mut left, mut at) = (n, first);
+            let mut left = n;
+            let mut at = first;
             for axis in (0..4).rev() {
                 at += left % words[axis] * strides[axis];
                 left /= words[axis];
@@ -543,7 +549,8 @@ mod tests {
             at * unit
         };
         let both = |n| {
-            let (src, dst) = (place(n, &words[4..8], words[12]), place(n, &words[8..12], words[13]));
+            let src = place(n, &words[4..8], words[12]);
+            let dst = place(n, &words[8..12], words[13]);
             assert!(src + unit <= piece.src.size && dst + unit <= piece.dst.size, "{piece:?}");
             (piece.src.offset + src, piece.dst.offset + dst)
         };
@@ -566,7 +573,8 @@ mod tests {
         ] {
             let rows = rows(&shape, regions, size);
             let unit = unit_bytes(&rows);
-            let (mut found, caps) = (Vec::new(), caps(max));
+            let mut found = Vec::new();
+            let caps = caps(max);
             let take = &mut |piece: &RegionPiece| {
                 assert!(piece.src.size.max(piece.dst.size) <= max && piece.src.offset.is_multiple_of(32));
                 found.extend(addressed(piece, unit));

@@ -157,8 +157,8 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
 pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {
-        let (object, message) =
-            ("commands of the program".into(), "wgpu panicked when they were submitted".into());
+        let object = "commands of the program".into();
+        let message = "wgpu panicked when they were submitted".into();
         Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
     };
     catch_unwind(submit).map_err(panicked)?;

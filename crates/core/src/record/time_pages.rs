@@ -77,7 +77,8 @@ impl<Q> TimePages<Q> {
         }
         let begun = self.level.filter(|(at, _)| *at == level).map(|(_, start)| start);
         let own = begun.is_none().then(|| self.next());
-        let (start, end) = (begun.or(own)?, self.next());
+        let start = begun.or(own)?;
+        let end = self.next();
         self.level = Some((level, start));
         self.commands.push(TimedQueries { time: time.clone(), start, end });
         let queries = &*self.pages[end.page].queries;
@@ -172,7 +173,8 @@ mod tests {
 
     #[test]
     fn batches_reuse_the_query_pages_of_completed_batches() {
-        let (mut times, mut made) = (TimePages::default(), Made::default());
+        let mut times = TimePages::default();
+        let mut made = Made::default();
         let mut running = batch(&mut times, &mut made, 1365);
         for _ in 0..100 {
             let next = batch(&mut times, &mut made, 1365); // a command takes three steps: this is the largest batch
@@ -183,7 +185,8 @@ mod tests {
 
     #[test]
     fn the_commands_of_a_level_share_one_start_time_across_pages() {
-        let (mut times, mut made) = (TimePages::default(), Made::default());
+        let mut times = TimePages::default();
+        let mut made = Made::default();
         let mut starts = 0;
         for _ in 0..QUERIES_A_PAGE {
             let stamps = times.start(7, &Arc::default(), |idle| made.open(idle)).expect("there is room");
@@ -197,7 +200,8 @@ mod tests {
 
     #[test]
     fn a_command_may_start_and_end_inside_another() {
-        let (mut times, mut made) = (TimePages::default(), Made::default());
+        let mut times = TimePages::default();
+        let mut made = Made::default();
         let [outer, inner] = [Arc::<TimeSlot>::default(), Arc::default()];
         let ends = [&outer, &inner].map(|time| {
             let level = u32::from(Arc::ptr_eq(time, &inner));

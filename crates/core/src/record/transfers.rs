@@ -58,11 +58,13 @@ pub(crate) fn fill_with_kernel<'e>(
     dst: &'e Span,
     pattern: &Pattern,
 ) -> Result<()> {
-    let (caps, size) = (commands.caps(), dst.size.next_multiple_of(4));
+    let caps = commands.caps();
+    let size = dst.size.next_multiple_of(4);
     for piece in pieces(dst.offset, size, caps.binding_alignment, PIECE.min(caps.max_binding)) {
         let groups = OwnGroups::Fixed(u64::from(piece.count).div_ceil(WORKGROUP * WORDS_EACH) as u32);
         let range = OwnRange { block: &dst.block, offset: piece.offset, size: piece.size, write: true };
-        let (kernel, params) = (OwnKernel::FillWords, &params(pattern, piece));
+        let kernel = OwnKernel::FillWords;
+        let params = &params(pattern, piece);
         commands.dispatch_own(&OwnDispatch { kernel, params, ranges: &[range], groups })?;
     }
     Ok(())
@@ -73,9 +75,11 @@ pub(crate) fn fill_with_kernel<'e>(
 /// of these pieces begins with the first word of the pattern.
 fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
     let most = (most / alignment).max(1) * alignment;
-    let (start, end) = (offset / alignment * alignment, offset + size);
+    let start = offset / alignment * alignment;
+    let end = offset + size;
     (start..end).step_by(most as usize).map(move |bound| {
-        let (from, to) = (bound.max(offset), end.min(bound + most));
+        let from = bound.max(offset);
+        let to = end.min(bound + most);
         FillPiece {
             offset: bound,
             size: to - bound,
@@ -211,8 +215,9 @@ pub(crate) struct FillingBuffer {
 
 impl MappedBuffers {
     pub(crate) fn new(device: &WgpuDevice, mode: MapMode) -> Self {
-        let (lost, meter, spares) =
-            (device.lost().clone(), device.meter().clone(), device.spares(mode).clone());
+        let lost = device.lost().clone();
+        let meter = device.meter().clone();
+        let spares = device.spares(mode).clone();
         Self { device: device.raw().clone(), lost, mode, meter, spares }
     }
 
@@ -264,7 +269,8 @@ impl MappedBuffers {
             MapMode::Write => ("upload staging", Usages::MAP_WRITE | Usages::COPY_SRC),
             MapMode::Read => ("download staging", Usages::MAP_READ | Usages::COPY_DST),
         };
-        let (size, mapped_at_creation) = (size.max(SMALLEST), self.mode == MapMode::Write);
+        let size = size.max(SMALLEST);
+        let mapped_at_creation = self.mode == MapMode::Write;
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation };
         Operation { object: label, bytes: size }.run(&self.device, || self.device.create_buffer(&desc))
     }
@@ -352,7 +358,8 @@ impl DownloadBuffer {
     /// Asks wgpu to map the buffer, after the submission. The callback drops `arrival`.
     pub(crate) fn map(&self, arrival: Arrival) {
         let slice = self.0.buffer.slice(..self.0.used);
-        let (mapped, lost) = (self.0.mapped.clone(), self.0.pool.lost.clone());
+        let mapped = self.0.mapped.clone();
+        let lost = self.0.pool.lost.clone();
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
             if result.is_err() {
@@ -378,7 +385,8 @@ impl Drop for MappedDownload {
         if let Some(count) = self.count.take()
             && !self.pool.lost.is_raised()
         {
-            let (buffer, mapped) = (self.buffer.clone(), self.mapped.load(Ordering::Acquire));
+            let buffer = self.buffer.clone();
+            let mapped = self.mapped.load(Ordering::Acquire);
             self.pool.spares.keep(count, SpareBuffer { buffer, mapped });
         }
     }

@@ -300,9 +300,11 @@ struct Visit {
 /// levels overlap: visited one after the other, their levels would add up. `later` lists the steps after the graph, in
 /// the order of the visits. Returns 0 if each step can be visited as a whole.
 pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usize {
-    let (base, stamp) = (steps[first].level, steps[first].stamp);
+    let base = steps[first].level;
+    let stamp = steps[first].stamp;
     let mut end = base + steps[first].work.depth();
-    let (mut count, mut is_deep) = (0, false);
+    let mut count = 0;
+    let mut is_deep = false;
     for &at in later {
         let step = &steps[at];
         if step.level >= end {

@@ -134,7 +134,8 @@ pub(crate) fn check_host_access(
         // At the end of a thread, no capture is open.
         Err(_) | Ok(None) => Ok(()),
         Ok(Some(capture)) => {
-            let (queue, remedy) = (capture.queue.to_string(), NOT_WRITTEN_YET);
+            let queue = capture.queue.to_string();
+            let remedy = NOT_WRITTEN_YET;
             Err(capture.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()))
         }
     }

@@ -98,7 +98,8 @@ impl ContextThreads {
         engine: &Arc<Engine>,
         add: impl FnOnce(&Self, &Arc<Engine>) -> io::Result<()> + Send + 'static,
     ) -> impl FnOnce() + Send + 'static {
-        let (engine, threads) = (Arc::downgrade(engine), Arc::downgrade(&self.0));
+        let engine = Arc::downgrade(engine);
+        let threads = Arc::downgrade(&self.0);
         move || {
             let (Some(engine), Some(threads)) = (engine.upgrade(), threads.upgrade()) else { return };
             if let Err(error) = add(&ContextThreads(threads), &engine) {
@@ -136,7 +137,8 @@ impl ContextThreads {
         let threads = self.clone();
         let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
         if own || is_any_set() || engine.waits_for_other_context() {
-            let (engine, alive) = (engine.clone(), alive.clone());
+            let engine = engine.clone();
+            let alive = alive.clone();
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);
                 drop(engine); // the device is dropped here too
@@ -206,7 +208,8 @@ impl CompilerThreads {
     /// Starts a thread. Before it runs user code that may wait for a kernel, such as a waker, another thread replaces
     /// it.
     fn start(&self, threads: &ContextThreads, engine: &Arc<Engine>) -> io::Result<()> {
-        let (compilers, replaced) = (self.clone(), self.clone());
+        let compilers = self.clone();
+        let replaced = self.clone();
         let threads_again = threads.clone();
         let engine_again = Arc::downgrade(engine);
         let replace = move || {
@@ -251,12 +254,14 @@ mod tests {
     #[test]
     fn four_threads_run_all_tasks_and_survive_a_panic() {
         let ctx = Context::on_cpu(CpuOptions::default());
-        let (now, most, together) =
-            (AtomicUsize::new(0), AtomicUsize::new(0), Barrier::new(MOST_COMPILER_THREADS));
+        let now = AtomicUsize::new(0);
+        let most = AtomicUsize::new(0);
+        let together = Barrier::new(MOST_COMPILER_THREADS);
         let counts = Arc::new((now, most, together));
         let (done, all_done) = mpsc::channel();
         for number in 0..5 * MOST_COMPILER_THREADS {
-            let (counts, done) = (counts.clone(), done.clone());
+            let counts = counts.clone();
+            let done = done.clone();
             let task = move |_: &Engine| {
                 let (now, most, together) = &*counts;
                 most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);

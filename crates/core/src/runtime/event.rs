@@ -355,7 +355,8 @@ mod tests {
     #[test]
     fn a_user_event_as_last_handle_is_abandoned_before_its_context_ends() {
         let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-        let (queue, gate) = (ctx.queue("gated"), ctx.user_event("gate"));
+        let queue = ctx.queue("gated");
+        let gate = ctx.user_event("gate");
         let (ran, runs) = mpsc::channel();
         // The wait after a callback is planned only after the callback has run, so no command waits for the gate yet.
         queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");

@@ -324,7 +324,8 @@ mod tests {
 
     #[test]
     fn threads_that_request_one_kernel_at_once_compile_it_once() {
-        let (kernels, compiles) = (KernelCache::default(), std::sync::atomic::AtomicU32::new(0));
+        let kernels = KernelCache::default();
+        let compiles = std::sync::atomic::AtomicU32::new(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {

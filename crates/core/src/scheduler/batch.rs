@@ -391,7 +391,8 @@ mod tests {
     #[test]
     fn a_chunked_list_behaves_as_a_deque() {
         let mut rng = fastrand::Rng::with_seed(1);
-        let (mut chunks, mut plain) = (ChunkedList::default(), VecDeque::new());
+        let mut chunks = ChunkedList::default();
+        let mut plain = VecDeque::new();
         for round in 0..2000 {
             for entry in 0..rng.usize(..40) {
                 chunks.push_back((round, entry));

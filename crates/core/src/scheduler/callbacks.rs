@@ -216,7 +216,9 @@ fn waits() -> std::sync::MutexGuard<'static, BlockedWaits> {
 impl BlockedWaits {
     fn push(&mut self, engine: &Engine, point: Point, poll: Option<Polled>) -> u64 {
         self.numbers += 1;
-        let (number, thread, engine) = (self.numbers, this_thread(), engine.me.clone());
+        let number = self.numbers;
+        let thread = this_thread();
+        let engine = engine.me.clone();
         POLLS.fetch_add(u32::from(poll.is_some()), Ordering::Relaxed);
         self.waits.push(BlockedWait { number, thread, engine, point, poll });
         number
@@ -256,7 +258,8 @@ impl Drop for Blocked {
 
 /// Records that this thread polls a point.
 fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
-    let (mut waits, thread) = (waits(), this_thread());
+    let mut waits = waits();
+    let thread = this_thread();
     let polls = waits
         .waits
         .iter_mut()
@@ -323,7 +326,8 @@ impl Engine {
 
     /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
     fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
-        let (mut links, mut seen) = (Vec::new(), Vec::new());
+        let mut links = Vec::new();
+        let mut seen = Vec::new();
         follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
     }
 
@@ -382,7 +386,8 @@ fn refuse(cycle: &[WaitLink]) -> bool {
         .filter_map(|wait| wait.poll.as_mut())
         .filter(|poll| poll.sure != PollEvidence::Yes)
         .collect();
-    let (sure, mut requested) = (unsure.is_empty(), Vec::new());
+    let sure = unsure.is_empty();
+    let mut requested = Vec::new();
     for poll in unsure {
         if std::mem::replace(&mut poll.sure, PollEvidence::Requested) == PollEvidence::No {
             requested.push(poll.waker.clone());
@@ -561,7 +566,8 @@ mod callback_cycles_tests {
     use std::thread;
 
     fn link(wait: u64) -> WaitLink {
-        let (queue, thread) = ("q".into(), Some(this_thread()));
+        let queue = "q".into();
+        let thread = Some(this_thread());
         WaitLink { before: BlockingCallback { callback: HoldId(1), queue, thread }, wait: Some(wait) }
     }
 
@@ -569,7 +575,8 @@ mod callback_cycles_tests {
     fn q11_one_of_two_threads_that_find_the_same_cycle_is_refused() {
         let (engine, (report_done, told), (go, gone)) = (engine(false), channel(), channel());
         let own = Blocked::note(&engine, Point::START);
-        let (number, other) = (own.0, engine.clone());
+        let number = own.0;
+        let other = engine.clone();
         let second = thread::spawn(move || {
             let wait = Blocked::note(&other, Point::START);
             report_done.send(wait.0).expect("the test receives");
@@ -608,7 +615,8 @@ mod callback_cycles_tests {
     #[test]
     fn q11_a_future_dropped_in_a_callback_removes_its_recorded_poll() {
         let engine = engine(false);
-        let (point, _inside) = (engine.marker(queue(&engine)).0, Inside::enter());
+        let point = engine.marker(queue(&engine)).0;
+        let _inside = Inside::enter();
         let wakers = [(); 2].map(|()| TestTask::new().1);
         wakers.iter().for_each(|waker| assert!(engine.check_poll(point, waker).is_none()));
         engine.forget(&wakers[0]);
@@ -657,11 +665,11 @@ mod deferred_calls_tests {
 
     #[test]
     fn relays_run_before_drops_and_drops_before_tasks_and_tasks_before_callbacks() {
-        let (near, far, notes) = (engine(false), engine(false), Notes::default());
-        let (from, to) = (
-            Signaller::new(&near, "from", SignalledBy::Program),
-            Signaller::new(&far, "to", SignalledBy::Program),
-        );
+        let near = engine(false);
+        let far = engine(false);
+        let notes = Notes::default();
+        let from = Signaller::new(&near, "from", SignalledBy::Program);
+        let to = Signaller::new(&far, "to", SignalledBy::Program);
         let signalled = to.state().clone();
         Relay::attach(&far, to, RelaySource::User(Arc::downgrade(&near), from.state().clone()), None);
         let noting = notes.clone();

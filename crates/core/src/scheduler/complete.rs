@@ -115,7 +115,8 @@ impl Engine {
         }
         let (done, wakers) = state.complete(lane);
         state.learn(lane, &done);
-        let (wakeups, surplus) = (state.wakeups(), state.pool.has_surplus());
+        let wakeups = state.wakeups();
+        let surplus = state.pool.has_surplus();
         let times = std::mem::take(&mut state.after.times);
         drop(state);
         drop(times);
@@ -176,7 +177,8 @@ impl State {
     /// Removes the batches that a lane has completed. Returns them with the wakers that are due.
     fn complete(&mut self, lane: usize) -> (Vec<Submitted>, Vec<Waker>) {
         let completed = self.lanes[lane].timeline.completed();
-        let (mut done, mut wakers) = (Vec::new(), Vec::new());
+        let mut done = Vec::new();
+        let mut wakers = Vec::new();
         while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
             let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
             if self.log.is_some() {
@@ -193,7 +195,8 @@ impl State {
     /// first one, or at the previous completion on the lane if that was later.
     fn learn(&mut self, lane: usize, done: &[Submitted]) {
         let Some(first) = done.first() else { return };
-        let (now, at) = (Instant::now(), &mut self.lanes[lane]);
+        let now = Instant::now();
+        let at = &mut self.lanes[lane];
         let start =
             at.last_finish.replace(now).map_or(first.submitted_at, |last| last.max(first.submitted_at));
         let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
@@ -572,7 +575,9 @@ impl FailureHistory {
             return;
         }
         self.before.retain(|(_, stretch)| stretch.strong_count() > 0);
-        let (before, first, newest) = (&self.before, self.first, self.failed.len().saturating_sub(NEWEST));
+        let before = &self.before;
+        let first = self.first;
+        let newest = self.failed.len().saturating_sub(NEWEST);
         let mut at = 0;
         self.failed.retain(|FailedCommands { stamps, .. }| {
             at += 1;
@@ -758,7 +763,8 @@ mod failed_batch_tests {
         state.lanes[0].token = true;
         drop(state);
         let steps = Arc::new(std::mem::take(&mut batch.steps));
-        let (object, message) = ("a step".into(), "refused by the test".into());
+        let object = "a step".into();
+        let message = "refused by the test".into();
         let failure =
             Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
         engine.fail_batch(0, batch, steps, failure);
@@ -782,7 +788,8 @@ mod failed_batch_tests {
     fn r01_a_refused_part_of_a_graph_has_the_outputs_of_its_own_nodes() {
         let read = |output: u32| {
             let work = Work::Read { src: span(&block()), slot: ReadSlot::new() };
-            let (what, output) = (CommandKind::Read, Some(output));
+            let what = CommandKind::Read;
+            let output = Some(output);
             let command =
                 NodeCommand { work, what, at: here(), label: None, output, values: SmallVec::new() };
             GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }

@@ -311,7 +311,8 @@ impl KernelNames {
             return (id, name.clone());
         }
         self.tidy();
-        let (id, name) = (KernelId(self.next), Arc::<str>::from(name));
+        let id = KernelId(self.next);
+        let name = Arc::<str>::from(name);
         self.next += 1;
         self.ids.insert(name.clone(), id);
         self.names.insert(id, name.clone());
@@ -367,7 +368,9 @@ mod tests {
     }
 
     fn steps(works: impl IntoIterator<Item = Work>) -> Vec<Step> {
-        let (slot, stamp, after) = (fencepost_sync::Slot(1), fencepost_sync::Stamp(1), SmallVec::new());
+        let slot = fencepost_sync::Slot(1);
+        let stamp = fencepost_sync::Stamp(1);
+        let after = SmallVec::new();
         works.into_iter().map(|work| Step { slot, stamp, level: 0, after: after.clone(), work }).collect()
     }
 

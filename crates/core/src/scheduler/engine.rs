@@ -201,7 +201,8 @@ impl Engine {
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
         let clocked = self.device.caps().timestamps;
-        let (timed, noted) = (timing && clocked, state.is_noting());
+        let timed = timing && clocked;
+        let noted = state.is_noting();
         let notes = || noted.then(|| QueueTiming::for_notes(clocked));
         state.queue_mut(slot).timing = timed.then(QueueTiming::for_events).or_else(notes);
         Ok(slot)
@@ -303,7 +304,8 @@ impl Engine {
         if self.threads {
             return self.flush_locked(state, slot, Caller::Continues);
         }
-        let (end, priority) = (state.queue(slot).end(slot), state.queue(slot).priority);
+        let end = state.queue(slot).end(slot);
+        let priority = state.queue(slot).priority;
         state.plan([end], priority);
         self.unlock(state);
     }

@@ -123,7 +123,8 @@ impl Engine {
     pub(crate) fn enqueue_all(&self, by: Admission, whole: &[Work], ops: Vec<Op>) -> Result<Vec<Stamp>> {
         let mut state = self.lock();
         state.check_all(by, whole)?;
-        let (mut stamps, mut last) = (Vec::new(), None);
+        let mut stamps = Vec::new();
+        let mut last = None;
         for op in ops {
             let stamp = state.next_stamp();
             stamps.push(stamp);
@@ -147,7 +148,8 @@ impl Engine {
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
-            let (stamp, end) = (state.next_stamp(), state.queue(by.slot).end(by.slot));
+            let stamp = state.next_stamp();
+            let end = state.queue(by.slot).end(by.slot);
             // The stamp needs a command. This one waits for work that the queue already comes after.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
             ordering::record_making(&state, by, stamp, block);
@@ -343,7 +345,8 @@ impl State {
             return;
         }
         self.note_wait(slot, point, cause, at);
-        let (stamp, done) = (self.next_stamp(), self.reached(point) == PointProgress::Done);
+        let stamp = self.next_stamp();
+        let done = self.reached(point) == PointProgress::Done;
         self.queue_mut(point.slot).note_use();
         self.queue_mut(slot).clock.see(point.slot, point.stamp);
         self.tidy_clock(slot);
@@ -376,7 +379,8 @@ impl State {
     #[inline]
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
-        let (at, rest) = (queue.lane, self.lanes[queue.lane].rest);
+        let at = queue.lane;
+        let rest = self.lanes[queue.lane].rest;
         let rests = rest.is_deep() || (rest == ThreadRest::Ticking && queue.urgent());
         if !rests || queue.pending.is_empty() || queue.hold.is_some() || slot == Slot::CONTEXT {
             return None;

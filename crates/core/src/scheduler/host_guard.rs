@@ -433,8 +433,10 @@ mod tests {
 
     #[test]
     fn m02_a_dropped_read_is_removed_from_its_block() {
-        let (engine, block) = (engine(false), block());
-        let (dropped, kept) = (ReadSlot::new(), ReadSlot::new());
+        let engine = engine(false);
+        let block = block();
+        let dropped = ReadSlot::new();
+        let kept = ReadSlot::new();
         block.order().lazy =
             vec![(0..8, dropped.clone()), (8..16, dropped.part(8..16)), (0..16, kept.clone())];
         engine.drop_read(&block, &dropped);

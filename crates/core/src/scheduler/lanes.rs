@@ -334,7 +334,8 @@ impl Engine {
     fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;
-        let (steps, submitted_at) = (Arc::new(std::mem::take(&mut batch.steps)), web_time::Instant::now());
+        let steps = Arc::new(std::mem::take(&mut batch.steps));
+        let submitted_at = web_time::Instant::now();
         let submit = || lock(&self.lanes[lane].recorder).uncounted().submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // If memory is exhausted, tries again after free blocks are released.
@@ -409,8 +410,8 @@ impl State {
         self.lanes[lane].token = true;
         self.batches.set(batch.seq, Status::Encoding);
         let waits = self.device_waits(lane, &batch);
-        let (value, at) =
-            (self.lanes[lane].timeline.pending(), self.log.as_ref().map(|_| web_time::Instant::now()));
+        let value = self.lanes[lane].timeline.pending();
+        let at = self.log.as_ref().map(|_| web_time::Instant::now());
         Some(SubmittingBatch { batch, waits, value, at })
     }
 
@@ -506,7 +507,9 @@ mod tests {
 
     #[test]
     fn a_short_batch_passes_the_long_ones_on_which_it_does_not_depend() {
-        let (short, long, unknown) = (1e-4, 1.0, f32::INFINITY);
+        let short = 1e-4;
+        let long = 1.0;
+        let unknown = f32::INFINITY;
         let order = |batches: &[(f32, Option<u64>)]| {
             added(&mut LaneState::new(CostModel::Measured(CostModel::LATENESS)), batches)
         };

@@ -102,7 +102,8 @@ impl Engine {
         let panic = (!report.lines.is_empty() || report.left_out > 0).then(|| {
             let to = lock(&self.print_options).to.clone();
             let capacity = messages.capacity(bytes.len() as u32);
-            let (lines, left_out) = (&*report.lines, report.left_out);
+            let lines = &*report.lines;
+            let left_out = report.left_out;
             let panic = print(&to, &Printed { kernel, queue: &queue, launch, lines, left_out, capacity });
             catch_panic("a destructor", || drop(to)); // perhaps the last handle of a function
             panic
@@ -123,7 +124,8 @@ fn print(to: &PrintTo, printed: &Printed<'_>) -> Option<String> {
 
 fn assertion_failed(source: &MessageSource, failure: AssertionFailure) -> Error {
     let AssertionFailure { invocation, place, condition, text, count } = failure;
-    let (kernel, launch) = (source.kernel.to_string(), source.launch);
+    let kernel = source.kernel.to_string();
+    let launch = source.launch;
     Kind::AssertionFailed { kernel, launch, place, condition, text, invocation, count }.into()
 }
 
@@ -198,10 +200,12 @@ impl State {
     pub(crate) fn pop_work(&mut self, slot: Slot, seq: Seq) -> Option<Command> {
         let messages = self.queue(slot).pending.front().and_then(|front| front.op.messages());
         let Some((read, size)) = messages else { return self.queue_mut(slot).pop_work(seq) };
-        let (read, delivery) = (read.clone(), self.batches.open_delivery());
+        let read = read.clone();
+        let delivery = self.batches.open_delivery();
         self.batches.watch(delivery, slot);
         let command = self.queue_mut(slot).pop_delivered(seq, delivery)?;
-        let (queue, stamp) = (slot, command.stamp);
+        let queue = slot;
+        let stamp = command.stamp;
         self.deliveries.planned.insert(delivery, Delivery { queue, stamp, read, size });
         Some(command)
     }
@@ -471,7 +475,9 @@ mod tests {
     #[test]
     fn k06_a_batch_that_completes_during_a_delivery_is_delivered_before_its_points_are_reached() {
         let engine = engine(false);
-        let (slot, weak, calls) = (queue(&engine), Arc::downgrade(&engine), Arc::<AtomicU32>::default());
+        let slot = queue(&engine);
+        let weak = Arc::downgrade(&engine);
+        let calls = Arc::<AtomicU32>::default();
         let counter = calls.clone();
         print_to(&engine, move |printed| {
             assert_eq!(printed.left_out, 1);
@@ -489,7 +495,8 @@ mod tests {
         engine.poll_lane(0);
         engine.deliver_due();
         let state = engine.lock();
-        let (end, failed) = (state.queue(slot).end(slot), state.queue(slot).error.is_some());
+        let end = state.queue(slot).end(slot);
+        let failed = state.queue(slot).error.is_some();
         drop(state);
         assert!(!failed && is_done(&engine, end));
         assert_eq!(calls.load(Ordering::Relaxed), 2);

@@ -182,7 +182,8 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
 /// are dropped.
 pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &Block) {
     let clock = &state.queue(by.slot).clock;
-    let (range, more) = (0..block.size, Some(origin(state, by.slot)));
+    let range = 0..block.size;
+    let more = Some(origin(state, by.slot));
     let Admission { slot, what, at } = by;
     let making = Use { slot, first: stamp, range, write: true, what, at, more };
     let mut order = block.order();
@@ -227,7 +228,8 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
         // creation.
         return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
     }
-    let (own, host) = (&state.queue(slot).clock, state.host_clock());
+    let own = &state.queue(slot).clock;
+    let host = state.host_clock();
     let ordered = |at, stamp| at == Slot::CONTEXT || at == slot || own.covers(at, stamp);
     let is_reported = |at, stamp| ordered(at, stamp) || host.covers(at, stamp);
     let all = |known: &dyn Fn(Slot, Stamp) -> bool| {

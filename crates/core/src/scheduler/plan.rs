@@ -305,11 +305,11 @@ impl Planner<'_> {
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
         // The command may use an array that an earlier context command fills. A failed command comes after it too: the
         // command stands for its earlier uses of the array.
-        if first_context < front.stamp {
-            let stamp = front.stamp;
-            if let Some(step) = self.plan_context_commands_of(goal.slot, stamp) {
-                return step;
-            }
+        let stamp = front.stamp;
+        if first_context < stamp
+            && let Some(step) = self.plan_context_commands_of(goal.slot, stamp)
+        {
+            return step;
         }
         if has_failed {
             return self.discard_failed(goal);
@@ -324,9 +324,9 @@ impl Planner<'_> {
             }
             Op::WaitUser(event) => match event.result() {
                 None => {
-                    // Another context signals this event. The relay is woken after S is released, so that it polls
-                    // that context.
-                    let (hold, relay) = (Hold::User(event.hold), event.source());
+                    // The relay is woken after S is released. It polls the context that signals the event.
+                    let hold = Hold::User(event.hold);
+                    let relay = event.source();
                     self.state.after.wakers.extend(relay.map(Waker::from));
                     FrontStep::Held(hold)
                 }
@@ -547,7 +547,8 @@ impl Planner<'_> {
     /// Moves the command at the front of `slot`, which takes `cost` seconds, into the open batch of its lane.
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
-        let (lane, alone) = (queue.lane, queue.front_needs_own_batch());
+        let lane = queue.lane;
+        let alone = queue.front_needs_own_batch();
         let full = self.open[lane].as_ref().is_some_and(|open| open.steps.len() >= LARGEST_BATCH);
         if (full || alone) && slot != Slot::CONTEXT {
             self.close(lane);

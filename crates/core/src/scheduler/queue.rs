@@ -667,7 +667,8 @@ mod tests {
 
     #[test]
     fn a_new_queue_keeps_the_failures_of_the_closed_queue_in_its_slot() {
-        let (mut gone, mut next) = (queue(1), queue(0));
+        let mut gone = queue(1);
+        let mut next = queue(0);
         gone.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
         next.inherit_failures(&mut gone);
         assert!(next.result(Stamp(1)).is_err() && next.error.is_none());

@@ -284,7 +284,8 @@ impl Indexes {
         self.update_place(slot, queue);
         let waits = !queue.pending.is_empty() && queue.hold.is_none();
         let mark = &mut self.marks[at];
-        let (lane, priority) = (mark.lane, mark.priority as usize);
+        let lane = mark.lane;
+        let priority = mark.priority as usize;
         self.waiting[lane][priority].put(slot, waits, &mut self.marks, |mark| &mut mark.waiting);
         let urgent = waits && queue.urgent();
         self.urgent[lane][priority].put(slot, urgent, &mut self.marks, |mark| &mut mark.urgent);
@@ -319,7 +320,8 @@ impl Indexes {
 
     /// Updates the counts of open queues and the lists of free slots. Another queue may have taken the slot.
     fn update_place(&mut self, slot: Slot, queue: &QueueState) {
-        let (lane, priority) = (queue.lane, queue.priority);
+        let lane = queue.lane;
+        let priority = queue.priority;
         if self.waiting.len() <= lane {
             self.waiting.resize_with(lane + 1, Default::default);
             self.urgent.resize_with(lane + 1, Default::default);
@@ -327,7 +329,8 @@ impl Indexes {
         }
         let mark = &mut self.marks[slot.0 as usize];
         if (mark.lane, mark.priority) != (lane, priority) {
-            let (old_lane, old) = (mark.lane, mark.priority as usize);
+            let old_lane = mark.lane;
+            let old = mark.priority as usize;
             if std::mem::take(&mut mark.open) {
                 self.open[old] -= 1;
                 self.on_lane[old_lane] -= 1;
@@ -349,7 +352,8 @@ impl Indexes {
     }
 
     fn link(&mut self, slot: Slot) {
-        let (older, linked_at) = (self.newest.replace(slot), self.last);
+        let older = self.newest.replace(slot);
+        let linked_at = self.last;
         if let Some(older) = older {
             self.marks[older.0 as usize].newer = Some(slot);
         }
@@ -362,7 +366,8 @@ impl Indexes {
 
     fn unlink(&mut self, slot: Slot) {
         let mark = &mut self.marks[slot.0 as usize];
-        let (older, newer) = (mark.older.take(), mark.newer.take());
+        let older = mark.older.take();
+        let newer = mark.newer.take();
         mark.linked = false;
         match newer {
             Some(newer) => self.marks[newer.0 as usize].older = older,
@@ -593,7 +598,8 @@ mod tests {
                 match rng.u32(..6) {
                     0 | 1 => slots.push(queue(&engine)),
                     2 if !ends.is_empty() && !slots.is_empty() => {
-                        let (slot, end) = (slots[rng.usize(..slots.len())], ends[rng.usize(..ends.len())]);
+                        let slot = slots[rng.usize(..slots.len())];
+                        let end = ends[rng.usize(..ends.len())];
                         enqueue_wait(&engine, slot, end);
                     }
                     3 if !ends.is_empty() => finish(&engine, ends[rng.usize(..ends.len())]),

@@ -361,7 +361,10 @@ pub(crate) enum LoopStep {
 
 impl LoopRun {
     pub(crate) fn new(run: &GraphRun, segment: u32, chunked: ChunkedLoop) -> Self {
-        let (plan, outputs, times, at) = (run.plan.clone(), Vec::new(), OnceLock::new(), run.at);
+        let plan = run.plan.clone();
+        let outputs = Vec::new();
+        let times = OnceLock::new();
+        let at = run.at;
         let part = GraphRun { plan, outputs, uploads: Vec::new(), times, at };
         Self {
             part: GraphStep { run: Arc::new(part), segment: Some(segment) },
@@ -430,7 +433,8 @@ impl LoopRun {
     /// Returns the error that ends the loop before its next chunk: the context is ending, or the loop has run for
     /// `limit`.
     pub(crate) fn stop(&self, ending: bool, limit: Option<Duration>) -> Option<Error> {
-        let (graph, launch) = (self.part.run.plan.label.to_string(), self.part.run.at);
+        let graph = self.part.run.plan.label.to_string();
+        let launch = self.part.run.at;
         if ending {
             return Some(Kind::Cancelled { graph }.into());
         }
@@ -468,7 +472,8 @@ impl LoopRun {
 
     /// Describes the loop for a dump of the state.
     pub(crate) fn describe(&self) -> String {
-        let (graph, bound) = (&self.part.run.plan.label, self.chunked.bound);
+        let graph = &self.part.run.plan.label;
+        let bound = self.chunked.bound;
         let planned = self.iterations.min(u64::from(bound));
         format!("loop of graph `{graph}`, {planned} of at most {bound} iterations planned")
     }
@@ -510,7 +515,8 @@ impl Engine {
         }
         let read = |read: &ReadSlot| -> Result<bool, Error> {
             let ReadState::Staged(staging) = read.place() else {
-                let (object, message) = ("a loop".into(), "its state was not copied".into());
+                let object = "a loop".into();
+                let message = "its state was not copied".into();
                 return Err(Kind::Device { object, message }.into());
             };
             let mut word = [0; 4];

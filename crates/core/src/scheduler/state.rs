@@ -240,9 +240,11 @@ impl State {
     /// queues wait for each other, only the last points are needed. An unused queue is left out, because the queues
     /// that it waits for are included themselves.
     fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
-        let (mut waited, mut points) = (Clock::default(), Vec::new());
+        let mut waited = Clock::default();
+        let mut points = Vec::new();
         self.queues.newest_first(|slot, last| {
-            let (queue, end) = (self.queue(slot), self.queue(slot).end(slot));
+            let queue = self.queue(slot);
+            let end = self.queue(slot).end(slot);
             if !queue.is_unused()
                 && !waited.covers(slot, end.stamp)
                 && self.reached(end) != PointProgress::Done
@@ -454,7 +456,8 @@ impl Engine {
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
         let recorder = self.device.recorder();
-        let (policy, compared) = (state.policy(), state.compared.get());
+        let policy = state.policy();
+        let compared = state.compared.get();
         let mut text = format!(
             "{info}\npolicy {policy:?}, {compared} commands compared with earlier uses, recorder {recorder}\n"
         );

@@ -141,7 +141,8 @@ impl Engine {
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.unwatched(lane);
         let at = &mut state.lanes[lane];
-        let (completer, needs_cleanup) = (at.idle && unwatched, std::mem::take(&mut at.needs_cleanup));
+        let completer = at.idle && unwatched;
+        let needs_cleanup = std::mem::take(&mut at.needs_cleanup);
         if !completer && !needs_cleanup {
             return state;
         }

@@ -134,7 +134,8 @@ impl State {
     /// Appends work to a timed queue.
     #[cold]
     pub(crate) fn push_timed(&mut self, by: Admission, stamp: Stamp, work: Work) {
-        let (bytes, queue) = (work.bytes(), self.queue_mut(by.slot));
+        let bytes = work.bytes();
+        let queue = self.queue_mut(by.slot);
         let (op, time) = if takes_time(&work) {
             let (op, time) = queue.with_time(stamp, work);
             (op, Some(time))
@@ -156,7 +157,8 @@ impl QueueState {
     }
 
     fn with_time(&mut self, stamp: Stamp, work: Work) -> (Op, Arc<TimeSlot>) {
-        let (time, mut clocked) = (Arc::<TimeSlot>::default(), true);
+        let time = Arc::<TimeSlot>::default();
+        let mut clocked = true;
         if let Some(timing) = &mut self.timing {
             if let (Some(tuned), Work::Launch(_)) = (&mut timing.tuned, &work) {
                 tuned.push(time.clone());
@@ -231,7 +233,8 @@ impl Engine {
     /// Creates the times of a replay: of all nodes while the context is profiled, and otherwise of the timed markers.
     /// Without either, a replay has no times.
     pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
-        let (plan, clocked) = (&whole.run.plan, self.device.caps().timestamps);
+        let plan = &whole.run.plan;
+        let clocked = self.device.caps().timestamps;
         let noting = state.is_noting();
         if noting || (clocked && !plan.timed_markers.is_empty()) {
             let slots = match noting {
@@ -261,7 +264,8 @@ impl State {
 
     /// Notes the nodes of a part of a replay, after the replay itself.
     fn note_nodes(&mut self, by: Admission, stamp: Stamp, step: &GraphStep) {
-        let (plan, times) = (&step.run.plan, step.run.times.get());
+        let plan = &step.run.plan;
+        let times = step.run.times.get();
         for at in step.nodes() {
             let node = &plan.nodes[at as usize];
             let command = &*node.command;
@@ -401,7 +405,8 @@ impl Engine {
         let mut state = self.lock();
         let Some(log) = &mut state.log else { return (0, Vec::new()) };
         log.profilers -= 1;
-        let (upto, last) = (log.entries.len(), log.profilers == 0);
+        let upto = log.entries.len();
+        let last = log.profilers == 0;
         if last {
             state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
         }
@@ -508,7 +513,8 @@ impl State {
         at: &'static Location<'static>,
     ) {
         if self.log.is_some() {
-            let (stamp, label) = (self.next_stamp(), self.label_of(point));
+            let stamp = self.next_stamp();
+            let label = self.label_of(point);
             self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
         }
     }
@@ -536,7 +542,8 @@ impl State {
         if !self.is_noting() {
             return callback;
         }
-        let (stamp, time) = (self.next_stamp(), Arc::<CallTime>::default());
+        let stamp = self.next_stamp();
+        let time = Arc::<CallTime>::default();
         self.note(slot, at, stamp, || ProfileEvent::Callback(time.clone()));
         Callback::new(move || {
             let start = Instant::now();
@@ -553,9 +560,12 @@ impl State {
         noted: impl FnOnce() -> ProfileEvent,
     ) {
         let queue = self.queue(slot);
-        let (label, lane, born) = (queue.label.clone(), queue.lane, queue.born);
+        let label = queue.label.clone();
+        let lane = queue.lane;
+        let born = queue.born;
         if let Some(log) = self.log.as_deref_mut().filter(|log| log.profilers > 0) {
-            let (queue, enqueued) = (QueueKey { slot, born }, Instant::now());
+            let queue = QueueKey { slot, born };
+            let enqueued = Instant::now();
             let entry = ProfileEntry { queue, label, lane, stamp, at, enqueued, noted: noted() };
             log.entries.push(Arc::new(entry));
         }
@@ -599,7 +609,8 @@ mod host_clock_tests {
     /// stamp.
     fn over(engine: &Engine, slot: Slot, other: Slot) -> (Point, Clock, Stamp) {
         let (point, _) = engine.marker(slot);
-        let (mut clock, stamp) = (Clock::default(), Stamp(1));
+        let mut clock = Clock::default();
+        let stamp = Stamp(1);
         clock.see(other, stamp);
         (point, clock, stamp)
     }
@@ -669,7 +680,9 @@ mod replay_times_tests {
             GraphPlan::new(PlanParts::of_one_queue(nodes), MissingOrder::Add)
                 .expect("one queue has no conflict"),
         );
-        let (outputs, uploads, times) = (Vec::new(), Vec::new(), OnceLock::new());
+        let outputs = Vec::new();
+        let uploads = Vec::new();
+        let times = OnceLock::new();
         let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
         let slot = queue(engine);
         let by = Admission { slot, what: CommandKind::Replay(engine.new_kernel("graph").0), at: here() };

@@ -100,7 +100,8 @@ impl State {
         if self.will_be_planned(point.slot) {
             return false;
         }
-        let (lane, priority) = (self.queue(point.slot).lane, self.queue(point.slot).priority);
+        let lane = self.queue(point.slot).lane;
+        let priority = self.queue(point.slot).priority;
         self.plan([point], priority);
         if self.lanes[lane].has_thread {
             self.note_own_planning(point.slot);
@@ -138,7 +139,9 @@ impl Engine {
     /// Blocks until `target` is complete. Returns `false` if the deadline passes first.
     pub(crate) fn wait_for(&self, target: WaitTarget<'_>, deadline: Deadline) -> Result<bool> {
         // The first turn ignores the deadline, so that repeated waits with a zero limit make progress.
-        let (mut stepped, mut blocked, mut planned) = (false, None, PlanRest::default());
+        let mut stepped = false;
+        let mut blocked = None;
+        let mut planned = PlanRest::default();
         // Record of this wait, if the thread executes a host function.
         let mut function = None;
         // User code that a signal of this thread calls may wait here, and may need a callback. While the signalling
@@ -715,7 +718,8 @@ impl Engine {
             return None;
         }
         let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
-        let (awaited, kernel) = (awaited(state, target), kernel.to_string());
+        let awaited = awaited(state, target);
+        let kernel = kernel.to_string();
         Some(Kind::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
     }
 }

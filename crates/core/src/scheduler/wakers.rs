@@ -127,7 +127,8 @@ impl Wakers {
 
     /// Removes and returns the wakers of the points that their queues have reached.
     pub(crate) fn take_reached(&mut self, completed: impl Fn(Slot) -> Stamp) -> Vec<Waker> {
-        let (mut taken, mut from) = (Vec::new(), Slot(0));
+        let mut taken = Vec::new();
+        let mut from = Slot(0);
         while let Some(slot) = self.first_slot(from) {
             taken.append(&mut self.take_upto(slot, completed(slot)));
             from = Slot(slot.0 + 1);
@@ -577,7 +578,8 @@ mod tests {
             let point = enqueue(&engine, slot);
             let mut state = engine.lock();
             state.plan([point], Priority::Normal);
-            let (seq, wakeup) = (batch_of(&state, point), Arc::new(Condvar::new()));
+            let seq = batch_of(&state, point);
+            let wakeup = Arc::new(Condvar::new());
             let point = (slot != slots[1]).then_some(point);
             state.parked.push(ParkedCaller { point, seq, wakeup, notified: false });
         }
@@ -657,7 +659,8 @@ mod tests {
         let engine = engine(false);
         let end = enqueue_long(&engine, &[queue(&engine)])[0];
         let mut state = engine.lock();
-        let (target, mut planned) = (WaitTarget::Point(end), PlanRest::default());
+        let target = WaitTarget::Point(end);
+        let mut planned = PlanRest::default();
         (0..4).for_each(|_| state.plan_target(target, &mut planned));
         let at_once = state.lanes[0].ready_len();
         assert!((2..100).contains(&at_once), "{at_once} batches");
@@ -690,7 +693,8 @@ mod tests {
         let ends = enqueue_long(&engine, &[queue(&engine)]);
         let mut state = engine.lock();
         state.plan_target(WaitTarget::Point(ends[0]), &mut PlanRest::default());
-        let (once, mut planned) = (state.lanes[0].ready_len(), PlanRest::default());
+        let once = state.lanes[0].ready_len();
+        let mut planned = PlanRest::default();
         state.plan_target(WaitTarget::Point(ends[0]), &mut planned);
         assert_eq!(state.lanes[0].ready_len(), once);
         assert!(
@@ -702,7 +706,8 @@ mod tests {
     #[test]
     fn e02_requested_commands_are_planned_despite_many_ready_batches() {
         let engine = engine(true);
-        let (other, slots) = (queue(&engine), [(); 12].map(|()| queue(&engine)));
+        let other = queue(&engine);
+        let slots = [(); 12].map(|()| queue(&engine));
         let requested = enqueue(&engine, other);
         let ends = enqueue_long(&engine, &slots);
         let target =

@@ -193,9 +193,11 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     if !bindings[i].declared.writes() && !bindings[j].declared.writes() {
         return Ok(());
     }
-    let (first, second) = (bindings[i].name.clone(), bindings[j].name.clone());
+    let first = bindings[i].name.clone();
+    let second = bindings[j].name.clone();
     let array = block.order().label.to_string();
-    let (subject, node) = (kernel.subject(), String::new());
+    let subject = kernel.subject();
+    let node = String::new();
     Err(Kind::Aliased { subject, node, first, second, array }.into())
 }
 
@@ -425,7 +427,8 @@ impl Recipe<'_> {
         compile: impl FnOnce(&Recipe<'_>) -> Result<T>,
     ) -> Result<T> {
         let module = Module::parse(&ShaderSource::text(format!("{entry}.wgsl"), text))?;
-        let (entry, overrides) = (module.entry(entry, &[])?, &[]);
+        let entry = module.entry(entry, &[])?;
+        let overrides = &[];
         compile(&Recipe { module: &module, entry: &entry, overrides, reference: None, trust: None })
     }
 }

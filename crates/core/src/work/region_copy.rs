@@ -82,7 +82,8 @@ impl Rows {
     /// Returns the start of each row on either side.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count()).map(|mut row| {
-            let (mut from, mut to) = (self.from, self.to);
+            let mut from = self.from;
+            let mut to = self.to;
             for axis in self.axes.iter().rev() {
                 let at = row % axis.count;
                 from += at * axis.src;

@@ -93,7 +93,8 @@ impl TimeSlot {
             None => Ok(None),
             Some(TimeLocation::Here(ticks)) => Ok(Some(ticks)),
             Some(TimeLocation::Span { first, last }) => {
-                let (first, last) = (first.ticks()?, last.ticks()?);
+                let first = first.ticks()?;
+                let last = last.ticks()?;
                 Ok(first.zip(last).map(|(first, last)| Ticks { start: first.start, end: last.end }))
             }
             Some(TimeLocation::Pages { start, end }) => {
@@ -159,7 +160,8 @@ mod tests {
 
     #[test]
     fn each_command_of_a_page_has_its_own_ticks() {
-        let (read, times) = (ReadSlot::new(), [TimeSlot::default(), TimeSlot::default()]);
+        let read = ReadSlot::new();
+        let times = [TimeSlot::default(), TimeSlot::default()];
         assert_eq!(times[0].ticks(), Ok(None));
         let page = TickPage::new(read.clone(), 3);
         let at = |query| TickAt { page: page.clone(), query };

@@ -89,11 +89,13 @@ mod tests {
     fn counts_and_places_of_bits_are_those_of_a_search_bit_by_bit() {
         for ty in INTEGERS {
             for a in integers(ty) {
-                let (x, bits) = (wrapped(ty, a), list(ty, a));
+                let x = wrapped(ty, a);
+                let bits = list(ty, a);
                 let sign = ty.kind == ScalarKind::Sint && a < 0;
                 let place = |place: Option<usize>| wrapped(ty, place.map_or(-1, |place| place as i128));
                 let count = |count: usize| wrapped(ty, count as i128);
-                let (first, last) = (bits.iter().position(|&bit| bit), bits.iter().rposition(|&bit| bit));
+                let first = bits.iter().position(|&bit| bit);
+                let last = bits.iter().rposition(|&bit| bit);
                 let ones = bits.iter().filter(|&&bit| bit).count();
                 let above = last.map_or(bits.len(), |last| bits.len() - 1 - last);
                 assert_eq!(call(Fun::CountOneBits, &[x]), count(ones), "{a} of {ty:?}");
@@ -139,7 +141,8 @@ mod tests {
         for ty in INTEGERS {
             let values = integers(ty);
             for (&a, &b) in values.iter().zip(values.iter().rev()) {
-                let (old, new) = (list(ty, a), list(ty, b));
+                let old = list(ty, a);
+                let new = list(ty, b);
                 for offset in AMOUNTS {
                     for count in AMOUNTS {
                         let mut bits = old.clone();

@@ -150,7 +150,8 @@ mod tests {
         for ty in INTEGERS {
             let values = integers(ty);
             for (&a, &b) in values.iter().zip(values.iter().rev()) {
-                let (x, y) = (wrapped(ty, a), wrapped(ty, b));
+                let x = wrapped(ty, a);
+                let y = wrapped(ty, b);
                 assert_eq!(call(Fun::Min, &[x, y]), if a < b { x } else { y });
                 assert_eq!(call(Fun::Max, &[x, y]), if a < b { y } else { x });
                 assert_eq!(call(Fun::Abs, &[x]), wrapped(ty, if a < 0 { -a } else { a }));
@@ -216,7 +217,9 @@ mod tests {
                 [x.into(), y.into()]
             );
             for amount in floats().into_iter().filter(|amount| amount.abs() <= 2.0) {
-                let (x, y, amount) = (f64::from(x), f64::from(y), f64::from(amount));
+                let x = f64::from(x);
+                let y = f64::from(y);
+                let amount = f64::from(amount);
                 let exact = x + (y - x) * amount;
                 let got = single(Fun::Mix, &[x as f32, y as f32, amount as f32]);
                 // Each of the four operations adds at most half a unit of the largest number.
@@ -231,8 +234,8 @@ mod tests {
         let mut last = 0.0;
         for i in -20_i16..=120 {
             let x = f32::from(i) / 100.0;
-            let (got, mirrored) =
-                (single(Fun::SmoothStep, &[0.0, 1.0, x]), single(Fun::SmoothStep, &[1.0, 0.0, x]));
+            let got = single(Fun::SmoothStep, &[0.0, 1.0, x]);
+            let mirrored = single(Fun::SmoothStep, &[1.0, 0.0, x]);
             assert!(got >= last && (0.0..=1.0).contains(&got), "{x}");
             assert!((got + mirrored - 1.0).abs() < 1e-6, "{x}");
             let t = f64::from(x).clamp(0.0, 1.0);

@@ -152,7 +152,8 @@ mod tests {
             );
         });
         for (make, _) in TYPES {
-            let (x, y) = (Operand::Scalar(make(-1.5)), Operand::Scalar(make(2.0)));
+            let x = Operand::Scalar(make(-1.5));
+            let y = Operand::Scalar(make(2.0));
             assert_eq!(components(math(Fun::Length, &[x])), [1.5]);
             assert_eq!(components(math(Fun::Distance, &[x, y])), [3.5]);
         }

@@ -107,8 +107,10 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(9);
         for (make, _) in TYPES {
             for (outer, inner, other) in (0..27).map(|i| (2 + i / 9, 2 + i / 3 % 3, 2 + i % 3)) {
-                let (a, b) = (small(&mut random, inner, outer), small(&mut random, other, inner));
-                let (x, y) = (scalars(make, &a), scalars(make, &b));
+                let a = small(&mut random, inner, outer);
+                let b = small(&mut random, other, inner);
+                let x = scalars(make, &a);
+                let y = scalars(make, &b);
                 let product = binary_whole(Op::Multiply, matrix(&a, &x), matrix(&b, &y));
                 assert!(
                     matches!(product, Outcome::Matrix { columns, rows, .. } if (columns, rows) == (other, outer))
@@ -131,8 +133,10 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(10);
         for (make, _) in TYPES {
             for (columns, rows) in (0..9).map(|i| (2 + i / 3, 2 + i % 3)) {
-                let (a, b) = (small(&mut random, columns, rows), small(&mut random, columns, rows));
-                let (x, y) = (scalars(make, &a), scalars(make, &b));
+                let a = small(&mut random, columns, rows);
+                let b = small(&mut random, columns, rows);
+                let x = scalars(make, &a);
+                let y = scalars(make, &b);
                 let zip = |f: fn(f64, f64) -> f64| -> Rows {
                     a.iter().zip(&b).map(|(a, b)| a.iter().zip(b).map(|(&a, &b)| f(a, b)).collect()).collect()
                 };
@@ -161,7 +165,8 @@ mod tests {
     fn a_product_of_f16_matrices_rounds_each_component_once() {
         // The partial sums of 2048 + 1 + 1 + 1 are not `f16`s, and the total is rounded to 2052.
         let rows = vec![vec![2048.0, 1.0, 1.0, 1.0], vec![0.0; 4]];
-        let (values, ones) = (scalars(TYPES[0].0, &rows), [Scalar::F16(f16::ONE); 4]);
+        let values = scalars(TYPES[0].0, &rows);
+        let ones = [Scalar::F16(f16::ONE); 4];
         let product = binary_whole(Op::Multiply, matrix(&rows, &values), Operand::Vector(&ones));
         assert_eq!(rows_of(product), [[2052.0], [0.0]]);
     }
@@ -237,7 +242,8 @@ mod tests {
 
     #[test]
     fn an_outer_product_has_a_column_for_each_component_of_the_second_vector() {
-        let (x, y) = ([1.0, 2.0, 3.0].map(Scalar::F32), [10.0, 20.0].map(Scalar::F32));
+        let x = [1.0, 2.0, 3.0].map(Scalar::F32);
+        let y = [10.0, 20.0].map(Scalar::F32);
         let product = math(Fun::Outer, &[Operand::Vector(&x), Operand::Vector(&y)]);
         assert!(matches!(product, Outcome::Matrix { columns: 2, rows: 3, .. }));
         assert_eq!(rows_of(product), [[10.0, 20.0], [20.0, 40.0], [30.0, 60.0]]);

@@ -27,7 +27,8 @@ mod tests {
     fn every_middle_of_two_halves_and_its_neighbours_round_to_the_nearest_half() {
         let tiny = f64::EPSILON;
         for bits in 0..0x7bff_u16 {
-            let (low, high) = (f16::from_bits(bits).to_f64(), f16::from_bits(bits + 1).to_f64());
+            let low = f16::from_bits(bits).to_f64();
+            let high = f16::from_bits(bits + 1).to_f64();
             let middle = f64::midpoint(low, high);
             for x in [low, middle, middle * (1.0 - tiny), middle * (1.0 + tiny), middle * (1.0 + 1e-8), high]
             {

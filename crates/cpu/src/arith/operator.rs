@@ -203,7 +203,8 @@ mod tests {
             for a in integers(ty) {
                 for b in integers(ty) {
                     let got = |op| binary(op, wrapped(ty, a), wrapped(ty, b)) == Scalar::Bool(true);
-                    let (less, equal) = (a < b, a == b);
+                    let less = a < b;
+                    let equal = a == b;
                     let both = [got(Op::Less), got(Op::LessEqual), got(Op::Greater), got(Op::GreaterEqual)];
                     assert_eq!(both, [less, less || equal, !less && !equal, !less], "{a} and {b} of {ty:?}");
                     assert_eq!([got(Op::Equal), got(Op::NotEqual)], [equal, !equal], "{a} and {b} of {ty:?}");
@@ -255,7 +256,8 @@ mod tests {
         ];
         for (op, results) in tables {
             for (number, expected) in results.into_iter().enumerate() {
-                let (a, b) = (Scalar::Bool(number & 2 != 0), Scalar::Bool(number & 1 != 0));
+                let a = Scalar::Bool(number & 2 != 0);
+                let b = Scalar::Bool(number & 1 != 0);
                 assert_eq!(binary(op, a, b), Scalar::Bool(expected), "{a:?} {op:?} {b:?}");
             }
         }
@@ -327,8 +329,10 @@ mod tests {
     fn the_remainder_of_whole_floats_is_that_of_integers() {
         for a in -50_i16..50 {
             for b in (-20_i16..20).filter(|&b| b != 0) {
-                let (x, y) = (f32::from(a), f32::from(b));
-                let (single, double) = (f32::from(a % b), f64::from(a % b));
+                let x = f32::from(a);
+                let y = f32::from(b);
+                let single = f32::from(a % b);
+                let double = f64::from(a % b);
                 assert_eq!(binary(Op::Modulo, Scalar::F32(x), Scalar::F32(y)), Scalar::F32(single));
                 assert_eq!(
                     binary(Op::Modulo, Scalar::F64(x.into()), Scalar::F64(y.into())),

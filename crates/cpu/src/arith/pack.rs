@@ -234,15 +234,18 @@ mod tests {
             let sum = |field: fn(i64) -> i64, x: [i64; 4]| {
                 x.iter().rev().fold(0_i64, |word, &x| word * 256 + field(x).rem_euclid(256)) as u32
             };
-            let (signed, unsigned) = (x.map(i64::from), x.map(|x| i64::from(x as u32)));
-            let (as_i32, as_u32) = (x.map(Scalar::I32), x.map(|x| Scalar::U32(x as u32)));
+            let signed = x.map(i64::from);
+            let unsigned = x.map(|x| i64::from(x as u32));
+            let as_i32 = x.map(Scalar::I32);
+            let as_u32 = x.map(|x| Scalar::U32(x as u32));
             assert_eq!(pack(Fun::Pack4xI8, &as_i32), sum(|x| x, signed));
             assert_eq!(pack(Fun::Pack4xU8, &as_u32), sum(|x| x, unsigned));
             assert_eq!(pack(Fun::Pack4xI8Clamp, &as_i32), sum(|x| x.clamp(-128, 127), signed));
             assert_eq!(pack(Fun::Pack4xU8Clamp, &as_u32), sum(|x| x.clamp(0, 255), unsigned));
         }
         for word in words() {
-            let (signed, unsigned) = (unpack(Fun::Unpack4xI8, word), unpack(Fun::Unpack4xU8, word));
+            let signed = unpack(Fun::Unpack4xI8, word);
+            let unsigned = unpack(Fun::Unpack4xU8, word);
             assert_eq!(pack(Fun::Pack4xI8, &signed), word);
             assert_eq!(pack(Fun::Pack4xU8, &unsigned), word);
             assert!(signed.iter().all(|&x| matches!(x, Scalar::I32(-128..=127))));
@@ -257,7 +260,8 @@ mod tests {
             for (fun, unpack_fun) in
                 [(Fun::Dot4I8Packed, Fun::Unpack4xI8), (Fun::Dot4U8Packed, Fun::Unpack4xU8)]
             {
-                let (x, y) = (unpack(unpack_fun, a), unpack(unpack_fun, b));
+                let x = unpack(unpack_fun, a);
+                let y = unpack(unpack_fun, b);
                 let vectors = math(Fun::Dot, &[Operand::Vector(&x), Operand::Vector(&y)]);
                 assert_eq!(math(fun, &[word(a), word(b)]), vectors, "{fun:?} of {a:x} and {b:x}");
             }

@@ -50,7 +50,8 @@ impl<'k> Checker<'k> {
         options: CheckOptions,
         stop: &'k AtomicBool,
     ) -> Self {
-        let (size, storage) = (names.group_size(), memories.words(true));
+        let size = names.group_size();
+        let storage = memories.words(true);
         Self {
             names,
             options,
@@ -147,7 +148,8 @@ impl<'k> Checker<'k> {
 
     /// Adds a store to a component as a store to the other components of its vector.
     fn access_vector(&mut self, site: u32, region: u16, component: Range<u64>, actor: Actor) {
-        let (vector, area) = (self.names.sites.vector(site), self.memories.area(region));
+        let vector = self.names.sites.vector(site);
+        let area = self.memories.area(region);
         let (Some(vector), Some(area)) = (vector, area) else { return };
         let start = component.start / vector.alignment * vector.alignment;
         let whole = start..(start + vector.bytes).min(area.bytes);
@@ -182,10 +184,13 @@ impl<'k> Checker<'k> {
     fn add_index(&mut self, site: Site, bits: u64, len: u64) {
         let Some(expression) = site.expression else { return };
         self.moved.insert((site.invocation, site.function, expression));
-        let (names, module) = (&self.names, self.names.program.module());
-        let (number, actor) = (names.sites.number(&site), self.first + u64::from(site.invocation));
+        let names = &self.names;
+        let module = self.names.program.module();
+        let number = names.sites.number(&site);
+        let actor = self.first + u64::from(site.invocation);
         self.list.add(Key::Index { site: number }, [actor, 0, 0, 0, 0, 0], || {
-            let (function, info) = (names.function(&site), names.info(&site));
+            let function = names.function(&site);
+            let info = names.info(&site);
             let (base, index) = match function.expressions[expression] {
                 Expression::Access { base, index } => {
                     let ty = info[index].ty.inner_with(&module.types);
@@ -235,12 +240,14 @@ impl Observer for Checker<'_> {
     }
 
     fn compute(&mut self, site: Site, operands: &[u64]) {
-        let (names, site_number) = (&self.names, self.names.sites.number(&site));
+        let names = &self.names;
+        let site_number = self.names.sites.number(&site);
         let check = *names.sites.check(site_number);
         let actor = self.first + u64::from(site.invocation);
         let order = [actor, 0, 0, 0, 0, 0];
         if check == Check::Float && self.options.nan {
-            let (function, info) = (names.function(&site), names.info(&site));
+            let function = names.function(&site);
+            let info = names.info(&site);
             let Some(expression) = site.expression else { return };
             let module = names.program.module();
             if let Some(operation) = new_nan(module, function, info, expression, operands) {
@@ -267,7 +274,8 @@ impl Observer for Checker<'_> {
     }
 
     fn split(&mut self, waits: Site, missing: Missing) {
-        let (names, first) = (&self.names, self.first);
+        let names = &self.names;
+        let first = self.first;
         let step = |site: &Site| names.step(names.sites.number(site), first + u64::from(site.invocation));
         self.list.add(Key::Barrier, [0; 6], || Mistake::BarrierMissed {
             waits: step(&waits),

@@ -41,7 +41,10 @@ fn check_text(text: String, offset: u64, shadow: &mut Shadow, stop: bool) -> Che
     let sites = Sites::new(&program, &interpreter);
     let mut words = [0_u128; 32];
     let buffers = [Cells::new(bytemuck::cast_slice_mut(&mut words))];
-    let (groups, range, go, stop) = ([2, 1, 1], 0..2, AtomicBool::new(false), AtomicBool::new(stop));
+    let groups = [2, 1, 1];
+    let range = 0..2;
+    let go = AtomicBool::new(false);
+    let stop = AtomicBool::new(stop);
     let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &go };
     let memories = Memories::new(&program, &interpreter, &run, &[Bound { buffer: 7, offset }], shadow, false);
     let tables = memories.words(true);

@@ -52,7 +52,9 @@ impl Memories {
         track_workgroup: bool,
     ) -> Self {
         assert_eq!(bound.len(), run.buffers.len(), "each buffer of a run has a bound part");
-        let (mut keys, mut written, mut areas) = (Vec::new(), Vec::new(), Vec::new());
+        let mut keys = Vec::new();
+        let mut written = Vec::new();
+        let mut areas = Vec::new();
         for (part, cells) in bound.iter().zip(run.buffers) {
             assert!(part.offset.is_multiple_of(4), "a bound part begins at a word");
             let memory = keys.iter().position(|&key| key == part.buffer).unwrap_or_else(|| {
@@ -60,7 +62,8 @@ impl Memories {
                 written.push(Vec::new());
                 keys.len() - 1
             });
-            let (base, bytes) = (part.offset / 4, cells.len() as u64);
+            let base = part.offset / 4;
+            let bytes = cells.len() as u64;
             let words = (base + bytes.div_ceil(4)) as usize;
             if written[memory].is_empty() {
                 written[memory] = shadow.take(part.buffer, part.offset + bytes);
@@ -91,7 +94,8 @@ impl Memories {
             start..own().map(|area| area.base + area.bytes.div_ceil(4)).max().unwrap_or(0)
         };
         let mut ranges: Vec<Range<u64>> = (0..keys.len()).map(range).collect();
-        let (memory, bytes) = (keys.len() as u16, interpreter.workgroup_bytes());
+        let memory = keys.len() as u16;
+        let bytes = interpreter.workgroup_bytes();
         ranges.push(0..bytes.div_ceil(4));
         let tracked = track_workgroup;
         areas.push(None);

@@ -67,7 +67,8 @@ impl<'k> Names<'k> {
         site: &Site,
         pointer: Handle<Expression>,
     ) -> impl Iterator<Item = Handle<Expression>> {
-        let (expressions, mut at) = (&self.function(site).expressions, Some(pointer));
+        let expressions = &self.function(site).expressions;
+        let mut at = Some(pointer);
         std::iter::from_fn(move || {
             let own = at?;
             at = match expressions[own] {
@@ -102,9 +103,11 @@ impl<'k> Names<'k> {
 
     /// Identifies an invocation.
     pub(super) fn invocation(&self, actor: Actor) -> InvocationId {
-        let (group, local) = (actor / self.group_size(), actor % self.group_size());
+        let group = actor / self.group_size();
+        let local = actor % self.group_size();
         let size = self.program.workgroup();
-        let (workgroup, local) = (split(group, self.groups), split(local, size));
+        let workgroup = split(group, self.groups);
+        let local = split(local, size);
         let axis = |axis: usize| workgroup[axis].wrapping_mul(size[axis]).wrapping_add(local[axis]);
         InvocationId { global: [axis(0), axis(1), axis(2)], workgroup }
     }
@@ -116,7 +119,8 @@ impl<'k> Names<'k> {
 
     /// Describes a race.
     pub(super) fn race(&self, region: u16, byte: u64, one: Raw, other: Raw) -> Race {
-        let (one, other) = (self.access(one), self.access(other));
+        let one = self.access(one);
+        let other = self.access(other);
         let at = |access: &Access| access.step.place.as_ref().map(|place| (place.line, place.column));
         let (one, other) = if at(&one) <= at(&other) { (one, other) } else { (other, one) };
         let in_buffer = usize::from(region) < self.program.buffers().len();

@@ -101,7 +101,8 @@ fn values(inners: &[&TypeInner], bits: &[u64], each: bool) -> Option<Vec<Value>>
     };
     let same = each && bits.len() == 2 && bits[0] == bits[1];
     let whole = !same && inners.iter().map(|inner| count(inner)).sum::<usize>() == bits.len();
-    let (mut values, mut rest) = (Vec::new(), bits);
+    let mut values = Vec::new();
+    let mut rest = bits;
     for inner in inners {
         let scalar = TypeInner::Scalar(inner.scalar()?);
         let inner = if whole { inner } else { &scalar };

@@ -64,7 +64,8 @@ impl Check {
         match self {
             Self::None | Self::Float => None,
             Self::Divide { sign, ty } => {
-                let (dividend, divisor) = (integer(ty, a), integer(ty, b));
+                let dividend = integer(ty, a);
+                let divisor = integer(ty, b);
                 let kind = match divisor {
                     0 => Kind::DivisionByZero,
                     -1 if dividend == least(ty) => Kind::DivisionOverflow,
@@ -86,7 +87,8 @@ impl Check {
                     _ => (0.0, f64::exp2(bits.into())),
                 };
                 let fits = (least..end).contains(&value.trunc());
-                let (kind, operation) = (Kind::ConversionOutOfRange, Operation::Conversion(to, value));
+                let kind = Kind::ConversionOutOfRange;
+                let operation = Operation::Conversion(to, value);
                 (!fits).then_some(Wrong { kind, operation })
             }
         }
@@ -173,7 +175,8 @@ mod tests {
 
     #[test]
     fn a_conversion_fits_up_to_the_edges_of_its_type() {
-        let (i32, u32) = (naga::Scalar::I32, naga::Scalar::U32);
+        let i32 = naga::Scalar::I32;
+        let u32 = naga::Scalar::U32;
         assert!(converts(-0.99, u32) && converts(4_294_967_040.0, u32));
         assert!(!converts(-1.0, u32) && !converts(4_294_967_296.0, u32) && !converts(f32::NAN, u32));
         assert!(converts(-2_147_483_648.0, i32) && converts(2_147_483_520.0, i32));

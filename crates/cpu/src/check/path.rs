@@ -5,7 +5,9 @@ use naga::{Expression, Function, Handle, Module, Type, TypeInner, VectorSize};
 
 /// Names the scalar at a byte of a type, after the name of the variable.
 pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64) -> String {
-    let (mut path, mut inner, mut byte) = (name.to_owned(), &module.types[ty].inner, byte);
+    let mut path = name.to_owned();
+    let mut inner = &module.types[ty].inner;
+    let mut byte = byte;
     loop {
         match *inner {
             TypeInner::Array { base, stride, .. } => {
@@ -46,7 +48,8 @@ fn component(number: u64) -> &'static str {
 
 /// Names a pointer or a value by the variables in it.
 pub(super) fn describe(module: &Module, function: &Function, expression: Handle<Expression>) -> String {
-    let (mut handle, mut after) = (expression, String::new());
+    let mut handle = expression;
+    let mut after = String::new();
     loop {
         let name = match function.expressions[handle] {
             Expression::Access { base, .. } => {

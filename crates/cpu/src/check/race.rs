@@ -46,7 +46,8 @@ pub(super) fn find(
     work: &mut Work<'_>,
 ) {
     for (_, words) in classes(names, memories, sets, work) {
-        let (word, of_word) = (words.least.word, sorted(sets, words.least));
+        let word = words.least.word;
+        let of_word = sorted(sets, words.least);
         for (at, one) in of_word.iter().enumerate() {
             if !work.compares(of_word.len() - at) {
                 return;
@@ -77,7 +78,8 @@ fn classes<'s>(
     sets: &'s Sets,
     work: &mut Work<'_>,
 ) -> FxHashMap<Class, Words<'s>> {
-    let (mut classes, mut numbers) = (FxHashMap::default(), FxHashMap::default());
+    let mut classes = FxHashMap::default();
+    let mut numbers = FxHashMap::default();
     for of_word in sets.words().iter().filter(|of_word| of_word.may_race()) {
         let sorted = sorted(sets, of_word);
         if !work.goes_on(sorted.len() as u64) {

@@ -108,7 +108,9 @@ impl Sets {
         let memory = usize::from(word.memory);
         let place = &mut self.tables[memory][(word.number - self.starts[memory]) as usize];
         if *place == 0 {
-            let (actors, writes, plain) = ([NONE; 2], false, false);
+            let actors = [NONE; 2];
+            let writes = false;
+            let plain = false;
             self.words.push(OfWord { word, newest: 0, sets: 0, actors, writes, plain });
             *place = self.words.len() as u32;
         }

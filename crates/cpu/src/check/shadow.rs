@@ -62,7 +62,8 @@ impl Shadow {
         for (number, byte) in (start..start + len).enumerate() {
             let from = bytes.start % 4 + number as u64;
             let written = source[(from / 4) as usize] >> (from % 4) & 1;
-            let (word, bit) = (&mut words[(byte / 4) as usize], byte % 4);
+            let word = &mut words[(byte / 4) as usize];
+            let bit = byte % 4;
             *word = *word & !(1 << bit) | written << bit;
         }
     }

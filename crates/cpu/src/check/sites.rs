@@ -30,11 +30,14 @@ pub(crate) struct Sites {
 impl Sites {
     /// Lists the instructions of a program.
     pub(crate) fn new(program: &Program, interpreter: &Interpreter) -> Self {
-        let (mut first, mut spans, mut checks, mut vectors) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut first = Vec::new();
+        let mut spans = Vec::new();
+        let mut checks = Vec::new();
+        let mut vectors = Vec::new();
         let mut barriers = FxHashMap::default();
         for number in 0..interpreter.functions() {
-            let (function, info) = (interpreter.function(number), info(program, number));
+            let function = interpreter.function(number);
+            let info = info(program, number);
             first.push(spans.len() as u32);
             for (expression, span) in interpreter.origins(number) {
                 spans.push(span);
@@ -116,7 +119,8 @@ fn start(span: Span) -> usize {
 
 /// Lists the barriers of a block and of all blocks in it.
 fn barriers_of(block: &Block) -> Vec<(Barrier, Span)> {
-    let (mut todo, mut found) = (vec![block], Vec::new());
+    let mut todo = vec![block];
+    let mut found = Vec::new();
     while let Some(block) = todo.pop() {
         for (statement, &span) in block.span_iter() {
             match statement {

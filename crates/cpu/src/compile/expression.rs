@@ -112,7 +112,9 @@ impl Lower<'_, '_> {
         accept: Handle<Expression>,
         reject: Handle<Expression>,
     ) -> Result<Components> {
-        let (condition, accept, reject) = (self.value(condition)?, self.value(accept)?, self.value(reject)?);
+        let condition = self.value(condition)?;
+        let accept = self.value(accept)?;
+        let reject = self.value(reject)?;
         Ok((0..accept.len())
             .map(|at| {
                 let condition = condition[at.min(condition.len() - 1)];

@@ -82,7 +82,8 @@ impl Lower<'_, '_> {
         let magnitude = self.builder.ins().ishl_imm(low, 13);
         // The product with 2^112 moves the exponent from the range of `f16` to the range of `f32`.
         let scale = self.word_of(bits, 239 << 23);
-        let (scale, number) = (self.floats_of(scale), self.floats_of(magnitude));
+        let scale = self.floats_of(scale);
+        let number = self.floats_of(magnitude);
         let finite = self.builder.ins().fmul(number, scale);
         let finite = self.words_of(finite);
         let infinity = self.word_of(bits, INFINITY);
@@ -134,7 +135,8 @@ impl Lower<'_, '_> {
         let more = self.builder.ins().iadd(odd, most);
         let carried = self.builder.ins().iadd(magnitude, more);
         let half = self.word_of(magnitude, 0.5_f32.to_bits());
-        let (half, number) = (self.floats_of(half), self.floats_of(magnitude));
+        let half = self.floats_of(half);
+        let number = self.floats_of(magnitude);
         (carried, self.builder.ins().fadd(number, half))
     }
 
@@ -159,7 +161,8 @@ impl Lower<'_, '_> {
         let nearest = self.builder.ins().fdemote(types::F32, x);
         let back = self.builder.ins().fpromote(types::F64, nearest);
         let is_same = self.builder.ins().fcmp(FloatCC::Equal, back, x);
-        let (size, exact_size) = (self.builder.ins().fabs(back), self.builder.ins().fabs(x));
+        let size = self.builder.ins().fabs(back);
+        let exact_size = self.builder.ins().fabs(x);
         let infinity = self.number(Kind::F64, f64::INFINITY);
         let is_finite = self.builder.ins().fcmp(FloatCC::LessThan, size, infinity);
         // Round to odd: the last bit of an inexact `f32` is set, so that the second rounding goes the right way.

@@ -24,7 +24,8 @@ pub(super) struct Listing {
 impl Listing {
     /// Returns an empty listing if the environment asks for one.
     pub(super) fn wanted() -> Option<Self> {
-        let (intermediate, assembly) = (String::new(), String::new());
+        let intermediate = String::new();
+        let assembly = String::new();
         (dump::is_wanted() || *PERF).then(|| Self { intermediate, assembly, functions: Vec::new() })
     }
 

@@ -155,7 +155,8 @@ impl Lower<'_, '_> {
             Fun::Max => self.float_max(x[0], x[1]),
             Fun::Clamp => self.float_clamp(x[0], x[1], x[2]),
             Fun::Saturate => {
-                let (low, high) = (self.number(kind, 0.0), self.number(kind, 1.0));
+                let low = self.number(kind, 0.0);
+                let high = self.number(kind, 1.0);
                 self.float_clamp(x[0], low, high)
             }
             Fun::Ceil => self.builder.ins().ceil(x[0]),
@@ -181,7 +182,8 @@ impl Lower<'_, '_> {
                 self.builder.ins().fadd(left, right)
             }
             Fun::Step => {
-                let (zero, one) = (self.number(kind, 0.0), self.number(kind, 1.0));
+                let zero = self.number(kind, 0.0);
+                let one = self.number(kind, 1.0);
                 let reached = self.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
                 self.builder.ins().select(reached, one, zero)
             }
@@ -189,9 +191,11 @@ impl Lower<'_, '_> {
                 let part = self.builder.ins().fsub(x[2], x[0]);
                 let whole = self.builder.ins().fsub(x[1], x[0]);
                 let t = self.builder.ins().fdiv(part, whole);
-                let (low, high) = (self.number(kind, 0.0), self.number(kind, 1.0));
+                let low = self.number(kind, 0.0);
+                let high = self.number(kind, 1.0);
                 let t = self.float_clamp(t, low, high);
-                let (two, three) = (self.number(kind, 2.0), self.number(kind, 3.0));
+                let two = self.number(kind, 2.0);
+                let three = self.number(kind, 3.0);
                 let twice = self.builder.ins().fmul(two, t);
                 let rest = self.builder.ins().fsub(three, twice);
                 let square = self.builder.ins().fmul(t, t);

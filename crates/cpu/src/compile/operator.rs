@@ -54,7 +54,8 @@ impl Lower<'_, '_> {
         right: Handle<Expression>,
     ) -> Result<Components> {
         let kind = self.kind(left)?;
-        let (a, b) = (self.value(left)?, self.value(right)?);
+        let a = self.value(left)?;
+        let b = self.value(right)?;
         if op == BinaryOperator::Multiply {
             match (self.ty(left), self.ty(right)) {
                 (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
@@ -75,7 +76,8 @@ impl Lower<'_, '_> {
     /// Translates a product with a matrix. The left operand has `rows` rows.
     fn multiply(&mut self, kind: Kind, rows: usize, a: &[ir::Value], b: &[ir::Value]) -> Components {
         if kind == Kind::F16 {
-            let (a, b) = (self.promoted(a), self.promoted(b));
+            let a = self.promoted(a);
+            let b = self.promoted(b);
             let products = self.multiply(Kind::F64, rows, &a, &b);
             return products.into_iter().map(|product| self.half_of_double(product)).collect();
         }
@@ -344,7 +346,8 @@ impl Lower<'_, '_> {
 
     /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<ir::Value> {
-        let (kind, value) = (self.kind(index)?, self.value(index)?[0]);
+        let kind = self.kind(index)?;
+        let value = self.value(index)?[0];
         Ok(self.short_index(kind, value))
     }
 

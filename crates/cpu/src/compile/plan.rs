@@ -213,7 +213,8 @@ impl<'m> Builder<'m> {
                     self.require(*condition, span, problem)?;
                 }
                 self.loops += 1;
-                let (body, continuing) = (self.block(body)?, self.block(continuing)?);
+                let body = self.block(body)?;
+                let continuing = self.block(continuing)?;
                 self.loops -= 1;
                 Ok(Step::Loop { body, continuing, break_if: *break_if })
             }
@@ -226,7 +227,8 @@ impl<'m> Builder<'m> {
                 self.require(*selector, span, problem)?;
                 let mut common = Vec::new();
                 for case in cases {
-                    let (value, falls) = (case.value, case.fall_through);
+                    let value = case.value;
+                    let falls = case.fall_through;
                     common.push(Case { value, falls, steps: self.block(&case.body)? });
                 }
                 Ok(Step::Switch { selector: *selector, cases: common })

@@ -13,7 +13,8 @@ const MOST_NUMBERS: u64 = 1 << 14;
 /// # Errors
 /// Returns the first value that has too many numbers.
 pub(super) fn check(program: &Program) -> Result<()> {
-    let (module, info) = (program.module(), program.info());
+    let module = program.module();
+    let info = program.info();
     let numbers = Numbers::of(&module.types);
     let called = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
     let entry = (&program.entry().function, info.get_entry_point(program.entry_index()));

@@ -121,7 +121,8 @@ fn define<'m>(
     builder.append_block_params_for_function_params(start);
     builder.switch_to_block(start);
     let values = builder.block_params(start).to_vec();
-    let (context, invocation) = (values[0], values[0]);
+    let context = values[0];
+    let invocation = values[0];
     let frame = frame(exit);
     let mut lower = Lower {
         builder,

@@ -36,7 +36,8 @@ impl Whole {
                     Argument { ty: scalar, form: Form::Vector, count: size as usize }
                 }
                 TypeInner::Matrix { columns, rows, scalar } => {
-                    let (columns, rows) = (columns as usize, rows as usize);
+                    let columns = columns as usize;
+                    let rows = rows as usize;
                     Argument { ty: scalar, form: Form::Matrix { columns, rows }, count: columns * rows }
                 }
                 _ => return None,
@@ -61,7 +62,8 @@ impl Whole {
         let operands: SmallVec<[Operand<'_>; 4]> = operands.collect();
         let mut pairs = words.chunks_exact_mut(2);
         put(&arith::math(self.fun, &operands), &mut |component| {
-            let (pair, bits) = (pairs.next().expect("bug: the result has words"), component.bits());
+            let pair = pairs.next().expect("bug: the result has words");
+            let bits = component.bits();
             pair.copy_from_slice(&[bits as u32, (bits >> 32) as u32]);
         });
     }

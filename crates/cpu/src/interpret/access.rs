@@ -12,7 +12,8 @@ impl<O: Observer> Executor<'_, O> {
     #[inline]
     pub(super) fn load_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
         let Op::LoadStack { to, at: ref address } = *op else { return };
-        let (slot, count) = (stack_place(stack, here.base, address), to.count as usize);
+        let slot = stack_place(stack, here.base, address);
+        let count = to.count as usize;
         self.tell_load(here, next, Touched::Stack { slot, count });
         copy(stack, slot, at(here.base, to.slot), count);
     }
@@ -21,7 +22,8 @@ impl<O: Observer> Executor<'_, O> {
     #[inline]
     pub(super) fn store_stack(&mut self, op: &Op, here: &Here<'_>, next: usize, stack: &mut [u64]) {
         let Op::StoreStack { from, count, at: ref address } = *op else { return };
-        let (slot, count) = (stack_place(stack, here.base, address), count as usize);
+        let slot = stack_place(stack, here.base, address);
+        let count = count as usize;
         self.tell_store(here, next, Touched::Stack { slot, count });
         copy(stack, at(here.base, from), slot, count);
     }
@@ -53,7 +55,8 @@ impl<O: Observer> Executor<'_, O> {
         let runs = &self.decoded.shapes[shape as usize][..];
         if O::ACTIVE {
             for run in runs {
-                let (byte, bytes) = (byte + u64::from(run.offset), run.bytes());
+                let byte = byte + u64::from(run.offset);
+                let bytes = run.bytes();
                 self.tell_load(here, next, Touched::Memory { region, byte, bytes });
             }
         }
@@ -68,7 +71,8 @@ impl<O: Observer> Executor<'_, O> {
         let runs = &self.decoded.shapes[shape as usize][..];
         if O::ACTIVE {
             for run in runs {
-                let (byte, bytes) = (byte + u64::from(run.offset), run.bytes());
+                let byte = byte + u64::from(run.offset);
+                let bytes = run.bytes();
                 self.tell_store(here, next, Touched::Memory { region, byte, bytes });
             }
         }
@@ -94,7 +98,8 @@ impl<O: Observer> Executor<'_, O> {
             Op::StoreAtomic { from, .. } => self.memory.write(region, byte, width, stack[at(base, from)]),
             Op::Atomic(ref op) => {
                 let compare = op.compare.map(|slot| stack[at(base, slot)]);
-                let (change, value) = ((op.fun, op.ty), stack[at(base, op.value)]);
+                let change = (op.fun, op.ty);
+                let value = stack[at(base, op.value)];
                 let (old, exchanged) = atomic::change(&self.memory, (region, byte), change, value, compare);
                 let Some(to) = op.to else { return };
                 stack[at(base, to)] = old;

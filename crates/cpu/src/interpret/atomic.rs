@@ -48,15 +48,18 @@ fn combine(fun: AtomicFunction, ty: Scalar, old: u64, value: u64) -> u64 {
 fn sum(ty: Scalar, old: u64, value: u64, subtract: bool) -> u64 {
     match (ty.kind, ty.width) {
         (ScalarKind::Float, 4) => {
-            let (old, value) = (f32::from_bits(old as u32), f32::from_bits(value as u32));
+            let old = f32::from_bits(old as u32);
+            let value = f32::from_bits(value as u32);
             u64::from((if subtract { old - value } else { old + value }).to_bits())
         }
         (ScalarKind::Float, _) => {
-            let (old, value) = (f64::from_bits(old), f64::from_bits(value));
+            let old = f64::from_bits(old);
+            let value = f64::from_bits(value);
             (if subtract { old - value } else { old + value }).to_bits()
         }
         (_, 4) => {
-            let (old, value) = (old as u32, value as u32);
+            let old = old as u32;
+            let value = value as u32;
             u64::from(if subtract { old.wrapping_sub(value) } else { old.wrapping_add(value) })
         }
         _ if subtract => old.wrapping_sub(value),

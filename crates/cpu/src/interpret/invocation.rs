@@ -71,7 +71,8 @@ impl Invocation {
     /// Compares the places of two invocations: a place that comes first in the program is less. A function that is
     /// called at two places has different places in each call.
     pub(super) fn compare_place(&self, other: &Self) -> Ordering {
-        let (own, theirs) = (self.callers.iter(), other.callers.iter());
+        let own = self.callers.iter();
+        let theirs = other.callers.iter();
         let own = own.map(|caller| caller.next).chain([self.next]);
         own.cmp(theirs.map(|caller| caller.next).chain([other.next]))
     }

@@ -104,7 +104,8 @@ impl<'a> Memory<'a> {
     /// Writes a part of a word. Concurrent writes of other threads to the rest of the word are kept.
     fn write_part(&self, region: u16, byte: u64, width: u8, bits: u32) {
         let Some(word) = self.word(region, byte & !3) else { return };
-        let (mask, shift) = (mask(width), shift(byte));
+        let mask = mask(width);
+        let shift = shift(byte);
         let new = |old: u32| Some(old & !(mask << shift) | (bits & mask) << shift);
         let _ = word.fetch_update(Relaxed, Relaxed, new);
     }

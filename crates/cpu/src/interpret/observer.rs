@@ -141,8 +141,10 @@ mod tests {
         let program = Arc::new(Program::new(&module, &entry).unwrap());
         let interpreter = Interpreter::new(program).unwrap();
         let mut words = [0_u128];
-        let (cells, stop) = ([Cells::new(bytemuck::bytes_of_mut(&mut words))], AtomicBool::new(false));
-        let (groups, range) = ([1; 3], 0..1);
+        let cells = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
+        let stop = AtomicBool::new(false);
+        let groups = [1; 3];
+        let range = 0..1;
         let run = GridRun { groups, range, params: &[], buffers: &cells, seed: 0, stop: &stop };
         let mut record = Record::default();
         interpreter.run_observed(&run, &mut record).unwrap();

@@ -8,7 +8,9 @@ use smallvec::SmallVec;
 
 /// Applies an operator to components.
 pub(super) fn binary(stack: &mut [u64], base: usize, op: &Binary) {
-    let (a, b, to) = (at(base, op.a.slot), at(base, op.b.slot), at(base, op.to.slot));
+    let a = at(base, op.a.slot);
+    let b = at(base, op.b.slot);
+    let to = at(base, op.to.slot);
     for component in 0..op.to.count as usize {
         let left = Scalar::from_bits(op.ty, stack[a + component * usize::from(op.a.step)]);
         let right = Scalar::from_bits(op.ty_b, stack[b + component * usize::from(op.b.step)]);
@@ -18,7 +20,8 @@ pub(super) fn binary(stack: &mut [u64], base: usize, op: &Binary) {
 
 /// Applies an operator to components.
 pub(super) fn unary(stack: &mut [u64], base: usize, op: UnaryOperator, ty: naga::Scalar, to: To, from: Slot) {
-    let (from, first) = (at(base, from), at(base, to.slot));
+    let from = at(base, from);
+    let first = at(base, to.slot);
     for component in 0..to.count as usize {
         stack[first + component] = arith::unary(op, Scalar::from_bits(ty, stack[from + component])).bits();
     }
@@ -26,10 +29,14 @@ pub(super) fn unary(stack: &mut [u64], base: usize, op: UnaryOperator, ty: naga:
 
 /// Multiplies matrices, or computes a dot product.
 pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
-    let (a, b, to) = (at(base, op.a.slot), at(base, op.b.slot), at(base, op.to));
-    let (rows, inner) = (usize::from(op.rows), usize::from(op.inner));
+    let a = at(base, op.a.slot);
+    let b = at(base, op.b.slot);
+    let to = at(base, op.to);
+    let rows = usize::from(op.rows);
+    let inner = usize::from(op.inner);
     if op.a.ty != naga::Scalar::F32 {
-        let (a, b) = (values(stack, base, &op.a), values(stack, base, &op.b));
+        let a = values(stack, base, &op.a);
+        let b = values(stack, base, &op.b);
         let outcome = arith::binary_whole(BinaryOperator::Multiply, operand(&op.a, &a), operand(&op.b, &b));
         put(stack, to, &outcome);
         return;
@@ -75,7 +82,8 @@ pub(super) fn convert(
     from: Slot,
     (ty, kind, width): (naga::Scalar, ScalarKind, Option<u8>),
 ) {
-    let (from, first) = (at(base, from), at(base, to.slot));
+    let from = at(base, from);
+    let first = at(base, to.slot);
     for component in 0..to.count as usize {
         let value = Scalar::from_bits(ty, stack[from + component]);
         stack[first + component] = arith::convert(value, kind, width).bits();

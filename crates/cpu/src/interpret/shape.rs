@@ -94,7 +94,8 @@ impl<'m> Shapes<'m> {
     /// Returns the part of a composite with a constant number.
     pub(super) fn part(&self, inner: &TypeInner, number: u32) -> Option<Part> {
         if let TypeInner::Struct { members, .. } = inner {
-            let (before, member) = (members.get(..number as usize)?, members.get(number as usize)?);
+            let before = members.get(..number as usize)?;
+            let member = members.get(number as usize)?;
             let slots = before
                 .iter()
                 .map(|member| Some(u64::from(self.slots_of(member.ty)?)))
@@ -103,7 +104,8 @@ impl<'m> Shapes<'m> {
         }
         let elements = self.elements(inner)?;
         let at = u64::from(elements.len.map_or(number, |len| number.min(len.saturating_sub(1))));
-        let (bytes, slots) = (at * u64::from(elements.bytes), at * u64::from(elements.slots));
+        let bytes = at * u64::from(elements.bytes);
+        let slots = at * u64::from(elements.slots);
         Some(Part { bytes, slots })
     }
 

@@ -37,7 +37,9 @@ impl<'c> Here<'c> {
 
     /// Returns the site of the instruction before `next`.
     pub(super) fn site(&self, next: usize) -> Site {
-        let (op, function, invocation) = (next - 1, self.function, self.invocation);
+        let op = next - 1;
+        let function = self.function;
+        let invocation = self.invocation;
         Site { function, op, expression: self.code.origins[op].expression, invocation }
     }
 }
@@ -64,7 +66,8 @@ impl<O: Observer> Executor<'_, O> {
 
     /// Executes instructions of one function. Returns the number after the instruction that leaves it.
     fn run_function(&mut self, here: &Here<'_>, mut next: usize, stack: &mut [u64]) -> Result<usize, Fault> {
-        let (ops, base) = (&here.code.ops[..], here.base);
+        let ops = &here.code.ops[..];
+        let base = here.base;
         loop {
             let op = &ops[next];
             next += 1;
@@ -81,7 +84,8 @@ impl<O: Observer> Executor<'_, O> {
                     stack[slot] = stack[at(base, from)];
                 }
                 Op::Quick { function, to, a, b } => {
-                    let (a, b) = (stack[at(base, a)], stack[at(base, b)]);
+                    let a = stack[at(base, a)];
+                    let b = stack[at(base, b)];
                     if O::ACTIVE {
                         self.observer.compute(here.site(next), &[a, b]);
                     }
@@ -89,7 +93,8 @@ impl<O: Observer> Executor<'_, O> {
                 }
                 Op::QuickEach { function, to, a, b } => {
                     self.tell_operands(here, next, stack, to, a, b);
-                    let (mut a_at, mut b_at) = (at(base, a.slot), at(base, b.slot));
+                    let mut a_at = at(base, a.slot);
+                    let mut b_at = at(base, b.slot);
                     let to_at = at(base, to.slot);
                     for slot in to_at..to_at + to.count as usize {
                         stack[slot] = function(stack[a_at], stack[b_at]);
@@ -187,7 +192,8 @@ fn leave(invocation: &mut Invocation, here: &Here<'_>) {
         invocation.state = State::Ended;
         return;
     };
-    let (from, to) = (at(here.base, from), at(caller.base, caller.to));
+    let from = at(here.base, from);
+    let to = at(caller.base, caller.to);
     copy(&mut invocation.stack, from, to, count as usize);
     invocation.function = caller.function;
     invocation.next = caller.next;

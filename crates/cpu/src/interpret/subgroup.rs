@@ -104,7 +104,8 @@ fn scan(
 /// Combines two values component by component.
 fn combine(kind: SubgroupOperation, ty: naga::Scalar, a: &[u64], b: &[u64]) -> SmallVec<[u64; 4]> {
     let component = |(&a, &b): (&u64, &u64)| {
-        let (a, b) = (Scalar::from_bits(ty, a), Scalar::from_bits(ty, b));
+        let a = Scalar::from_bits(ty, a);
+        let b = Scalar::from_bits(ty, b);
         let operator = match kind {
             SubgroupOperation::All => BinaryOperator::LogicalAnd,
             SubgroupOperation::Any => BinaryOperator::LogicalOr,

@@ -28,7 +28,8 @@ pub(super) fn run<O: Observer>(
 ) -> Result<(), Fault> {
     let buffers = program.buffers().len();
     assert_eq!(run.buffers.len(), buffers, "kernel `{}` has {buffers} buffers", program.name());
-    let (mut params, mut shared) = (words(run.params.len() as u64), words(decoded.workgroup_bytes));
+    let mut params = words(run.params.len() as u64);
+    let mut shared = words(decoded.workgroup_bytes);
     let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut params);
     bytes[..run.params.len()].copy_from_slice(run.params);
     let mut regions = run.buffers.to_vec();
@@ -73,7 +74,8 @@ struct Groups<'r, O> {
 
 impl<O: Observer> Groups<'_, O> {
     fn run_range(&mut self) -> Result<(), Fault> {
-        let (mut start, end) = (self.run.range.start, self.run.range.end);
+        let mut start = self.run.range.start;
+        let end = self.run.range.end;
         while start < end {
             let mut block: Vec<u64> = (start..end.min(start + BLOCK)).collect();
             if let Some(random) = &mut self.random {

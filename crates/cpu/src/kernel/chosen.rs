@@ -96,7 +96,9 @@ mod tests {
     fn run(kernel: &CpuKernel, seed: u64) -> (bool, Vec<u32>) {
         let mut words = [0_u128; 2];
         let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
-        let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+        let groups = [1; 3];
+        let range = 0..1;
+        let stop = AtomicBool::new(false);
         let run = GridRun { groups, range, params: &[], buffers: &buffers, seed, stop: &stop };
         kernel.run_groups(&run).expect("nothing stops the run");
         (kernel.executes_code(&run), bytemuck::cast_slice(&words).to_vec())

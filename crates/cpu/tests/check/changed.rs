@@ -47,7 +47,8 @@ fn r07_a_place_outside_of_an_array_is_no_index_of_a_trusted_kernel() {
     for Changed { name, switch, params, buffers } in launches() {
         let mut text = ShaderSource::builtin(&format!("{name}.wgsl")).unwrap().whole_text().unwrap();
         if let Some(switch) = switch {
-            let (off, on) = (format!("override {switch}: u32 = 0;"), format!("override {switch}: u32 = 1;"));
+            let off = format!("override {switch}: u32 = 0;");
+            let on = format!("override {switch}: u32 = 1;");
             assert!(text.contains(&off), "{name}");
             text = text.replace(&off, &on);
         }

@@ -60,7 +60,8 @@ impl Writer {
         for _ in 0..writer.rng.u32(1..5) {
             for use_ in &mut writer.uses {
                 // An odd factor and a sum modulo 16 give each invocation a different element.
-                let (factor, add) = (2 * writer.rng.u32(0..8) + 1, writer.rng.u32(0..16));
+                let factor = 2 * writer.rng.u32(0..8) + 1;
+                let add = writer.rng.u32(0..16);
                 *use_ = if writer.rng.bool() { Use::Shared } else { Use::Own { factor, add } };
             }
             for _ in 0..writer.rng.u32(1..6) {
@@ -141,7 +142,8 @@ impl Writer {
             }
             _ => {
                 self.loops += 1;
-                let (name, rounds) = (format!("r{}", self.loops), self.rng.u32(1..4));
+                let name = format!("r{}", self.loops);
+                let rounds = self.rng.u32(1..4);
                 format!(
                     "for (var {name} = 0u; {name} < {rounds}u; {name}++) {{\n{}}}\n",
                     self.statement(depth - 1)

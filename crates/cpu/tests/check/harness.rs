@@ -56,7 +56,8 @@ impl Launch {
                 shadow.write(key as u64, 0..256);
             }
         }
-        let (params, options) = (Vec::new(), CheckOptions::default());
+        let params = Vec::new();
+        let options = CheckOptions::default();
         Self { kernel, groups: [1; 3], params, buffers, bound, shadow, options }
     }
 
@@ -96,7 +97,8 @@ impl Launch {
         let own: Vec<Cells<'_>> = own.collect();
         let first = |bound: &Bound| self.bound.iter().position(|other| other == bound);
         let cells: Vec<Cells<'_>> = self.bound.iter().filter_map(first).map(|at| own[at]).collect();
-        let (range, params) = (0..GridRun::all(self.groups), &self.params[..]);
+        let range = 0..GridRun::all(self.groups);
+        let params = &self.params[..];
         let run = GridRun { groups: self.groups, range, params, buffers: &cells, seed, stop };
         self.kernel.kernel.run_checked(&run, &self.bound, shadow, &self.options)
     }

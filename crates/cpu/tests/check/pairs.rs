@@ -29,8 +29,11 @@ impl Line {
                 &[AccessKind::Read, AccessKind::AtomicRead, AccessKind::AtomicWrite, AccessKind::AtomicChange]
             }
         };
-        let (kind, divisor) = (kinds[rng.usize(0..kinds.len())], rng.u32(1..9));
-        let (remainder, factor, add) = (rng.u32(0..divisor), rng.u32(0..4), rng.u32(0..12));
+        let kind = kinds[rng.usize(0..kinds.len())];
+        let divisor = rng.u32(1..9);
+        let remainder = rng.u32(0..divisor);
+        let factor = rng.u32(0..4);
+        let add = rng.u32(0..12);
         Self::Access { storage, kind, divisor, remainder, factor, add }
     }
 
@@ -72,8 +75,8 @@ fn accesses(lines: &[Line]) -> Vec<Done> {
                 Line::Barrier { storage } => passed[usize::from(storage)] += 1,
                 Line::Access { storage, kind, divisor, remainder, factor, add } => {
                     if invocation % divisor == remainder {
-                        let (word, barriers) =
-                            ((invocation * factor + add) % 12, passed[usize::from(storage)]);
+                        let word = (invocation * factor + add) % 12;
+                        let barriers = passed[usize::from(storage)];
                         all.push(Done { line, invocation, storage, word, kind, barriers });
                     }
                 }
@@ -87,7 +90,8 @@ fn accesses(lines: &[Line]) -> Vec<Done> {
 type Pair = (bool, usize, usize);
 
 fn expected(lines: &[Line]) -> BTreeSet<Pair> {
-    let (all, mut pairs) = (accesses(lines), BTreeSet::new());
+    let all = accesses(lines);
+    let mut pairs = BTreeSet::new();
     for (at, a) in all.iter().enumerate() {
         for b in &all[at + 1..] {
             let between = a.invocation / SIZE != b.invocation / SIZE;
@@ -126,7 +130,8 @@ fn launch(lines: &[Line]) -> (Launch, String) {
 
 #[test]
 fn r07_the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
-    let (mut with, mut without) = (0, 0);
+    let mut with = 0;
+    let mut without = 0;
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lines: Vec<Line> = (0..rng.usize(2..12)).map(|_| Line::random(&mut rng)).collect();
@@ -158,7 +163,8 @@ fn is_unwritten(all: &[Done], read: &Done) -> bool {
 
 #[test]
 fn r07_the_unwritten_reads_of_random_kernels_are_those_of_all_orders() {
-    let (mut with, mut without) = (0, 0);
+    let mut with = 0;
+    let mut without = 0;
     for seed in 0..600 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lines: Vec<Line> = (0..rng.usize(2..12)).map(|_| Line::random(&mut rng)).collect();

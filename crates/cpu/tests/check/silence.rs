@@ -88,7 +88,8 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "strided.wgsl" => {
                 // The first 150 even places take the elements of the other array, from the last one on.
                 let counts = [150, 1, 1, 1, 1, 150];
-                let (from, to) = ([299, 0, 0, 0, 0, 0, u32::MAX], [0, 0, 0, 0, 0, 0, 2]);
+                let from = [299, 0, 0, 0, 0, 0, u32::MAX];
+                let to = [0, 0, 0, 0, 0, 0, 2];
                 let params = [&counts[..], &from, &to].concat();
                 (params.leak(), vec![words(300), numbers(300)])
             }

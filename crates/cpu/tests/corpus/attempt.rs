@@ -71,7 +71,8 @@ fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::
     };
     let params = vec![0_u8; interface.params.as_ref().map_or(0, |params| params.size as usize)];
     let zeros = vec![vec![0_u128; SIZE]; interface.bindings.len()];
-    let (mut faults, mut results) = (Vec::new(), Vec::new());
+    let mut faults = Vec::new();
+    let mut results = Vec::new();
     for way in [Way::InOrder, Way::Shuffled, Way::Checked] {
         let mut words = zeros.clone();
         faults.extend(limited(|stop| way.run(&kernel, &params, &mut words, stop)).err());

@@ -86,7 +86,8 @@ fn a_product_in_tiles_is_the_product() {
     let kernel = prepare(MATMUL).unwrap();
     let mut rng = Rng::with_seed(1);
     let mut matrix = || (0..N * N).map(|_| rng.i32(-9..9) as f32).collect::<Vec<_>>();
-    let (a, b) = (matrix(), matrix());
+    let a = matrix();
+    let b = matrix();
     let dot = |at: usize| (0..N).map(|k| a[at / N * N + k] * b[k * N + at % N]).sum::<f32>();
     let expected: Vec<f32> = (0..N * N).map(dot).collect();
     for seed in 0..3 {

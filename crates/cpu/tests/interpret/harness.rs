@@ -59,7 +59,8 @@ pub(crate) fn run(
     buffers: &mut [Buffer],
 ) -> Result<(), Fault> {
     let cells: Vec<Cells<'_>> = buffers.iter_mut().map(Buffer::cells).collect();
-    let (stop, range) = (AtomicBool::new(false), 0..GridRun::all(groups));
+    let stop = AtomicBool::new(false);
+    let range = 0..GridRun::all(groups);
     kernel.run_groups(&GridRun { groups, range, params, buffers: &cells, seed, stop: &stop })
 }
 

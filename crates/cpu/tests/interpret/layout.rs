@@ -42,7 +42,8 @@ impl Types {
                 Made { name: format!("mat{columns}x{rows}<{name}>"), leaves }
             }
             3 => {
-                let (base, count) = (self.make(rng, depth - 1), rng.usize(1..4));
+                let base = self.make(rng, depth - 1);
+                let count = rng.usize(1..4);
                 let paths =
                     |at: usize| base.leaves.iter().map(move |(path, size)| (format!("[{at}]{path}"), *size));
                 let leaves = (0..count).flat_map(paths).collect();
@@ -71,7 +72,8 @@ fn a_value_and_its_parts_are_at_the_same_bytes() {
     for _ in 0..40 {
         let mut types = Types::default();
         let made = types.make(&mut rng, 3);
-        let (name, leaves) = (&made.name, &made.leaves);
+        let name = &made.name;
+        let leaves = &made.leaves;
         let copy = |to: &str, from: &str| {
             let one = |(path, _): &(String, usize)| format!("{to}{path} = {from}{path};\n");
             leaves.iter().map(one).collect::<String>()

@@ -129,7 +129,9 @@ fn two_threads_count_in_one_grid_without_losing_anything() {
         }";
     let kernel = prepare(text).unwrap();
     let mut buffer = Buffer::new(&[0_u32; 4]);
-    let (cells, stop, groups) = ([buffer.cells()], AtomicBool::new(false), [100, 1, 1]);
+    let cells = [buffer.cells()];
+    let stop = AtomicBool::new(false);
+    let groups = [100, 1, 1];
     std::thread::scope(|scope| {
         for range in [0..50, 50..100] {
             let run = GridRun { groups, range, params: &[], buffers: &cells, seed: 0, stop: &stop };
@@ -147,7 +149,8 @@ fn an_empty_buffer_reads_zero_and_takes_no_write() {
         @group(0) @binding(1) var<storage, read_write> y: array<u32>;
         @compute @workgroup_size(1) fn k() { x[3] = 1u; y[0] = x[7] + arrayLength(&x) + 2u; }";
     let kernel = prepare(text).unwrap();
-    let (mut x, mut y) = (Buffer::new::<u32>(&[]), Buffer::new(&[0_u32]));
+    let mut x = Buffer::new::<u32>(&[]);
+    let mut y = Buffer::new(&[0_u32]);
     let cells = [x.cells(), y.cells()];
     let stop = AtomicBool::new(false);
     let run = GridRun { groups: [1; 3], range: 0..1, params: &[], buffers: &cells, seed: 0, stop: &stop };

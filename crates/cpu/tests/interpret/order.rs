@@ -138,7 +138,8 @@ fn a_stopped_run_ends_in_an_endless_loop() {
         "@compute @workgroup_size(1) fn k() { loop { out[0] += 1u; if out[0] == 0xffffffffu { break; } } }";
     let kernel = prepare(&format!("{text}{OUT}")).unwrap();
     let mut buffer = Buffer::new(&[0_u32]);
-    let (cells, stop) = ([buffer.cells()], AtomicBool::new(false));
+    let cells = [buffer.cells()];
+    let stop = AtomicBool::new(false);
     let run = GridRun { groups: [1; 3], range: 0..1, params: &[], buffers: &cells, seed: 0, stop: &stop };
     let fault = std::thread::scope(|scope| {
         let running = scope.spawn(|| kernel.run_groups(&run));

@@ -103,10 +103,12 @@ impl Maker<'_> {
     }
 
     fn repeat(&mut self, nesting: u32) -> Stmt {
-        let (depth, outer) = (self.depth, self.in_loop);
+        let depth = self.depth;
+        let outer = self.in_loop;
         self.depth += 1;
         self.in_loop = true;
-        let (count, body) = (self.rng.u32(1..4), self.block(nesting - 1));
+        let count = self.rng.u32(1..4);
+        let body = self.block(nesting - 1);
         self.in_loop = false;
         let step = self.rng.usize(0..4);
         let continuing = vec![Stmt::Set(step, self.expr(3))];
@@ -230,7 +232,8 @@ impl Frame<'_> {
                 values[((self.value(c, array) ^ self.variables[3]) as usize & 3).min(1)]
             }
             Expr::Call(f, a, b) => {
-                let (a, b) = (self.value(a, array), self.value(b, array));
+                let a = self.value(a, array);
+                let b = self.value(b, array);
                 call(self.functions, *f, array, a, b)
             }
         }
@@ -292,7 +295,8 @@ impl Frame<'_> {
 
 /// Generates three functions, each of which may call the ones before it.
 fn program(rng: &mut Rng) -> (Vec<Vec<Stmt>>, String) {
-    let (mut functions, mut wgsl) = (Vec::new(), String::new());
+    let mut functions = Vec::new();
+    let mut wgsl = String::new();
     for callees in 0..3 {
         let mut maker = Maker { rng, callees, lets: 0, visible: Vec::new(), depth: 0, in_loop: false };
         let body = maker.block(3);

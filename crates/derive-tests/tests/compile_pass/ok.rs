@@ -50,10 +50,12 @@ struct Nothing;
 
 #[test]
 fn the_derive_accepts_structs_of_every_form() {
-    let (x, mut y) = (DeviceArray(vec![1.0f32]), DeviceArray(vec![2.0f32]));
+    let x = DeviceArray(vec![1.0f32]);
+    let mut y = DeviceArray(vec![2.0f32]);
     let _ = Saxpy { a: 1.0, x: &x, y: &mut y };
     let _ = Generic { a: 1.0, x: &x, y: &mut y };
-    let (x, mut y) = (DeviceArray(vec![1u32]), DeviceArray(vec![2u32]));
+    let x = DeviceArray(vec![1u32]);
+    let mut y = DeviceArray(vec![2u32]);
     let _ = Mix { a: 1, b: 2, x: &x, y: &mut y };
     let _ = Inline { done: &mut DeviceArray(vec![[0.0; 4]]) };
     let _ = Nothing;

@@ -9,7 +9,8 @@ pub(crate) fn pieces(quoted: &str) -> Result<Vec<String>, (String, usize, usize)
     let Some(inner) = inner.filter(|_| quoted.len() > 1 && !ends_escaped(quoted)) else {
         return Err(("the closing `\"` of this text is missing in its line".into(), 0, quoted.len()));
     };
-    let (mut pieces, mut piece) = (Vec::new(), String::new());
+    let mut pieces = Vec::new();
+    let mut piece = String::new();
     let mut chars = inner.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let next = chars.peek().map(|&(_, next)| next);

@@ -95,7 +95,8 @@ impl MessageText {
     /// # Errors
     /// Returns the first value of a type that messages do not have.
     pub(crate) fn sites(&self, typed: &naga::Module) -> Result<Vec<MessageSite>, Finding> {
-        let (variables, statements) = (variables(typed), self.statements.iter().enumerate());
+        let variables = variables(typed);
+        let statements = self.statements.iter().enumerate();
         statements.map(|(number, statement)| self.site(number, statement, typed, &variables)).collect()
     }
 

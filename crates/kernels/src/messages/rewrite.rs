@@ -25,7 +25,9 @@ pub(crate) struct Rewritten {
 /// the lines of both texts have equal numbers.
 pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewritten) {
     let old = &written.text;
-    let (mut text, mut parts, mut done) = (String::new(), Vec::new(), 0);
+    let mut text = String::new();
+    let mut parts = Vec::new();
+    let mut done = 0;
     for edit in edits {
         parts.push((text.len(), done, true));
         text.push_str(&old[done..edit.at.start]);

@@ -32,7 +32,9 @@ pub(crate) fn statements(tokens: &[Token<'_>]) -> Result<Vec<MessageStatement>, 
             .any(|pair| matches!(pair[0].text, "fn" | "struct" | "alias") && pair[1].text == name)
     };
     let [print, assert] = ["print", "assert"].map(|name| !declares(name));
-    let (mut found, mut depth, mut at) = (Vec::new(), 0_usize, 0);
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
+    let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let opens = tokens.get(at + 1).is_some_and(|next| next.text == "(");
         match token.text {
@@ -118,7 +120,8 @@ pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range
     let mut commas: Vec<usize> = Vec::new();
     // The `<` that may begin a list of types, each with the number of brackets around it.
     let mut lists: Vec<(usize, usize)> = Vec::new();
-    let (mut depth, mut at) = (0_usize, first);
+    let mut depth = 0_usize;
+    let mut at = first;
     loop {
         match tokens.get(at)?.text {
             "(" | "[" => depth += 1,

@@ -8,7 +8,8 @@ pub(super) fn blake3_chunks(
     buffers: &mut [HostBuffer<'_>],
 ) {
     let [input, values] = buffers else { panic!("bug: blake3_chunks has two buffers") };
-    let (input, values) = (input.bytes(), values.bytes_mut());
+    let input = input.bytes();
+    let values = values.bytes_mut();
     let [bytes, low, high, root]: [u32; 4] = get(params, 0);
     let first = u64::from(low) + (u64::from(high) << 32);
     let message = &input[..input.len().min(bytes as usize)];

@@ -8,7 +8,8 @@ pub(super) fn blake3_parents(
     buffers: &mut [HostBuffer<'_>],
 ) {
     let [children, parents] = buffers else { panic!("bug: blake3_parents has two buffers") };
-    let (children, parents) = (children.bytes(), parents.bytes_mut());
+    let children = children.bytes();
+    let parents = parents.bytes_mut();
     let [count, root]: [u32; 2] = get(params, 0);
     let count = len::<[u32; 8]>(children).min(count as usize);
     let all = count.div_ceil(2);

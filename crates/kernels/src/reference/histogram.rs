@@ -7,7 +7,8 @@ pub(super) fn histogram(
     buffers: &mut [HostBuffer<'_>],
 ) {
     let [values, bins] = buffers else { panic!("bug: histogram has two buffers") };
-    let (values, bins) = (values.bytes(), bins.bytes_mut());
+    let values = values.bytes();
+    let bins = bins.bytes_mut();
     if bins.is_empty() {
         return;
     }

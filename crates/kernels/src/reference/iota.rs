@@ -7,7 +7,9 @@ pub(super) fn iota<T: WrappingNumber>(
     buffers: &mut [HostBuffer<'_>],
 ) {
     let [out] = buffers else { panic!("bug: iota has one buffer") };
-    let (start, step, out): (T, T, _) = (get(params, 0), get(params, 1), out.bytes_mut());
+    let start: T = get(params, 0);
+    let step: T = get(params, 1);
+    let out = out.bytes_mut();
     for i in 0..invocations(groups, workgroup).min(len::<T>(out)) {
         set(out, i, start.plus(T::of_index(i).times(step)));
     }

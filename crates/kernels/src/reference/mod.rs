@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn mix_wraps() {
         // -1 * 3 + 5 + 7
-        let (x, mut y) = ([5u32], [u32::MAX]);
+        let x = [5u32];
+        let mut y = [u32::MAX];
         let mut buffers =
             [HostBuffer::Read(bytemuck::cast_slice(&x)), HostBuffer::Write(bytemuck::cast_slice_mut(&mut y))];
         run("mix", bytemuck::bytes_of(&[3u32, 7]), &mut buffers);
@@ -148,7 +149,8 @@ mod tests {
 
     #[test]
     fn histogram_adds_to_the_counts_in_the_bins() {
-        let (values, mut bins) = ([0u32, 1, 3, 1], [100u32, 0]);
+        let values = [0u32, 1, 3, 1];
+        let mut bins = [100u32, 0];
         let mut buffers = [
             HostBuffer::Read(bytemuck::cast_slice(&values)),
             HostBuffer::Write(bytemuck::cast_slice_mut(&mut bins)),
@@ -167,7 +169,9 @@ mod tests {
 
     #[test]
     fn add_adds() {
-        let (x, y, mut z) = ([1.0f32, 2.0], [0.5f32, 0.5], [0.0f32; 2]);
+        let x = [1.0f32, 2.0];
+        let y = [0.5f32, 0.5];
+        let mut z = [0.0f32; 2];
         let mut buffers = [
             HostBuffer::Read(bytemuck::cast_slice(&x)),
             HostBuffer::Read(bytemuck::cast_slice(&y)),

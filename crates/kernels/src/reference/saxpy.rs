@@ -7,7 +7,9 @@ pub(super) fn saxpy<T: WrappingNumber>(
     buffers: &mut [HostBuffer<'_>],
 ) {
     let [x, y] = buffers else { panic!("bug: saxpy has two buffers") };
-    let (a, x, y): (T, _, _) = (get(params, 0), x.bytes(), y.bytes_mut());
+    let a: T = get(params, 0);
+    let x = x.bytes();
+    let y = y.bytes_mut();
     let n = invocations(groups, workgroup).min(len::<T>(x)).min(len::<T>(y));
     for i in 0..n {
         set(y, i, a.times(get(x, i)).plus(get(y, i)));

@@ -2,7 +2,8 @@ use super::{HostBuffer, get, invocations, len, set};
 
 pub(super) fn spin(groups: [u32; 3], workgroup: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) {
     let [out] = buffers else { panic!("bug: spin has one buffer") };
-    let (rounds, out): (u32, _) = (get(params, 0), out.bytes_mut());
+    let rounds: u32 = get(params, 0);
+    let out = out.bytes_mut();
     for i in 0..invocations(groups, workgroup).min(len::<u32>(out)) {
         let start = get::<u32>(out, i).wrapping_add(i as u32);
         let state =

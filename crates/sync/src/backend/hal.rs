@@ -170,7 +170,8 @@ mod tests {
 
     #[test]
     fn a_native_wait_on_vulkan_takes_a_quarter_of_the_time_before_it_at_most() {
-        let (mut waited, mut waits) = (Duration::ZERO, 0);
+        let mut waited = Duration::ZERO;
+        let mut waits = 0;
         while waited < Duration::from_secs(1) {
             let slice = native_slice(wgpu::Backend::Vulkan, waited);
             assert!(slice <= (waited / 4).max(FIRST_SLICE), "{slice:?} after {waited:?}");

@@ -163,7 +163,9 @@ mod loom_models {
                 progress: progress.clone(),
                 moved: Arc::default(),
             };
-            let (late, other, next) = (arrival(1), arrival(1), arrival(2));
+            let late = arrival(1);
+            let other = arrival(1);
+            let next = arrival(2);
             let callbacks = loom::thread::spawn(move || drop((next, other)));
             let before = lock(&progress).completed;
             drop(late);

@@ -38,7 +38,8 @@ impl Generator {
                 Some(Stmt::Own(name, operation, value))
             }
             3 if self.has("own") => {
-                let (compared, value) = (self.expr(&I32, 2), self.expr(&I32, 2));
+                let compared = self.expr(&I32, 2);
+                let value = self.expr(&I32, 2);
                 let name = self.name("a");
                 self.declare(&name, &I32, false);
                 Some(Stmt::Swap(name, compared, value))
@@ -54,7 +55,8 @@ impl Generator {
             // On some drivers a compare-exchange fails although the values are equal.
             5 if self.parts.barriers && !self.options.is_portable => {
                 let array = self.atomics_of_group();
-                let (compared, value) = (self.expr(&I32, 2), self.expr(&I32, 2));
+                let compared = self.expr(&I32, 2);
+                let value = self.expr(&I32, 2);
                 let name = self.name("a");
                 self.declare(&name, &I32, false);
                 Some(Stmt::SwapOfGroup(name, array, compared, value))

@@ -32,7 +32,8 @@ impl Generator {
 
     /// Adds statements in which the invocations diverge, and after which they are together again.
     fn own_ways(&mut self, depth: u32, body: &mut Vec<Stmt>) {
-        let (keeps_flow, loops) = (self.keeps_flow, self.loops);
+        let keeps_flow = self.keeps_flow;
+        let loops = self.loops;
         self.keeps_flow = true;
         self.loops = 0;
         self.plain(depth, body);
@@ -80,7 +81,8 @@ impl Generator {
         let array = self.workgroup_variable("t", text);
         let operation = crate::program::shared_operation(self.rng.usize(..));
         let condition = self.expr(&BOOL, 2);
-        let (index, value) = (self.index(TALLIES, 2), self.expr(&U32, 3));
+        let index = self.index(TALLIES, 2);
+        let value = self.expr(&U32, 3);
         let seen = self.index(TALLIES, 2);
         let name = self.name("a");
         self.declare(&name, &U32, false);

@@ -17,7 +17,8 @@ impl Generator {
                 let operators: &[&str] =
                     if size == 1 { &["&&", "||", "&", "|", "==", "!="] } else { &["&", "|", "==", "!="] };
                 let operator = self.pick(operators);
-                let (left, right) = (self.expr(&ty, depth), self.expr(&ty, depth));
+                let left = self.expr(&ty, depth);
+                let right = self.expr(&ty, depth);
                 self.binary(ty, operator, left, right)
             }
             7 if size == 1 => {
@@ -43,7 +44,8 @@ impl Generator {
         let scalar =
             if sized { self.sized_scalar() } else { self.pick(&[Scalar::I32, Scalar::U32, Scalar::F32]) };
         let of = Type::vector(scalar, size);
-        let (left, right) = (self.expr(&of, depth), self.expr(&of, depth));
+        let left = self.expr(&of, depth);
+        let right = self.expr(&of, depth);
         self.binary(Type::vector(Scalar::Bool, size), operator, left, right)
     }
 }

@@ -144,14 +144,16 @@ impl Generator {
             }
             number
         };
-        let (low, high) = (limit(-256), limit(256));
+        let low = limit(-256);
+        let high = limit(256);
         let whole = Expr::new(ty.clone(), Node::Builtin("floor", vec![expr]));
         Expr::new(ty, Node::Builtin("clamp", vec![whole, low, high]))
     }
 
     /// Returns a vector of parts: scalars, a splat, or letters of another vector.
     pub(super) fn assembled(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
-        let (ty, part) = (Type::vector(scalar, size), Type::Scalar(scalar));
+        let ty = Type::vector(scalar, size);
+        let part = Type::Scalar(scalar);
         match self.rng.u8(0..4) {
             0 => {
                 let value = self.expr(&part, depth);

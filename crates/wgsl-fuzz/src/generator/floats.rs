@@ -198,11 +198,13 @@ impl Generator {
             }
             2 => {
                 let operator = self.pick(&["+", "-"]);
-                let (left, right) = (self.leaf(&ty), self.leaf(&ty));
+                let left = self.leaf(&ty);
+                let right = self.leaf(&ty);
                 self.binary(ty, operator, left, right)
             }
             3 => {
-                let (left, right) = (self.leaf(&ty), self.leaf(&F32));
+                let left = self.leaf(&ty);
+                let right = self.leaf(&F32);
                 let [left, right] = if self.rng.bool() { [left, right] } else { [right, left] };
                 self.binary(ty, "*", left, right)
             }

@@ -17,13 +17,15 @@ impl Generator {
     }
 
     fn function(&mut self, uniform: bool) -> Function {
-        let (mark, left) = (self.scope.mark(), self.left);
+        let mark = self.scope.mark();
+        let left = self.left;
         self.left = self.rng.i32(2..12);
         self.steps = 0;
         let name = self.name("fun");
         let mut params = Vec::new();
         for _ in 0..self.rng.u32(0..4) {
-            let (name, mut ty) = (self.name("a"), self.any_type(1));
+            let name = self.name("a");
+            let mut ty = self.any_type(1);
             let pointer = self.parts.pointers && self.one_in(2);
             // A call needs a variable of the pointer's type, so most pointers are to types that many variables have.
             if pointer && !self.one_in(4) {

@@ -123,7 +123,8 @@ impl Generator {
     /// Clamps between constants: WGSL defines no result for limits in the wrong order.
     fn clamp(&mut self, scalar: Scalar, ty: &Type, depth: u32) -> Expr {
         let of = self.not_folded(ty, depth);
-        let (low, high) = (self.rng.i32(-100..10), self.rng.i32(10..5000));
+        let low = self.rng.i32(-100..10);
+        let high = self.rng.i32(10..5000);
         let limit = |value: i32| {
             let number = match scalar {
                 Scalar::U32 => Expr::u32(value.unsigned_abs().min(10 + value.max(0).unsigned_abs())),

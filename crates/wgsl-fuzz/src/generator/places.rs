@@ -25,7 +25,8 @@ impl Generator {
             if self.uniform && !variable.is_uniform {
                 continue;
             }
-            let (from, place) = (variable.ty.clone(), variable.place.clone());
+            let from = variable.ty.clone();
+            let place = variable.place.clone();
             if let Some(place) = self.reach(&from, ty, place, depth) {
                 return Some(Expr::new(ty.clone(), Node::Read(place)));
             }
@@ -44,7 +45,8 @@ impl Generator {
         let from = if self.one_in(2) { &written[newest..] } else { &written[..] };
         let at = self.pick(from);
         let variable = &self.scope.all()[at];
-        let (mut ty, mut place) = (variable.ty.clone(), variable.place.clone());
+        let mut ty = variable.ty.clone();
+        let mut place = variable.place.clone();
         while !self.one_in(3) {
             let mut shapes = self.shapes(&ty);
             if shapes.is_empty() {

@@ -106,7 +106,8 @@ impl Generator {
         }
         let privates = if self.parts.privates { self.rng.u32(1..6) } else { 0 };
         for _ in 0..privates {
-            let (name, ty) = (self.name("p"), self.any_type(2));
+            let name = self.name("p");
+            let ty = self.any_type(2);
             let text = ty.text(&self.tree.structs);
             self.tree.globals.push(Global { space: Space::Private, name: name.clone(), text });
             self.declare(&name, &ty, true);
@@ -179,7 +180,8 @@ impl Generator {
         let choice = self.rng.u8(0..8);
         match choice {
             0..=2 if composite && self.parts.arrays => {
-                let (of, len) = (self.any_type(depth - 1), self.rng.u32(1..6));
+                let of = self.any_type(depth - 1);
+                let len = self.rng.u32(1..6);
                 Type::array(of, len)
             }
             3..=6 if composite => Type::Struct(self.rng.usize(0..self.tree.structs.len())),

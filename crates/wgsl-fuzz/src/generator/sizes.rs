@@ -90,7 +90,8 @@ impl Generator {
         match self.rng.u8(0..14) {
             0..=3 => {
                 let operator = self.pick(&["+", "-", "*", "/"]);
-                let (left, right) = (self.expr(&ty, depth), self.expr(&ty, depth));
+                let left = self.expr(&ty, depth);
+                let right = self.expr(&ty, depth);
                 self.binary(ty, operator, left, right)
             }
             4 => {

@@ -57,7 +57,8 @@ impl Generator {
     }
 
     pub(super) fn declaration(&mut self) -> Option<Stmt> {
-        let (name, ty) = (self.name("c"), self.any_type(1));
+        let name = self.name("c");
+        let ty = self.any_type(1);
         let value = self.stored(&ty, self.parts.depth);
         self.declare(&name, &ty, false);
         Some(Stmt::Let(name, value))

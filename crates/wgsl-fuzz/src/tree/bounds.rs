@@ -66,7 +66,8 @@ pub(crate) fn bound(expr: &Expr) -> Option<Bound> {
         Node::Read(_) | Node::Call(..) => Some(STORED),
         Node::Unary(_, of) | Node::Swizzle(of, _) | Node::Element(of, ..) => bound(of),
         Node::Binary(operator, left, right) => {
-            let (left_bound, right_bound) = (bound(left)?, bound(right)?);
+            let left_bound = bound(left)?;
+            let right_bound = bound(right)?;
             let found = match *operator {
                 "*" => {
                     // A product of matrices adds up to four products.
@@ -99,7 +100,8 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
         "saturate" => Bound::new(at(0)?.fraction, 1.0),
         "min" | "max" => at(0)?.or(at(1)?),
         "clamp" => {
-            let (low, high) = (at(1)?, at(2)?);
+            let low = at(1)?;
+            let high = at(2)?;
             let limits = low.or(high);
             Bound::new(at(0)?.fraction.max(limits.fraction), limits.most)
         }
@@ -108,7 +110,8 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
         "dot" => at(0)?.times(at(1)?).scaled(4.0),
         "cross" => at(0)?.times(at(1)?).scaled(2.0),
         "mix" => {
-            let (ends, part) = (at(0)?.plus(at(1)?), at(2)?);
+            let ends = at(0)?.plus(at(1)?);
+            let part = at(2)?;
             ends.times(part.plus(Bound::new(0, 1.0))).scaled(2.0)
         }
         "quantizeToF16" | "through_half" => at(0).filter(|bound| bound.bits() <= 2048.0)?,

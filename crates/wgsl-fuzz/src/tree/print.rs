@@ -158,7 +158,8 @@ impl Printer<'_> {
                 self.line(&format!("{operation}(&{atomic}, {});", self.expr(value)));
             }
             Stmt::Own(name, operation, value) => {
-                let (own, value) = (if value.ty == F32 { "own_f" } else { "own" }, self.expr(value));
+                let own = if value.ty == F32 { "own_f" } else { "own" };
+                let value = self.expr(value);
                 self.line(&format!("let {name} = {operation}(&{own}[invocation], {value});"));
             }
             Stmt::OwnOfGroup(name, array, operation, value) => {
@@ -171,7 +172,8 @@ impl Printer<'_> {
                 self.line(&format!("let {name} = atomicCompareExchangeWeak({atomic}, {values}).old_value;"));
             }
             Stmt::Swap(name, compared, value) => {
-                let (compared, value) = (self.expr(compared), self.expr(value));
+                let compared = self.expr(compared);
+                let value = self.expr(value);
                 let number = if self.passes { "invocation, " } else { "" };
                 self.line(&format!("let {name} = swap_own({number}{compared}, {value});"));
             }
@@ -190,13 +192,15 @@ impl Printer<'_> {
                 self.line("workgroupBarrier();");
             }
             Stmt::Broadcast(of) => {
-                let (variable, value) = (&of.variable, self.expr(&of.value));
+                let variable = &of.variable;
+                let value = self.expr(&of.value);
                 self.line(&format!("if invocation_of_group == {}u {{ {variable} = {value}; }}", of.lane));
                 self.line(&format!("let {} = workgroupUniformLoad(&{variable});", of.name));
             }
             Stmt::Tally(of) => {
                 let at = |index| format!("&{}[{}]", of.array, self.index(index, of.len));
-                let (index, value) = (at(&of.index), self.expr(&of.value));
+                let index = at(&of.index);
+                let value = self.expr(&of.value);
                 let change = format!("{}({index}, {value});", of.operation);
                 let load = format!("let {} = atomicLoad({});", of.name, at(&of.seen));
                 self.line(&format!("if {} {{ {change} }}", self.expr(&of.condition)));
@@ -226,7 +230,8 @@ impl Printer<'_> {
     }
 
     fn looped(&mut self, of: &Loop) {
-        let (counter, bound) = (&of.counter, self.turns(&of.bound, of.most));
+        let counter = &of.counter;
+        let bound = self.turns(&of.bound, of.most);
         let until = of.until.as_ref().map(|until| self.expr(until));
         let leave = until.as_ref().map(|until| format!("if {until} {{ break; }}"));
         match of.form {

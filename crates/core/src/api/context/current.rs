@@ -269,7 +269,9 @@ mod tests {
     #[test]
     fn entering_a_scope_keeps_the_error_of_its_queue() {
         let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
-        let (first, failed, gate) = (ctx.queue("first"), ctx.queue("failed"), ctx.user_event("gate"));
+        let first = ctx.queue("first");
+        let failed = ctx.queue("failed");
+        let gate = ctx.user_event("gate");
         failed.wait_for(&ctx.user_event("abandoned").event()).unwrap();
         failed.finish().wait().unwrap_err();
         first.wait_for(&gate.event()).unwrap();

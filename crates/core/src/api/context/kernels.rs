@@ -241,8 +241,8 @@ impl Context {
     #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
     pub fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) -> Result<()> {
         let Some(cpu) = self.owner.cpu() else {
-            let (object, message) =
-                (format!("host kernel `{entry}`"), "only the CPU runs host kernels".into());
+            let object = format!("host kernel `{entry}`");
+            let message = "only the CPU runs host kernels".into();
             return Err(Kind::Device { object, message }.into());
         };
         self.owner.engine().check_process()?;
@@ -556,16 +556,19 @@ pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
 
 fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
-    let (found, limit) = (interface.bindings.len(), caps.max_bindings);
+    let found = interface.bindings.len();
+    let limit = caps.max_bindings;
     if found > limit as usize {
         return Err(Kind::TooManyBindings { kernel, found, limit }.into());
     }
-    let (found, limit) = (interface.workgroup, caps.max_workgroup);
+    let found = interface.workgroup;
+    let limit = caps.max_workgroup;
     let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
     if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
         return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
     }
-    let (found, limit) = (interface.workgroup_memory, caps.max_workgroup_memory);
+    let found = interface.workgroup_memory;
+    let limit = caps.max_workgroup_memory;
     if found > limit {
         return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
     }
@@ -651,8 +654,10 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     if !owner.engine().threads || found.is_some_and(|kernel| kernel.pipeline.unfinished().is_none()) {
         return None;
     }
-    let (desk, kernels) = (Arc::<CompileSlot>::default(), owner.kernels().clone());
-    let (leave, job) = (desk.clone(), job.clone());
+    let desk = Arc::<CompileSlot>::default();
+    let kernels = owner.kernels().clone();
+    let leave = desk.clone();
+    let job = job.clone();
     let compile = move |engine: &Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
             return; // the program has dropped its `Pending`, or a waiting thread compiles

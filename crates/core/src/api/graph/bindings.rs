@@ -111,7 +111,8 @@ impl Graph {
         match plan.inputs.iter().position(|bound| unbound.contains(&bound.block.id)) {
             None => Ok(()),
             Some(at) => {
-                let (graph, input) = (self.label().into(), plan.names.inputs[at].name.to_string());
+                let graph = self.label().into();
+                let input = plan.names.inputs[at].name.to_string();
                 Err(Kind::Unbound { graph, input }.into())
             }
         }
@@ -130,7 +131,9 @@ impl Graph {
         };
         let owner = self.owner_of_input(at);
         same_context(owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
-        let (input, shape, padded) = (&inputs[at], array.shape(), array.padded_shape());
+        let input = &inputs[at];
+        let shape = array.shape();
+        let padded = array.padded_shape();
         if input.dtype != T::DTYPE || *input.shape != shape || *input.padded != padded {
             let object = format!("input `{name}`");
             let expected = described(input.dtype, &input.shape, &input.padded);
@@ -150,7 +153,8 @@ impl Graph {
             return Err(self.unknown("value", name, known).into());
         };
         if values[at].dtype != T::TYPE {
-            let (object, expected) = (format!("value `{name}`"), format!("a value of {}", values[at].dtype));
+            let object = format!("value `{name}`");
+            let expected = format!("a value of {}", values[at].dtype);
             let found = format!("a value of {}", T::TYPE);
             return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
         }
@@ -568,7 +572,8 @@ impl Graph {
             return Err(problem(format!("it has no output `{name}`; it has {known}")).into());
         };
         if *found.element != *T::DTYPE.to_string() || found.element_size as usize != T::DTYPE.size() {
-            let (element, asked) = (&found.element, T::DTYPE);
+            let element = &found.element;
+            let asked = T::DTYPE;
             let wrong = format!("output `{name}` has elements of {element}, and the call requests {asked}");
             return Err(problem(wrong).into());
         }

@@ -214,8 +214,10 @@ impl Capture {
         let src = whole.words()?;
         let (token, name): (u64, Arc<str>) = (unique(), name.into());
         let element = T::DTYPE.to_string().into();
-        let (element_size, len) = (T::DTYPE.size() as u32, array.len() as u64);
-        let (bytes, download) = (src.size, None);
+        let element_size = T::DTYPE.size() as u32;
+        let len = array.len() as u64;
+        let bytes = src.size;
+        let download = None;
         let output = GraphOutput { token, name: name.clone(), bytes, element, element_size, len, download };
         captured.push_read(("read_as", CommandKind::Read, at), src, Some(name.clone()), output)?;
         Ok(Output::new(token, array.len(), name))

@@ -297,7 +297,8 @@ impl CommandQueue {
         self.own(&condition.array)?;
         if condition.len() != 1 {
             let object = format!("condition `{}`", condition.array.label());
-            let (found, expected) = (condition.shape().to_vec(), vec![1]);
+            let found = condition.shape().to_vec();
+            let expected = vec![1];
             let remedy = "pass an array of one element, or a slice of one";
             return Err(Kind::Shape { object, found, expected, remedy }.into());
         }
@@ -433,7 +434,8 @@ pub(crate) fn add_counters(
     let output = outputs.len() as u32;
     table.layout.output = Some(output);
     let (bytes, read) = read_of_counters(table, output, at);
-    let (token, name) = (unique(), "counters of loops".into());
+    let token = unique();
+    let name = "counters of loops".into();
     let element = "u32".into();
     outputs.push(GraphOutput {
         token,
@@ -506,7 +508,8 @@ pub(crate) fn read_of_counters(
     let size = range.end - range.start;
     let src = Span { block: table.words.clone(), offset: range.start, size };
     let work = Work::Read { src, slot: ReadSlot::new() };
-    let (what, label) = (CommandKind::Read, Some("counters of loops".into()));
+    let what = CommandKind::Read;
+    let label = Some("counters of loops".into());
     (size, Arc::new(NodeCommand { work, what, at, label, output: Some(output), values: <_>::default() }))
 }
 

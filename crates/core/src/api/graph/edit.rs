@@ -121,7 +121,8 @@ impl<'g> GraphEdit<'g> {
     /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Graph`] if no node is selected or a selected
     /// node is not a launch, or if the workgroup counts are an input.
     pub fn grid(mut self, grid: Grid<'_>) -> Result<Self> {
-        let (owner, names) = (self.owner_of_selected()?, self.graph.plan.names.clone());
+        let owner = self.owner_of_selected()?;
+        let names = self.graph.plan.names.clone();
         let limit = owner.device().caps().max_groups;
         let counts = match grid.0 {
             GridSize::Indirect(array, at) => {
@@ -163,7 +164,8 @@ impl<'g> GraphEdit<'g> {
         name: &str,
         array: &DeviceArray<T, D>,
     ) -> Result<Self> {
-        let (owner, names) = (self.owner_of_selected()?, self.graph.plan.names.clone());
+        let owner = self.owner_of_selected()?;
+        let names = self.graph.plan.names.clone();
         same_context(&owner, &array.array.storage.owner, || format!("array `{}`", array.label()))?;
         let mut arrays = vec![array.array.clone()];
         self.each_launch("an array", |node, launch| {
@@ -477,7 +479,8 @@ pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]
     let caps = graph.owner.device().caps();
     for input in inputs.iter().map(|&at| &plan.names.inputs[at]) {
         for place in &input.places {
-            let (old, new) = (graph.plan.nodes.get(place.node), plan.nodes.get(place.node));
+            let old = graph.plan.nodes.get(place.node);
+            let new = plan.nodes.get(place.node);
             let is_transfer = !matches!(new.command.work, Work::Launch(_) | Work::Gate(_));
             if new.gate.is_none() || !is_transfer {
                 continue;

@@ -116,13 +116,15 @@ impl<'v> Drawing<'v> {
     }
 
     fn head(&self) -> String {
-        let (width, height) = (self.width, self.height);
+        let width = self.width;
+        let height = self.height;
         let name = escaped(&self.view.label);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" \
              width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<title>Graph {name}</title>\n"
         );
-        let (nodes, columns) = (self.view.nodes, self.view.columns);
+        let nodes = self.view.nodes;
+        let columns = self.view.columns;
         let _ =
             writeln!(svg, "<style>\n{STYLE}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
         let _ = writeln!(svg, "<text class=\"name\" x=\"{LEFT}\" y=\"32\">Graph {name}</text>");
@@ -136,9 +138,12 @@ impl<'v> Drawing<'v> {
     /// Draws the names of the queues, each with a band.
     fn rows(&self, svg: &mut String) {
         for (row, label) in self.view.queues.iter().enumerate() {
-            let (top, width) = (Self::top(row as u32) - 8.0, self.width - 2.0 * LEFT + 16.0);
-            let (height, middle) = (BOX_HEIGHT + 16.0, Self::top(row as u32) + BOX_HEIGHT / 2.0 + 4.0);
-            let (left, short) = (LEFT - 8.0, escaped(&shortened(label, MOST_LETTERS)));
+            let top = Self::top(row as u32) - 8.0;
+            let width = self.width - 2.0 * LEFT + 16.0;
+            let height = BOX_HEIGHT + 16.0;
+            let middle = Self::top(row as u32) + BOX_HEIGHT / 2.0 + 4.0;
+            let left = LEFT - 8.0;
+            let short = escaped(&shortened(label, MOST_LETTERS));
             let _ = writeln!(
                 svg,
                 "<rect class=\"band\" x=\"{left}\" y=\"{top}\" width=\"{width:.0}\" height=\"{height}\" rx=\"8\"/>"
@@ -181,7 +186,8 @@ impl<'v> Drawing<'v> {
                     let _ = write!(class, " {word}");
                 }
             }
-            let (from, to) = (self.view.number(edge.from), self.view.number(edge.to));
+            let from = self.view.number(edge.from);
+            let to = self.view.number(edge.to);
             let why = if edge.barrier { ", with a barrier" } else { "" };
             let _ = writeln!(
                 svg,
@@ -215,7 +221,8 @@ impl<'v> Drawing<'v> {
 
     fn caption(&self, at: u32, vertex: &Vertex) -> String {
         let [left, top, right, bottom] = self.place(at);
-        let (x, y) = (f64::midpoint(left, right), f64::midpoint(top, bottom));
+        let x = f64::midpoint(left, right);
+        let y = f64::midpoint(top, bottom);
         if vertex.queue.is_none() {
             let turn = format!("rotate(-90 {x:.1} {y:.1})");
             return format!("<text x=\"{x:.1}\" y=\"{:.1}\" transform=\"{turn}\">host</text>", y + 4.0);
@@ -234,7 +241,8 @@ impl<'v> Drawing<'v> {
 
     /// Draws the meaning of the colours and lines that the drawing has.
     fn legend(&self, svg: &mut String, edges: &[ViewEdge]) {
-        let (mut x, y) = (LEFT, self.bottom() + 56.0);
+        let mut x = LEFT;
+        let y = self.bottom() + 56.0;
         for kind in VertexKind::ALL {
             if self.view.vertices.iter().any(|vertex| vertex.kind == kind) {
                 let word = kind.word();
@@ -247,7 +255,8 @@ impl<'v> Drawing<'v> {
                 x += 40.0 + word.len() as f64 * LETTER;
             }
         }
-        let (mut x, y) = (LEFT, y + 26.0);
+        let mut x = LEFT;
+        let y = y + 26.0;
         let some = |is: fn(&ViewEdge) -> bool| edges.iter().any(is);
         let lines = [
             ("edge order", "order of a queue", some(|edge| edge.of_queue)),
@@ -269,14 +278,17 @@ impl<'v> Drawing<'v> {
 
 /// Returns the outline of a vertex at a place: left, top, right, bottom. A gate has pointed ends.
 fn outline(kind: VertexKind, [left, top, right, bottom]: [f64; 4], radius: u32) -> String {
-    let (width, height) = (right - left, bottom - top);
+    let width = right - left;
+    let height = bottom - top;
     if kind != VertexKind::Gate {
         return format!(
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" rx=\"{radius}\"/>"
         );
     }
-    let (slant, middle) = (height / 4.0, f64::midpoint(top, bottom));
-    let (from, to) = (left + slant, right - slant);
+    let slant = height / 4.0;
+    let middle = f64::midpoint(top, bottom);
+    let from = left + slant;
+    let to = right - slant;
     format!(
         "<polygon points=\"{left:.1},{middle:.1} {from:.1},{top:.1} {to:.1},{top:.1} {right:.1},{middle:.1} \
          {to:.1},{bottom:.1} {from:.1},{bottom:.1}\"/>"
@@ -328,13 +340,12 @@ pub(crate) struct Route {
 impl Route {
     /// Returns the lines of the edges. `place` returns the left, top, right and bottom end of a box.
     pub(crate) fn all(view: &GraphView, edges: &[ViewEdge], place: impl Fn(u32) -> [f64; 4]) -> Vec<Line> {
-        let (leaving, arriving) = (
-            places(view, edges, |edge| [edge.from, edge.to]),
-            places(view, edges, |edge| [edge.to, edge.from]),
-        );
+        let leaving = places(view, edges, |edge| [edge.from, edge.to]);
+        let arriving = places(view, edges, |edge| [edge.to, edge.from]);
         let mut tracks: HashMap<i64, usize> = HashMap::new();
         let line = |(at, edge): (usize, &ViewEdge)| {
-            let (from, to) = (place(edge.from), place(edge.to));
+            let from = place(edge.from);
+            let to = place(edge.to);
             let mut route = Self {
                 from: [from[2], height(from, to, leaving[at])],
                 to: [to[0], height(to, from, arriving[at])],
@@ -364,7 +375,8 @@ impl Route {
                 )
             }
             Some(track) => {
-                let (out, back) = (x + 2.0 * REACH, tip - 2.0 * REACH);
+                let out = x + 2.0 * REACH;
+                let back = tip - 2.0 * REACH;
                 format!(
                     "M{x:.1} {y:.1}C{:.1} {y:.1} {:.1} {track:.1} {out:.1} {track:.1}\
                      H{back:.1}C{:.1} {track:.1} {:.1} {end:.1} {last:.1} {end:.1}",

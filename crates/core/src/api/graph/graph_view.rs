@@ -149,9 +149,12 @@ impl GraphView {
     /// and before the first nodes of the next segment. The first nodes of a part of a loop come after the last nodes
     /// before the loop.
     fn add_host_parts(&mut self, plan: &GraphPlan) {
-        let (mut column, mut host, mut chunked) = (0, None, plan.loops.iter());
+        let mut column = 0;
+        let mut host = None;
+        let mut chunked = plan.loops.iter();
         for (pair, cut) in plan.segments.windows(2).zip(plan.cuts.iter()) {
-            let (order, next) = (&pair[0].order, &pair[1].order);
+            let order = &pair[0].order;
+            let next = &pair[1].order;
             column += order.depth;
             let nodes = |first: u32, levels: usize| first..first + levels as u32;
             let mut before: Vec<u32> = nodes(order.first, order.levels.len()).collect();
@@ -170,7 +173,10 @@ impl GraphView {
             let of_host = self.vertices.len() as u32;
             host = Some(of_host);
             self.order_after(nodes(next.first, next.levels.len()), &[of_host]);
-            let (kind, queue, uses, at) = (VertexKind::Host, None, Vec::new(), None);
+            let kind = VertexKind::Host;
+            let queue = None;
+            let uses = Vec::new();
+            let at = None;
             self.vertices.push(Vertex { kind, name, queue, column, uses, before, at });
             column += cut.levels();
         }
@@ -217,8 +223,10 @@ fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
 
 /// Describes the end of a part of a chunked loop.
 fn ends(chunked: &ChunkedLoop) -> String {
-    let (first, last) = (chunked.nodes.start, chunked.nodes.end.saturating_sub(1));
-    let (each, bound) = (chunked.iterations, chunked.bound);
+    let first = chunked.nodes.start;
+    let last = chunked.nodes.end.saturating_sub(1);
+    let each = chunked.iterations;
+    let bound = chunked.bound;
     format!("loop: nodes {first} to {last} are {each} iterations of at most {bound}")
 }
 
@@ -399,7 +407,8 @@ fn on_one_line(text: &str) -> String {
 
 fn heading(view: &GraphView) -> String {
     let counted = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-    let (nodes, queues) = (counted(view.nodes, "node"), counted(view.queues.len(), "queue"));
+    let nodes = counted(view.nodes, "node");
+    let queues = counted(view.queues.len(), "queue");
     let levels = counted(view.columns as usize, "level");
     let contexts = match view.contexts {
         1 => String::new(),
@@ -434,7 +443,9 @@ fn line(text: &mut String, view: &GraphView, at: u32, widths: &Widths) {
     let vertex = &view.vertices[at as usize];
     let queue = on_one_line(vertex.queue.map_or("host", |queue| &view.queues[queue as usize]));
     let Widths { number, queue: of_queue, level, name } = widths;
-    let (own, column, title) = (view.number(at), vertex.column, on_one_line(&title(vertex)));
+    let own = view.number(at);
+    let column = vertex.column;
+    let title = on_one_line(&title(vertex));
     let _ = write!(text, "{own:>number$}  {queue:of_queue$}  level {column:level$}  {title:name$}");
     let mut parts = Vec::new();
     parts.extend(Some(on_one_line(&accesses(vertex))).filter(|accesses| !accesses.is_empty()));
@@ -509,7 +520,9 @@ fn node_line(dot: &mut String, view: &GraphView, at: u32, indent: &str) {
         VertexKind::Gate => ", shape=diamond",
         _ => "",
     };
-    let (id, label, tooltip) = (id(view, at), quoted(&label), quoted(&tooltip));
+    let id = id(view, at);
+    let label = quoted(&label);
+    let tooltip = quoted(&tooltip);
     let _ = writeln!(dot, "{indent}{id} [label={label}, tooltip={tooltip}{shape}];");
 }
 
@@ -542,7 +555,8 @@ fn ranks(dot: &mut String, view: &GraphView) {
 }
 
 fn edge_line(dot: &mut String, view: &GraphView, edge: ViewEdge) {
-    let (from, to) = (id(view, edge.from), id(view, edge.to));
+    let from = id(view, edge.from);
+    let to = id(view, edge.to);
     let looks = match (edge.of_queue, edge.barrier) {
         (true, true) => " [style=dashed, color=red]",
         (true, false) => " [style=dashed]",

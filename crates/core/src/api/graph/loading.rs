@@ -313,8 +313,10 @@ impl Loader<'_> {
     /// Derives the order of the nodes, and makes the graph.
     fn graph(&mut self, file: &GraphFile, mut nodes: Vec<GraphNode>) -> Result<Graph> {
         let engine = self.owner.engine();
-        let (mut leases, mut unbound) = (GraphLeases::default(), Vec::new());
-        let (mut names, mut inputs) = (GraphNames::default(), SmallVec::new());
+        let mut leases = GraphLeases::default();
+        let mut unbound = Vec::new();
+        let mut names = GraphNames::default();
+        let mut inputs = SmallVec::new();
         for (loaded, of_file) in self.blocks.iter().zip(&file.blocks) {
             let block = loaded.block();
             match &of_file.contents {
@@ -355,10 +357,13 @@ impl Loader<'_> {
             control,
         };
         let plan = GraphPlan::new(parts, missing)?;
-        let (id, calls) = (unique(), Vec::new());
+        let id = unique();
+        let calls = Vec::new();
         let turns = vec![(id, Arc::default())];
         let inner = GraphInner { id, name, outputs, calls, messages: Vec::new(), turns, made, unbound };
-        let (owner, inner, plan) = (self.owner.clone(), Arc::new(inner), Arc::new(plan));
+        let owner = self.owner.clone();
+        let inner = Arc::new(inner);
+        let plan = Arc::new(plan);
         Ok(Graph { owner, inner, plan, leases, counts: None, spanning: None })
     }
 }
@@ -387,11 +392,13 @@ pub(super) fn check_launch(
     blocks: &[FileBlock],
     misfit: impl Fn(String) -> Error,
 ) -> Result<()> {
-    let (name, interface) = (&kernel.name, &kernel.interface);
+    let name = &kernel.name;
+    let interface = &kernel.interface;
     if interface.messages.is_some() {
         return Err(misfit(format!("kernel `{name}` prints or asserts, which a kernel of a file does not")));
     }
-    let (found, needed) = (launch.bindings.len(), interface.bindings.len());
+    let found = launch.bindings.len();
+    let needed = interface.bindings.len();
     if found != needed {
         return Err(misfit(format!("kernel `{name}` has {needed} arrays, and its launch has {found}")));
     }
@@ -402,16 +409,19 @@ pub(super) fn check_launch(
             "kernel `{name}` has {needed} bytes of parameters, and its launch has {found}"
         )));
     }
-    let (limit, folds) = (caps.max_groups, interface.folds);
+    let limit = caps.max_groups;
+    let folds = interface.folds;
     if launch.groups.iter().any(|&groups| groups > limit) {
-        let (kernel, groups) = (name.to_string(), launch.groups.map(u64::from));
+        let kernel = name.to_string();
+        let groups = launch.groups.map(u64::from);
         return Err(Kind::GridTooLarge { kernel, groups, limit, folds }.into());
     }
     for (binding, range) in interface.bindings.iter().zip(&launch.bindings) {
         let label = &blocks[range.block as usize].label;
         check_binding(caps, (kernel, binding), range, label)?;
         if !is_whole_elements(binding, range.size) {
-            let (size, name) = (range.size, &binding.name);
+            let size = range.size;
+            let name = &binding.name;
             return Err(misfit(format!("{size} bytes of argument `{name}` are not whole elements")));
         }
     }
@@ -424,10 +434,15 @@ fn check_binding(
     range: &FileRange,
     label: &str,
 ) -> Result<()> {
-    let (name, arg, found) = (kernel.name.to_string(), binding.name.clone(), range.size);
-    let (needed, limit) = (binding.min_size, caps.max_binding);
+    let name = kernel.name.to_string();
+    let arg = binding.name.clone();
+    let found = range.size;
+    let needed = binding.min_size;
+    let limit = caps.max_binding;
     if !range.offset.is_multiple_of(caps.binding_alignment) {
-        let (array, offset, needed) = (label.into(), range.offset, caps.binding_alignment);
+        let array = label.into();
+        let offset = range.offset;
+        let needed = caps.binding_alignment;
         return Err(Kind::Alignment { array, offset, needed }.into());
     }
     if found < needed {
@@ -462,9 +477,11 @@ fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]
                 && overlap(&(earlier.offset..earlier.end()), &(later.offset..later.end()));
             let writes = bindings[at].declared.writes() || bindings[before].declared.writes();
             if shares && writes {
-                let (first, second) = (bindings[before].name.clone(), bindings[at].name.clone());
+                let first = bindings[before].name.clone();
+                let second = bindings[at].name.clone();
                 let array = blocks[later.block as usize].label.clone();
-                let (subject, node) = (kernel.subject(), String::new());
+                let subject = kernel.subject();
+                let node = String::new();
                 return Err(Kind::Aliased { subject, node, first, second, array }.into());
             }
         }
@@ -516,8 +533,10 @@ impl Loader<'_> {
             known.insert(address, count);
             dispatches += count;
             if dispatches > MOST_DISPATCHES {
-                let (call, queue, location, limit) =
-                    ("load_graph", file.label.clone(), self.by.at, MOST_DISPATCHES);
+                let call = "load_graph";
+                let queue = file.label.clone();
+                let location = self.by.at;
+                let limit = MOST_DISPATCHES;
                 return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
             }
         }
@@ -530,7 +549,8 @@ pub(super) fn chunked_loops(file: &GraphFile, table: Option<&ControlTable>) -> V
     let Some(table) = table else { return Vec::new() };
     let (words, _) = file.words();
     let of_ring = |ring: Ring| {
-        let (nodes, word) = (ring.nodes(), words[ring.gates[0].0 as usize]);
+        let nodes = ring.nodes();
+        let word = words[ring.gates[0].0 as usize];
         let ends = [ring.gates[0].0, ring.gates[ring.gates.len() - 1].0];
         // The last gate of the ring sets the word of the first one, which is not in the part.
         let gates = ends[0]..ends[1];
@@ -549,15 +569,19 @@ impl Loader<'_> {
         let commands = commands.collect::<Result<Vec<Arc<NodeCommand>>>>()?;
         let (past, (words, _)) = (file.past_iterations(), file.words());
         let word = |gate: Option<u32>| gate.map(|gate| words[gate as usize]);
-        let (mut nodes, mut gates) = (Vec::with_capacity(file.nodes.len()), 0);
+        let mut nodes = Vec::with_capacity(file.nodes.len());
+        let mut gates = 0;
         for node in &file.nodes {
             let command = &commands[node.command as usize];
-            let (mut gate, mut command) = (word(node.gate), command.clone());
+            let mut gate = word(node.gate);
+            let mut command = command.clone();
             if let FileWork::Gate(of_file) = file.work_of(node) {
                 let Work::Gate(plain) = &command.work else { unreachable!("bug: a gate became other work") };
                 let test = of_file.test.behind(past[gates]);
-                let (parent, previous) = (gate.take(), word(node.previous));
-                let (own, bound) = (words[gates], file.bound_of(of_file));
+                let parent = gate.take();
+                let previous = word(node.previous);
+                let own = words[gates];
+                let bound = file.bound_of(of_file);
                 let placed = Gate { test, parent, previous, own, bound, ..(**plain).clone() };
                 command = Arc::new(command.with_work(Work::Gate(Box::new(placed))));
                 gates += 1;
@@ -589,7 +613,8 @@ impl Loader<'_> {
     /// Returns a gate without its place among the iterations.
     fn gate(&self, gate: &FileGate) -> Gate {
         let counter = gate.counter.map(|of| GateCounter { index: of.index, resets: false, last: of.last });
-        let (condition, test) = (self.span(&gate.condition), gate.test.behind(0));
+        let condition = self.span(&gate.condition);
+        let test = gate.test.behind(0);
         Gate { condition, test, parent: None, previous: None, own: 0, bound: None, counter }
     }
 
@@ -611,7 +636,8 @@ impl Loader<'_> {
     }
 
     fn launch(&self, from: &FileLaunch) -> Box<Launch> {
-        let (kernel, size) = (&self.kernels[from.kernel as usize], from.params.len() as u32);
+        let kernel = &self.kernels[from.kernel as usize];
+        let size = from.params.len() as u32;
         let mut launch = self.owner.engine().launches.launch(kernel, size);
         launch.groups = from.groups;
         launch.at = Some(self.by.at);

@@ -101,7 +101,8 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
         let before = ctx.pool_stats().used;
         let graph = with_input(&one, &x).expect("nothing is refused");
         let device = device(&world, 2);
-        let (mut edited, other) = (graph.clone(), ctx.clone());
+        let mut edited = graph.clone();
+        let other = ctx.clone();
         let editor = thread::spawn(move || -> Result<()> {
             let array = other.empty::<u32, 1>([4])?;
             edited.edit()?.input("x", &array)?.apply()?;

@@ -73,7 +73,8 @@ impl ReplayInner {
     /// Returns the place of the bytes of an output.
     fn place_of(&self, output: usize) -> OutputPlace {
         let Some(far) = &self.far else {
-            let (owner, past) = (self.owner.clone(), self.past.clone());
+            let owner = self.owner.clone();
+            let past = self.past.clone();
             return OutputPlace { owner, point: self.point, past, slot: self.run.outputs[output].clone() };
         };
         let (run, slot) = far.output(output).expect("bug: no part reads the output");
@@ -141,7 +142,8 @@ impl CommandQueue {
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
         let (before, point, past, far) = match &spanning {
             None => {
-                let (ops, turns) = (steps(&graph.inner, &run), &graph.inner.turns);
+                let ops = steps(&graph.inner, &run);
+                let turns = &graph.inner.turns;
                 let reads = graph.inner.messages.iter().map(|buffer| buffer.read()).collect();
                 let (before, point, past) = engine.enqueue_replay(by, &run, ops, turns, reads)?;
                 (before, point, past, None)
@@ -156,7 +158,8 @@ impl CommandQueue {
             }
         };
         let event = Event::new(self.owner().clone(), Recording::Point(point, past.clone(), None));
-        let (owner, graph) = (self.owner().clone(), graph.inner.clone());
+        let owner = self.owner().clone();
+        let graph = graph.inner.clone();
         let inner = Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far });
         inner.announce_downloads();
         Ok(Replay { inner })
@@ -165,7 +168,8 @@ impl CommandQueue {
 
 /// Returns a queue callback that calls a host callback of the graph.
 fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
-    let (call, graph) = (call.clone(), graph.clone());
+    let call = call.clone();
+    let graph = graph.clone();
     Callback::new(move || call.call(&graph))
 }
 
@@ -173,7 +177,8 @@ fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
 /// loops.
 fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
-    let (plan, mut calls) = (&run.plan, graph.calls.iter());
+    let plan = &run.plan;
+    let mut calls = graph.calls.iter();
     for (at, segment) in plan.segments.iter().enumerate() {
         match at.checked_sub(1).map(|before| plan.cuts[before]) {
             Some(Cut::HostCall) => {
@@ -202,7 +207,9 @@ impl Replay {
         let event = queue.marker();
         let past = Arc::default();
         let graph = graph.clone();
-        let (before, point, far) = (Stamp(0), Point::START, None);
+        let before = Stamp(0);
+        let point = Point::START;
+        let far = None;
         Self { inner: Arc::new(ReplayInner { owner, graph, run, before, point, past, event, far }) }
     }
 
@@ -367,7 +374,9 @@ fn far_event(far: &FarRuns, node: u32) -> Event {
 fn time_of(run: &GraphRun, node: u32) -> Option<Arc<PointTime>> {
     let times = run.times.get()?;
     let time = times.measured(node)?.clone();
-    let (queue, lane, stamp) = (times.queue.clone(), times.lane, times.stamp);
+    let queue = times.queue.clone();
+    let lane = times.lane;
+    let stamp = times.stamp;
     Some(Arc::new(PointTime { queue, lane, stamp, time }))
 }
 

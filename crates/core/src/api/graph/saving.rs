@@ -113,7 +113,8 @@ impl Graph {
     /// Returns the errors of [`to_bytes_with`](Self::to_bytes_with), and [`Kind::File`] if the file cannot be written.
     #[track_caller]
     pub fn save_with(&self, path: impl AsRef<Path>, contents: Contents) -> Result<()> {
-        let (path, bytes) = (path.as_ref(), self.to_bytes_with(contents)?);
+        let path = path.as_ref();
+        let bytes = self.to_bytes_with(contents)?;
         let written = std::fs::write(path, bytes);
         written.map_err(|error| FileError::new(path.display().to_string(), error.to_string()).into())
     }
@@ -167,7 +168,8 @@ impl FileParts<'_> {
         if let Some(&number) = self.launch_numbers.get(&key) {
             return number;
         }
-        let (label, work) = (key.0.clone(), FileWork::Launch(key.1.clone()));
+        let label = key.0.clone();
+        let work = FileWork::Launch(key.1.clone());
         let number = self.add_command(FileCommand { label, work });
         self.launch_numbers.insert(key, number);
         number
@@ -263,7 +265,8 @@ impl<'g> Saver<'g> {
 
     fn node(&mut self, saved: SavedNode<'g>) -> Result<FileNode> {
         let node = saved.node;
-        let (queue, after) = (node.queue, node.after.to_vec());
+        let queue = node.queue;
+        let after = node.after.to_vec();
         if let Work::Gate(gate) = &node.command.work {
             let [parent, previous] = [gate.parent, gate.previous].map(|word| self.parts.gate(word));
             let command = self.gate(saved, gate, previous);
@@ -360,7 +363,8 @@ impl<'g> Saver<'g> {
     fn values(&self) -> Result<Vec<FileValue>> {
         let plan = &self.graph.plan;
         let values = plan.names.values.iter().zip(&plan.values).map(|(value, contents)| {
-            let (name, element) = (value.name.to_string(), value.dtype.to_string());
+            let name = value.name.to_string();
+            let element = value.dtype.to_string();
             if DType::from_name(&element) != Some(value.dtype) {
                 return Err(self.refuse(&name, format!("{A_VALUE} of type `{element}`, which is no number")));
             }
@@ -403,7 +407,10 @@ impl<'g> Saver<'g> {
         let rows = &copy.rows;
         let from = rows.from - copy.src.offset + src.offset;
         let to = rows.to - copy.dst.offset + dst.offset;
-        let (src, dst, row, axes) = (src.block, dst.block, rows.row, rows.axes.to_vec());
+        let src = src.block;
+        let dst = dst.block;
+        let row = rows.row;
+        let axes = rows.axes.to_vec();
         FileRegion { src, dst, from, to, row, axes }
     }
 
@@ -497,8 +504,10 @@ impl<'g> Saver<'g> {
 
     fn input(&self, at: usize) -> Result<FileBlock> {
         let plan = &self.graph.plan;
-        let (input, bound) = (&plan.names.inputs[at], &plan.inputs[at]);
-        let (name, element) = (input.name.to_string(), input.dtype.to_string());
+        let input = &plan.names.inputs[at];
+        let bound = &plan.inputs[at];
+        let name = input.name.to_string();
+        let element = input.dtype.to_string();
         if DType::from_name(&element) != Some(input.dtype) {
             return Err(self.refuse(&name, format!("{AN_INPUT} of type `{element}`, which is no number")));
         }
@@ -506,7 +515,8 @@ impl<'g> Saver<'g> {
         let offset = bound.offset % ALIGNMENT;
         let size = (offset + input.bytes).next_multiple_of(4);
         let element = FileElement { name: element, size: input.dtype.size() as u32 };
-        let (shape, padded) = (counts(&input.shape), counts(&input.padded));
+        let shape = counts(&input.shape);
+        let padded = counts(&input.padded);
         let input = FileInput { name: name.clone(), element, offset, shape, padded };
         Ok(FileBlock { label: name, size, contents: BlockContents::Input(input) })
     }

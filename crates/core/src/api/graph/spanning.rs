@@ -88,8 +88,8 @@ impl SpanningShape {
         let mut turns = vec![Vec::new(); owners.len()];
         ended.replayed().for_each(|(_, turn, context)| turns[context as usize].push(turn));
         let of_queue = ended.queues.iter().map(|queue| queue.context).collect();
-        let (copies, of_input) =
-            (std::mem::take(&mut ended.copies), std::mem::take(&mut ended.input_contexts));
+        let copies = std::mem::take(&mut ended.copies);
+        let of_input = std::mem::take(&mut ended.input_contexts);
         let sides = |(at, copy): (usize, &CapturedCopy)| [(copy.read, at as u32), (copy.write, at as u32)];
         let of_copy = copies.iter().enumerate().flat_map(sides).collect();
         Some(Self { owners, names, turns, of_queue, of_input, copies, of_copy })
@@ -136,7 +136,8 @@ impl Spanning {
         // Only values differ.
         let part = |part: &ContextPart| match part {
             ContextPart::Nodes { plan, nodes, outputs } => {
-                let (values, values_differ) = (new.values.clone(), new.values_differ);
+                let values = new.values.clone();
+                let values_differ = new.values_differ;
                 let plan = Arc::new(GraphPlan { values, values_differ, ..(**plan).clone() });
                 ContextPart::Nodes { plan, nodes: nodes.clone(), outputs: outputs.clone() }
             }
@@ -336,7 +337,8 @@ impl<'g> ReplayBuilder<'g> {
                 let slot: Slot = helper.map_err(|error| lost(engine, error))?;
                 Admission { slot, what: CommandKind::ReplayPart(shape.names[context].0), at: by.at }
             };
-            let (owner, helps) = (owner.clone(), context > 0);
+            let owner = owner.clone();
+            let helps = context > 0;
             queues.push(ReplayQueue { owner, by, helps, commands: Vec::new(), answers: Vec::new() });
         }
         let mut copies = Vec::with_capacity(shape.copies.len());
@@ -350,7 +352,10 @@ impl<'g> ReplayBuilder<'g> {
             copies.push(ReplayedCopy { prepared, read: None, write: None });
         }
         let runs = Vec::with_capacity(graph.spanning.parts.len());
-        let (waits, ends, starts, marks) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let waits = Vec::new();
+        let ends = Vec::new();
+        let starts = Vec::new();
+        let marks = Vec::new();
         Ok(Self { graph, queues, waits, copies, ends, starts, runs, marks })
     }
 
@@ -388,7 +393,8 @@ impl<'g> ReplayBuilder<'g> {
         let (end, has_results) = match &self.graph.spanning.parts[number] {
             ContextPart::Nodes { plan, outputs, .. } => {
                 let slots = outputs.iter().map(|_| ReadSlot::new()).collect();
-                let (plan, at) = (plan.clone(), self.graph.at);
+                let plan = plan.clone();
+                let at = self.graph.at;
                 let has_results = !outputs.is_empty() || !plan.timed_markers.is_empty();
                 let uploads = self.queues[context].owner.engine().stage_uploads(&plan)?;
                 let run = Arc::new(GraphRun { plan, outputs: slots, uploads, times: OnceLock::new(), at });
@@ -455,7 +461,8 @@ impl<'g> ReplayBuilder<'g> {
             if queue.commands.is_empty() {
                 continue;
             }
-            let (engine, commands) = (queue.owner.engine().clone(), std::mem::take(&mut queue.commands));
+            let engine = queue.owner.engine().clone();
+            let commands = std::mem::take(&mut queue.commands);
             let answers = engine.enqueue_parts(queue.by, commands, &turns);
             queue.answers =
                 answers.map_err(|error| if context > 0 { lost(&engine, error) } else { error })?;

@@ -157,7 +157,8 @@ impl Tape {
         let contexts = vec![owner.clone()];
         let mut state = TapeState { open: true, contexts, ..TapeState::default() };
         state.add_queue((label, 0), at, SmallVec::new(), Vec::new());
-        let (id, fault) = (unique(), CaptureFault::default());
+        let id = unique();
+        let fault = CaptureFault::default();
         let writes = CapturedWrites::new(label, &fault);
         let state = Mutex::new(state);
         Arc::new(Self { id, owner: owner.clone(), at, fault, writes, is_body: false, state })
@@ -507,9 +508,11 @@ impl CapturedCopy {
             Work::Read { src: span, .. } | Work::Fill { dst: span, .. } => span.clone(),
             _ => unreachable!("bug: a side of a copy has other work"),
         };
-        let (src, dst): (Span, Span) = (span(self.read), span(self.write));
+        let src: Span = span(self.read);
+        let dst: Span = span(self.write);
         let rows = &self.copy.rows;
-        let (from, to) = (rows.from - self.copy.src.offset, rows.to - self.copy.dst.offset);
+        let from = rows.from - self.copy.src.offset;
+        let to = rows.to - self.copy.dst.offset;
         let rows =
             Rows { from: src.offset + from, to: dst.offset + to, row: rows.row, axes: rows.axes.clone() };
         RegionCopy { src, dst, rows }

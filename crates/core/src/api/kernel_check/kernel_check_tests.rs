@@ -67,7 +67,8 @@ fn a_race_is_reported_once_for_each_line_that_launches_it() {
             findings.iter().map(|finding| (finding.kernel.as_str(), finding.launch, finding.count)).collect();
         assert_eq!(found, [("races", Some(lines[0]), 6), ("races", Some(lines[3]), 2)]);
         let text = findings[1].to_string();
-        let (wgsl, rust) = ("x[i / 2u] = i", format!("launched at {}", lines[3]));
+        let wgsl = "x[i / 2u] = i";
+        let rust = format!("launched at {}", lines[3]);
         assert!(text.contains(wgsl) && text.contains(&rust), "{text}");
         assert_eq!(ctx.take_findings(), [], "the findings were taken");
     }
@@ -103,7 +104,8 @@ fn new_nans_are_found_if_the_program_wants() {
         @compute @workgroup_size(1) fn k() { x[1] = x[0] / x[0]; x[2] = x[1] + 1.0; }";
     for nan in [false, true] {
         let ctx = device(CheckOptions { nan, ..CheckOptions::default() });
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(text, "k").expect("it compiles");
         let mut x = ctx.zeros::<f32, 1>([3]).expect("memory");
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
         let findings = finished(&ctx, &queue);
@@ -129,7 +131,8 @@ fn the_other_options_choose_mistakes_too() {
         (CheckOptions { whole_vectors: true, ..off }, vec!["two invocations of a workgroup access `x[0].x`"]),
     ] {
         let ctx = device(check);
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(text, "k").expect("it compiles");
         let mut x = ctx.zeros::<[u32; 2], 1>([4]).expect("memory");
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
         let texts: Vec<String> = finished(&ctx, &queue).iter().map(ToString::to_string).collect();
@@ -158,7 +161,8 @@ fn a_race_is_found_with_each_seed_and_its_result_depends_on_the_seed() {
 fn the_cpu_recorder_checks_the_text_of_a_built_in_kernel() {
     let source = crate::builtin_shader("saxpy.wgsl").expect("it is built in");
     let ctx = recorder(1);
-    let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(source, "saxpy").expect("it compiles"));
+    let queue = ctx.queue("q");
+    let kernel = ctx.kernel_from(source, "saxpy").expect("it compiles");
     let (x, mut y) = (ctx.empty::<f32, 1>([5]).expect("memory"), ctx.zeros::<f32, 1>([5]).expect("memory"));
     queue.launch_dyn(&kernel, Grid::threads([5]), args![a = 2.0_f32, x = &x, y = &mut y]).expect("a launch");
     let findings = finished(&ctx, &queue);
@@ -172,7 +176,8 @@ fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
     let check = CheckOptions { fail_queue: true, ..CheckOptions::default() };
     let on_recorder = |seed| CpuOptions { seed, threads: false, check: Some(check), ..CpuOptions::default() };
     for ctx in std::iter::once(device(check)).chain((0..5).map(|seed| Context::on_cpu(on_recorder(seed)))) {
-        let (wrong, other) = (ctx.queue("wrong"), ctx.queue("other"));
+        let wrong = ctx.queue("wrong");
+        let other = ctx.queue("other");
         let [mut x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));
         let before = wrong.marker();
         let line = race(&ctx, &wrong, &mut x);
@@ -206,7 +211,8 @@ fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
 #[test]
 fn a_mistake_in_a_graph_fails_the_queue_of_the_replay() {
     let ctx = device(CheckOptions { fail_queue: true, ..CheckOptions::default() });
-    let (captured, replays) = (ctx.queue("captured"), ctx.queue("replays"));
+    let captured = ctx.queue("captured");
+    let replays = ctx.queue("replays");
     let capture = |c: &CommandQueue| {
         let mut x = c.zeros::<u32, 1>([4])?;
         race(&ctx, c, &mut x);

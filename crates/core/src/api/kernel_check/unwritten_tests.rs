@@ -139,12 +139,13 @@ fn each_command_writes_its_bytes_and_no_others() {
 #[test]
 fn a_copy_of_unwritten_bytes_is_unwritten() {
     each(|p| {
-        let (x, mut y) = (p.empty(), p.ones());
+        let x = p.empty();
+        let mut y = p.ones();
         p.queue.fill(&mut x.slice(2..4).expect("a part"), 5).expect("a fill");
         p.queue.copy(&x.slice(0..6).expect("a part"), &mut y.slice(8..14).expect("a part")).expect("a copy");
         assert_eq!(p.unwritten(&y), Some((8, 4)), "a copy");
-        let (from, mut to) =
-            (x.reshape([4, 4]).expect("16 elements"), y.reshape([4, 4]).expect("16 elements"));
+        let from = x.reshape([4, 4]).expect("16 elements");
+        let mut to = y.reshape([4, 4]).expect("16 elements");
         p.queue.copy_region(&from, region![0, ..], &mut to, region![.., 3]).expect("a copy of a column");
         // Elements 3 and 7 of `y` are now unwritten, and 11 and 15 are written.
         assert_eq!(p.unwritten(&y), Some((3, 6)), "a copy of a region");

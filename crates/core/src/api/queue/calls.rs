@@ -359,7 +359,9 @@ impl CommandQueue {
         launches: KindsOfWork,
         value: &DeviceArray<T>,
     ) -> Result<Pending<T>> {
-        let (span, slot, engine) = (value.array.words()?, ReadSlot::new(), self.owner().engine());
+        let span = value.array.words()?;
+        let slot = ReadSlot::new();
+        let engine = self.owner().engine();
         let fill = (CommandKind::Fill, Work::Fill { dst: span.clone(), pattern: Pattern::ZERO });
         let read = (CommandKind::Read, Work::Read { src: span.clone(), slot: slot.clone() });
         let works = iter::once(fill).chain(launches).chain([read]).collect();

@@ -56,7 +56,8 @@ impl AccessList<'_> {
         let buffer = shared.ok_or_else(|| Kind::NotShared { array: array.label() })?;
         let span = array.words()?;
         let range = span.range();
-        let (offset, size) = (span.offset, span.size);
+        let offset = span.offset;
+        let size = span.size;
         self.uses.push(BoundArray { at: 0, block: span.block, offset, size, used: Some(access) });
         Ok(buffer.slice(range))
     }

@@ -274,7 +274,8 @@ impl<'a> LaunchArguments<'a> {
     #[inline]
     pub(crate) fn new(queue: &'a CommandQueue, kernel: &Arc<KernelInner>, plan: &'a Plan) -> Self {
         let launch = queue.owner().engine().launches.launch(kernel, plan.params_size());
-        let (caps, slots) = (queue.owner().device().caps(), plan.slots().iter());
+        let caps = queue.owner().device().caps();
+        let slots = plan.slots().iter();
         Self { queue, caps, slots, launch, has_empty: false, error: None }
     }
 
@@ -400,9 +401,12 @@ pub(crate) const LAUNCH_PARTS: &str =
 /// Returns the error for an array that cannot be bound.
 #[cold]
 fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps: &Caps) -> Error {
-    let (offset, found) = (array.offset, bound_size(binding, array));
-    let (needed, limit) = (binding.min_size, caps.max_binding);
-    let (name, arg) = (kernel.name.to_string(), binding.name.clone());
+    let offset = array.offset;
+    let found = bound_size(binding, array);
+    let needed = binding.min_size;
+    let limit = caps.max_binding;
+    let name = kernel.name.to_string();
+    let arg = binding.name.clone();
     if !offset.is_multiple_of(caps.binding_alignment) {
         Kind::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
     } else if array.followed && !array.bytes().is_multiple_of(4) {
@@ -636,10 +640,8 @@ impl LaunchArguments<'_> {
             return Err(Kind::MessagesTooLarge { kernel: kernel.name.to_string(), found: size, limit }.into());
         }
         let label: Arc<str> = format!("messages of kernel `{}`", kernel.name).into();
-        let (at, source) = (
-            kernel.interface.bindings.len() - 1,
-            MessageSource { kernel: kernel.name.clone(), launch: ops.by.at, messages },
-        );
+        let at = kernel.interface.bindings.len() - 1;
+        let source = MessageSource { kernel: kernel.name.clone(), launch: ops.by.at, messages };
         let storage = match ops.captured {
             None => ops.allocate(size, &label)?,
             Some(captured) => ops.allocate_captured(captured, size, &label)?,
@@ -722,12 +724,16 @@ mod tests {
     fn late(ctx: &Context, compiles: bool) -> (DynKernel, Arc<LatePipeline>) {
         let made = ctx.kernel_from(TEXT, "k").expect("it is right");
         let KernelInner { id, name, label, interface, pipeline, origin } = &*made.inner;
-        let (pipeline, kernel) = (pipeline.clone(), name.to_string());
+        let pipeline = pipeline.clone();
+        let kernel = name.to_string();
         let refused = move || Kind::Compile { kernel, message: "refused by the test".into() };
         let compile = move || if compiles { Ok(pipeline) } else { Err(refused().into()) };
         let late = LatePipeline::new(Box::new(compile));
-        let (name, label, pipeline) = (name.clone(), label.clone(), Pipeline::Late(late.clone()));
-        let (interface, origin) = (interface.clone(), origin.clone());
+        let name = name.clone();
+        let label = label.clone();
+        let pipeline = Pipeline::Late(late.clone());
+        let interface = interface.clone();
+        let origin = origin.clone();
         let inner = KernelInner { id: *id, name, label, interface, pipeline, origin };
         (DynKernel { inner: Arc::new(inner), owner: made.owner }, late)
     }
@@ -773,7 +779,8 @@ mod tests {
     fn q01_a_launch_waits_for_its_kernel_and_fails_with_it_alone() {
         for (threads, compiles) in [(true, true), (true, false), (false, true), (false, false)] {
             let ctx = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
-            let (held, other) = (ctx.queue("held"), ctx.queue("other"));
+            let held = ctx.queue("held");
+            let other = ctx.queue("other");
             let (kernel, late) = late(&ctx, compiles);
             let mut x = held.zeros::<u32, 1>([1]).expect("nothing has failed");
             let launch = |x: &mut DeviceArray<u32>| {

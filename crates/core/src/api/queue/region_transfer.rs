@@ -310,7 +310,8 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, E>,
         to: impl Into<Region>,
     ) -> Result<()> {
-        let (src, dst) = (src.part(from)?, dst.part(to)?);
+        let src = src.part(from)?;
+        let dst = dst.part(to)?;
         same_shape("the target of a copy", &dst.strided.shape(), &src.strided.shape())?;
         self.enqueue_copy(src.owner(), dst.owner(), |maker| maker.copy_part(&src, &dst))
     }
@@ -341,7 +342,8 @@ impl CommandQueue {
         to: impl Into<Region>,
     ) -> Result<()> {
         self.own(&dst.array)?;
-        let (part, maker) = (dst.part(to)?, self.by(CommandKind::Upload)?);
+        let part = dst.part(to)?;
+        let maker = self.by(CommandKind::Upload)?;
         src.source(&mut |source| maker.upload_to_part(source, &part))
     }
 
@@ -429,7 +431,8 @@ pub(crate) fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> C
         return Cow::Borrowed(&data[..count(frame.shape)]);
     }
     let strided = StridedRegion::all(frame);
-    let (size, mut all) = (size_of::<T>(), vec![T::zeroed(); strided.len()]);
+    let size = size_of::<T>();
+    let mut all = vec![T::zeroed(); strided.len()];
     let rows = Rows::new((0, &strided), (0, &strided.packed()), size as u64);
     let elements = rows.row as usize / size;
     for (from, to) in rows.iter().map(|(from, to)| (from as usize / size, to as usize / size)) {

@@ -241,8 +241,9 @@ impl ArrayOps<'_> {
             engine.enqueue(self.by, work)?;
         }
         let (point, past) = engine.marker(self.by.slot);
-        let (registration, engine, keep) =
-            (WakerRegistration::default(), engine.clone(), Some(self.owner.clone()));
+        let registration = WakerRegistration::default();
+        let engine = engine.clone();
+        let keep = Some(self.owner.clone());
         Ok(Reading { registration, engine, keep, point, past, span, slot, len, out })
     }
 }
@@ -298,7 +299,9 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
     if found == expected {
         return Ok(());
     }
-    let (object, found, expected) = (object.into(), found.into(), expected.into());
+    let object = object.into();
+    let found = found.into();
+    let expected = expected.into();
     let remedy = "pass one of that shape, or take a part of the larger of the two";
     Err(Kind::Shape { object, found, expected, remedy }.into())
 }
@@ -537,7 +540,8 @@ impl CommandQueue {
         dst: &mut DeviceArray<T, D>,
     ) -> Result<()> {
         same_shape("the target of a copy", &dst.shape(), &src.shape())?;
-        let (source, target) = (&src.array.storage.owner, &dst.array.storage.owner);
+        let source = &src.array.storage.owner;
+        let target = &dst.array.storage.owner;
         self.enqueue_copy(source, target, |maker| {
             if !src.frame().is_full() || !dst.frame().is_full() {
                 return maker.copy_part(&src.all(), &dst.all());
@@ -622,7 +626,9 @@ impl ArrayOps<'_> {
         frame: PaddedShape<'_>,
         dst: &ArrayPart,
     ) -> Result<()> {
-        let (range, shape, padded) = (plain.range.clone(), frame.shape.to_vec(), frame.padded.to_vec());
+        let range = plain.range.clone();
+        let shape = frame.shape.to_vec();
+        let padded = frame.padded.to_vec();
         let bytes = move |all: &[T]| {
             let frame = PaddedShape { shape: &shape, padded: &padded };
             bytemuck::cast_slice(&packed(&all[range.clone()], frame)).to_vec()
@@ -647,7 +653,8 @@ fn source<T: Element>(
     size: u64,
     bytes: impl Fn(&[T]) -> Vec<u8> + Send + Sync + 'static,
 ) -> Payload {
-    let (label, elements) = (plain.label.clone(), plain.memory.clone());
+    let label = plain.label.clone();
+    let elements = plain.memory.clone();
     Payload::PerReplay(Arc::new(PlainSource { label, elements, size, bytes: Box::new(bytes) }))
 }
 

@@ -79,7 +79,8 @@ impl CommandQueue {
             Ok(tuned) => tuned,
             Err(error) => return Pending::ready(Err(error)),
         };
-        let (owner, queue) = (self.owner().clone(), self.label().to_owned());
+        let owner = self.owner().clone();
+        let queue = self.label().to_owned();
         let ended = late(PointLate::new(owner.clone(), point, past));
         then(ended, move |()| seconds(&owner, &queue, &launches))
     }

@@ -43,7 +43,8 @@ fn m08_the_pool_allocates_up_to_its_limit_and_no_more() {
 #[test]
 fn m08_the_statistics_count_each_block() {
     let mut pool = Pool::default();
-    let (device, pinned) = (made(&mut pool, Heap::Device, 512), made(&mut pool, Heap::Download, 256));
+    let device = made(&mut pool, Heap::Device, 512);
+    let pinned = made(&mut pool, Heap::Download, 256);
     let both =
         PoolStats { used: 512, high_water: 512, pinned: 256, arrays: 2, blocks: 2, ..PoolStats::default() };
     assert_eq!(pool.stats(), both);
@@ -143,9 +144,11 @@ fn m10_a_failed_allocation_does_not_change_the_statistics() {
 fn m07_reused_memory_has_a_new_label_and_keeps_its_uses() {
     let ctx = context(1 << 20);
     let [one, two] = ["one", "two"].map(|label| ctx.queue(label));
-    let (own, other) = (one.slot().expect("it is there"), two.slot().expect("it is there"));
+    let own = one.slot().expect("it is there");
+    let other = two.slot().expect("it is there");
     let first = allocate(&ctx, 256, "first", own).expect("there is room");
-    let (block, engine) = (first.block().clone(), ctx.owner.engine());
+    let block = first.block().clone();
+    let engine = ctx.owner.engine();
     let dst = Span { block: block.clone(), offset: 0, size: 256 };
     engine.enqueue(by(own), Work::Fill { dst, pattern: Pattern::ZERO }).expect("nothing has failed");
     drop(first);

@@ -71,7 +71,8 @@ pub(crate) fn open(
     let running = lane.clone();
     let thread = std::thread::Builder::new().name("fencepost cpu".into()).spawn(move || running.run());
     let thread = thread.map_err(|error| {
-        let (object, message) = ("the thread of the CPU".into(), error.to_string());
+        let object = "the thread of the CPU".into();
+        let message = error.to_string();
         crate::error::Error::from(Kind::Device { object, message })
     })?;
     let cost_model =
@@ -427,7 +428,8 @@ impl Deadlines {
 
 /// Returns the error of a launch that ended with a fault. Only the time limit stops a launch.
 pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
-    let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
+    let kernel = launch.kernel().name.to_string();
+    let launch = launch.at;
     let kind = match fault {
         Fault::Stopped => Kind::LaunchTooLong { kernel, launch, limit },
         fault => Kind::LaunchFailed { kernel, launch, problem: fault.to_string() },
@@ -471,7 +473,8 @@ mod cpu_lane_tests {
             buffers[0].bytes_mut()[0] = 7;
         };
         ctx.host_kernel("k", Arc::new(run)).expect("the CPU runs it");
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(ONE, "k").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
         let done = queue.finish();
@@ -500,7 +503,8 @@ mod cpu_lane_tests {
     #[test]
     fn a_batch_that_no_caller_waits_for_is_executed() {
         let (ctx, threads) = context_with_sender();
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(ONE, "k").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         for _ in 0..100 {
             queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).expect("a launch");
@@ -513,7 +517,8 @@ mod cpu_lane_tests {
     #[test]
     fn a_caller_that_waits_without_a_limit_executes_its_batches_and_one_with_a_limit_does_not() {
         let (ctx, threads) = context_with_sender();
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(ONE, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(ONE, "k").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         let own = std::thread::current().id();
         let mut on_own = [0, 0];
@@ -555,7 +560,8 @@ mod cpu_lane_tests {
             @compute @workgroup_size(2) fn k(@builtin(workgroup_id) id: vec3<u32>, @builtin(num_workgroups) n: vec3<u32>) {
                 atomicAdd(&x[id.x + n.x * (id.y + n.y * id.z)], 1u);
             }";
-        let (queue, kernel) = (ctx.queue("q"), ctx.kernel_from(text, "k").expect("it compiles"));
+        let queue = ctx.queue("q");
+        let kernel = ctx.kernel_from(text, "k").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([41 * 13 * 7]).expect("memory");
         for _ in 0..3 {
             queue.launch_dyn(&kernel, Grid::groups([41, 13, 7]), args![x = &mut x]).expect("a launch");

@@ -220,7 +220,8 @@ impl Recorder for CpuRecorder {
     ) -> Result<Keep, Failure> {
         if self.rng.f64() < self.refusals {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
-            let (object, message) = ("a submission".into(), "refused by `CpuFaults::refusals`".into());
+            let object = "a submission".into();
+            let message = "refused by `CpuFaults::refusals`".into();
             return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
         }
         let running = Running::new(steps, waits, signal);
@@ -272,7 +273,8 @@ impl CpuLanes {
             return None;
         }
         self.steps_left = self.steps_left.map(|left| left - 1);
-        let (mut lane, mut choice) = (0, self.rng.usize(..all));
+        let mut lane = 0;
+        let mut choice = self.rng.usize(..all);
         while choice >= choices[lane] {
             choice -= choices[lane];
             lane += 1;
@@ -372,7 +374,8 @@ impl<'e> RunsLaunches<'e> for AtOnce<'_> {
             }
             #[cfg(cpu_code)]
             HostCode::Program(program) => {
-                let (seed, limit) = (self.seed, self.launch_limit);
+                let seed = self.seed;
+                let limit = self.launch_limit;
                 run_program(program, launch, params, seed, limit, self.checks)
             }
         };
@@ -491,7 +494,8 @@ mod tests {
     use smallvec::SmallVec;
 
     fn step(slot: u32, stamp: u64) -> Step {
-        let (slot, stamp) = (Slot(slot), Stamp(stamp));
+        let slot = Slot(slot);
+        let stamp = Stamp(stamp);
         Step { work: Work::QueueFence, slot, stamp, level: 0, after: SmallVec::new() }
     }
 

@@ -222,7 +222,8 @@ fn run_gate(gate: &Gate, table: &ControlTable) {
     let (decided, passes) = gate.test.decide(gate.bound, u32::from_ne_bytes(value), past);
     let may_go = set(gate.parent) && set(gate.previous);
     let own = if may_go { decided } else { 0 };
-    let (on, stopped) = (own != 0, may_go && passes && own == 0);
+    let on = own != 0;
+    let stopped = may_go && passes && own == 0;
     store(gate.own, own);
     if let Some(counter) = gate.counter {
         let at = table.layout.counter_at(counter.index);
@@ -269,13 +270,15 @@ pub(super) fn run_function(
     failed: &FailedSteps,
     checks: Option<&KernelChecks>,
 ) -> Result<()> {
-    let (groups, workgroup) = (groups(launch), launch.kernel().interface.workgroup);
+    let groups = groups(launch);
+    let workgroup = launch.kernel().interface.workgroup;
     run_on_copies(launch, |buffers| {
         let _mark = FunctionMark::set(failed.device());
         let run = AssertUnwindSafe(|| function.run(groups, workgroup, params.bytes(), buffers));
         catch_unwind(run).map_err(|panic| {
             let problem = format!("the host function panicked: {}", panic_text(panic));
-            let (kernel, launch) = (launch.kernel().name.to_string(), launch.at);
+            let kernel = launch.kernel().name.to_string();
+            let launch = launch.at;
             Kind::LaunchFailed { kernel, launch, problem }.into()
         })
     })?;
@@ -303,7 +306,9 @@ pub(super) fn run_program(
 ) -> Result<()> {
     let timer = LaunchTimer::start(limit);
     run_on_copies(launch, |buffers| {
-        let (groups, params, stop) = (groups(launch), params.bytes(), timer.stop());
+        let groups = groups(launch);
+        let params = params.bytes();
+        let stop = timer.stop();
         GridRun::on_copies(groups, params, buffers, seed, stop, |run| match checks {
             None => program.run_groups(run).map_err(|fault| ended_early(launch, &fault, limit)),
             Some(checks) => checks.run(program, run, launch, limit),

@@ -86,7 +86,8 @@ fn too_long(error: &Error) -> Option<(&str, Duration)> {
 
 /// Checks that the queue of an endless kernel fails, and that the device then executes other work of the queue.
 fn check_endless(ctx: &Context, entry: &str, groups: usize) {
-    let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+    let queue = ctx.queue("main");
+    let other = ctx.queue("other");
     let endless = ctx.kernel_from(ENDLESS, entry).expect("it compiles");
     let sevens = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
     let [mut x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));
@@ -131,7 +132,8 @@ fn a_kernel_without_loops_whose_calls_double_fails_its_queue() {
          @compute @workgroup_size(1) fn doubles() {{ f39(); x[1] = 1u; }}"
     );
     let ctx = context(LIMIT, false);
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(&text, "doubles").expect("it compiles"));
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(&text, "doubles").expect("it compiles");
     let Pipeline::Host(HostCode::Program(program)) = &kernel.inner.pipeline else { panic!("it is WGSL") };
     assert!(program.is_compiled());
     let mut x = ctx.zeros::<u32, 1>([4]).expect("memory");
@@ -217,11 +219,13 @@ fn an_endless_kernel_of_a_graph_fails_the_replay_and_names_the_node() {
 #[test]
 fn a_read_behind_an_endless_kernel_fails_and_one_before_it_succeeds() {
     let ctx = context(LIMIT, false);
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
     let mut x = queue.array(&[3_u32, 4]).expect("memory");
     let before = queue.read(&x);
     launch(&queue, &kernel, 1, &mut x);
-    let (behind, marker) = (queue.read(&x), queue.marker());
+    let behind = queue.read(&x);
+    let marker = queue.marker();
     assert_eq!(before.wait().expect("it is before the launch"), [3, 4]);
     assert!(behind.wait().is_err_and(|error| too_long(&error).is_some()));
     assert!(marker.wait().is_err_and(|error| too_long(&error).is_some()));
@@ -230,7 +234,8 @@ fn a_read_behind_an_endless_kernel_fails_and_one_before_it_succeeds() {
 #[test]
 fn the_drop_of_a_context_ends_while_a_kernel_runs_for_ever() {
     for ctx in [context(LIMIT, false), seeded(1)] {
-        let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+        let queue = ctx.queue("main");
+        let kernel = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         launch(&queue, &kernel, 1, &mut x);
         queue.flush().expect("no error");
@@ -242,7 +247,8 @@ fn the_drop_of_a_context_ends_while_a_kernel_runs_for_ever() {
 #[test]
 fn a_launch_without_a_limit_runs_on() {
     let ctx = context(Duration::MAX, false);
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(ENDLESS, "one").expect("it compiles"));
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
     let mut x = queue.array(&[1_u32]).expect("memory");
     launch(&queue, &kernel, 1, &mut x);
     queue.finish().wait().expect("the kernel ends, because the first word is 1");
@@ -256,7 +262,8 @@ fn a_host_function_that_panics_fails_its_queue_and_not_the_device() {
             assert!(buffers.len() > 1, "a mistake of the program");
         };
         ctx.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
-        let (queue, other) = (ctx.queue("main"), ctx.queue("other"));
+        let queue = ctx.queue("main");
+        let other = ctx.queue("other");
         let kernel = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         launch(&queue, &kernel, 1, &mut x);
@@ -292,7 +299,8 @@ fn a_missed_barrier_fails_its_queue_and_names_the_place() {
 fn launch_function(ctx: &Context, run: impl Fn() + Send + Sync + 'static) {
     let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| run();
     ctx.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
-    let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(SEVENS, "sevens").expect("it compiles"));
+    let queue = ctx.queue("main");
+    let kernel = ctx.kernel_from(SEVENS, "sevens").expect("it compiles");
     let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
     launch(&queue, &kernel, 1, &mut x);
     queue.flush().expect("no error");
@@ -373,8 +381,8 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
                     errors.send(outer.queue("third").finish().wait()).expect("the test receives");
                 };
                 inner.host_kernel("sevens", Arc::new(run)).expect("the CPU runs it");
-                let (queue, kernel) =
-                    (inner.queue("inner"), inner.kernel_from(SEVENS, "sevens").expect("it compiles"));
+                let queue = inner.queue("inner");
+                let kernel = inner.kernel_from(SEVENS, "sevens").expect("it compiles");
                 let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
                 launch(&queue, &kernel, 1, &mut x);
                 queue.finish().wait().expect("the inner device goes on");

@@ -102,7 +102,8 @@ fn has_mistakes(first: &Finding, mistakes: usize) -> Error {
     let text = first.mistake.to_string();
     let first_line = text.lines().next().unwrap_or_default();
     let place = first.place().map_or_else(String::new, |place| format!(" at {place}"));
-    let (kernel, first) = (first.kernel.clone(), format!("{first_line}{place}"));
+    let kernel = first.kernel.clone();
+    let first = format!("{first_line}{place}");
     Kind::KernelMistakes { kernel, launch, mistakes, first }.into()
 }
 

@@ -63,7 +63,8 @@ impl Running {
         }
         let missing: Vec<u32> = before.iter().map(|first| first.len() as u32).collect();
         let ready = (0..units.len() as u32).filter(|&at| missing[at as usize] == 0).collect();
-        let (steps, waits) = (steps.clone(), waits.to_vec());
+        let steps = steps.clone();
+        let waits = waits.to_vec();
         Self { steps, units, missing, next, ready, waits, signal }
     }
 
@@ -107,12 +108,14 @@ impl TakenWork {
 /// Returns the operations of the steps, each with its predecessors. The nodes of a graph come after the predecessors of
 /// the graph's step, and the end of the graph comes after all its nodes.
 fn expand(steps: &[Step], before: &[Vec<usize>]) -> (Vec<Unit>, Vec<Vec<usize>>) {
-    let (mut units, mut befores) = (Vec::new(), Vec::<Vec<usize>>::new());
+    let mut units = Vec::new();
+    let mut befores = Vec::<Vec<usize>>::new();
     let mut ends: Vec<usize> = Vec::with_capacity(steps.len());
     for (at, step) in steps.iter().enumerate() {
         let mut outside: Vec<usize> = before[at].iter().map(|&step| ends[step]).collect();
         if let Work::Graph(graph) = &step.work {
-            let (order, start) = (graph.order(), units.len());
+            let order = graph.order();
+            let start = units.len();
             for (place, first) in order.before.iter().enumerate() {
                 units.push(Unit { step: at as u32, node: Some(order.first + place as u32) });
                 let inside = first.iter().map(|&node| start + (node - order.first) as usize);

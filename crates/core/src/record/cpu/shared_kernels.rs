@@ -36,7 +36,8 @@ impl CodeKey {
         overrides.sort_unstable();
         let places = recipe.module.places();
         let (label, ..) = places.place(0);
-        let (label, text) = (label.to_owned(), recipe.module.text().to_owned());
+        let label = label.to_owned();
+        let text = recipe.module.text().to_owned();
         Self { engine, label, text, entry: recipe.interface().entry.clone(), overrides }
     }
 }
@@ -160,7 +161,8 @@ mod tests {
     fn a_thread_compiles_a_later_kernel_while_the_program_does_not_wait() {
         let text = "@group(0) @binding(0) var<storage, read_write> later_words: array<u32>;
             @compute @workgroup_size(4) fn comes() { later_words[0] = 1u; }";
-        let (ctx, other) = (context(), context());
+        let ctx = context();
+        let other = context();
         let source = ShaderSource::text("later.wgsl", text);
         let key = Job::new(source.clone(), "comes", &[]).key();
         let later = ctx.kernel_from_source_later(&source, "comes", &[]);

@@ -97,7 +97,8 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
 
     fn launch(&mut self, launch: &'e Launch, params: &ParamsBlock) {
         self.failed.begin(launch);
-        let (step, node) = (&self.steps[self.step], self.node);
+        let step = &self.steps[self.step];
+        let node = self.node;
         self.launches.push(Kept { launch, params: params.clone(), step, node });
     }
 
@@ -156,8 +157,10 @@ impl<'k> Shared<'k> {
             unsafe { Cells::from_raw(start.as_ptr(), bound.size as usize) }
         });
         let piece = (all / (PIECES * (count() as u64 + 1))).max(1);
-        let (cells, next, timer, error) =
-            (cells.collect(), AtomicU64::new(0), OnceLock::new(), OnceLock::new());
+        let cells = cells.collect();
+        let next = AtomicU64::new(0);
+        let timer = OnceLock::new();
+        let error = OnceLock::new();
         let shared = Self { kernel, kept, cells, groups, all, piece, next, limit, timer, error };
         (all > 0).then_some(shared)
     }
@@ -169,7 +172,9 @@ impl<'k> Shared<'k> {
 
     /// Begins a run of some workgroups.
     fn run(&self, range: Range<u64>) -> GridRun<'_> {
-        let (groups, params, buffers) = (self.groups, self.kept.params.bytes(), &self.cells);
+        let groups = self.groups;
+        let params = self.kept.params.bytes();
+        let buffers = &self.cells;
         GridRun { groups, range, params, buffers, seed: 0, stop: self.timer().stop() }
     }
 
@@ -247,7 +252,8 @@ fn run_shared(launches: &[impl Pieces]) {
     let is_long = launches.iter().fold(Duration::ZERO, sum) > ALONE;
     let is_single = launches.iter().map(Pieces::workgroups).eq([1]);
     if is_single || !is_long {
-        let (begun, mut before) = (Instant::now(), Duration::ZERO);
+        let begun = Instant::now();
+        let mut before = Duration::ZERO;
         while before <= ALONE {
             let Some((launch, workgroups)) = run_next(launches) else { return };
             let now = begun.elapsed();
@@ -502,7 +508,8 @@ mod tests {
     #[test]
     fn work_waits_for_the_threads_that_help() {
         let threads = threads(1);
-        let (own, turn) = (std::thread::current().id(), std::sync::Barrier::new(2));
+        let own = std::thread::current().id();
+        let turn = std::sync::Barrier::new(2);
         let ended = AtomicU32::new(0);
         share_on(&threads, &|| {
             turn.wait(); // both threads have begun

@@ -355,7 +355,8 @@ mod tests {
     #[test]
     fn a_reader_comes_after_its_writer_and_a_writer_after_its_readers() {
         let blocks = Blocks::default();
-        let (write, read) = ([blocks.touch(1, SHADER, true)], [blocks.touch(1, SOURCE, false)]);
+        let write = [blocks.touch(1, SHADER, true)];
+        let read = [blocks.touch(1, SOURCE, false)];
         assert_eq!(barriers(&[&write, &read, &write]), [None, Some(vec![1]), Some(vec![1])]);
         let mut hazards = BarrierTracker::new(Epochs { last: 1 << 20, since: 0 }.ordered(), false);
         hazards.admit(&read);
@@ -366,7 +367,8 @@ mod tests {
     #[test]
     fn a_barrier_names_only_the_blocks_written_since_the_last() {
         let blocks = Blocks::default();
-        let (first, second) = ([blocks.touch(1, SHADER, true)], [blocks.touch(2, SHADER, true)]);
+        let first = [blocks.touch(1, SHADER, true)];
+        let second = [blocks.touch(2, SHADER, true)];
         let found = barriers(&[&first, &first, &second, &second, &second]);
         assert_eq!(found, [None, Some(vec![1]), None, Some(vec![1, 2]), Some(vec![2])]);
     }
@@ -420,7 +422,8 @@ mod tests {
     #[test]
     fn a_buffer_takes_the_state_of_its_use_and_returns_at_the_end() {
         let mut states = BufferStates::new();
-        let (copy, read) = (touch(Uses::COPY_DST, true), touch(Uses::STORAGE_READ_ONLY, false));
+        let copy = touch(Uses::COPY_DST, true);
+        let read = touch(Uses::STORAGE_READ_ONLY, false);
         assert_eq!(states.admit(&[copy], None)[..], [(1, SETTLED, Uses::COPY_DST)]);
         assert_eq!(states.admit(&[read], None)[..], [(1, Uses::COPY_DST, Uses::STORAGE_READ_ONLY)]);
         assert!(states.admit(&[read], None).is_empty());

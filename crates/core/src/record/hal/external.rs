@@ -108,7 +108,8 @@ fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
 }
 
 fn destroyed(at: usize, label: &str) -> Failure {
-    let (object, message) = (format!("array `{label}`"), "its buffer was destroyed".into());
+    let object = format!("array `{label}`");
+    let message = "its buffer was destroyed".into();
     Failure { step: Some(at), error: Kind::Device { object, message }.into(), lost: false }
 }
 
@@ -162,7 +163,8 @@ impl ExternalStates {
         let desc = wgpu::ComputePassDescriptor { label: Some("external buffers"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&desc);
         pass.set_pipeline(kernel);
-        let (caps, end) = (device.caps(), buffer.size() / 4 * 4);
+        let caps = device.caps();
+        let end = buffer.size() / 4 * 4;
         let most = caps.max_binding / caps.binding_alignment * caps.binding_alignment;
         for offset in (0..end).step_by(most as usize) {
             let size = NonZeroU64::new(most.min(end - offset));

@@ -424,7 +424,8 @@ pub(crate) fn launch_gated<'e, A: Backend>(
     batch.touch(counts, Uses::INDIRECT, false);
     batch.calls.admit(&batch.touches);
     let size = GroupCount::Indirect(native_of::<A>(counts), counts_at(place.first));
-    let (params, parts) = (params.words(), bound_ranges(launch));
+    let params = params.words();
+    let parts = bound_ranges(launch);
     batch.dispatch(&HalDispatch { pipeline, params, parts, size })
 }
 

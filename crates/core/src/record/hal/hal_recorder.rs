@@ -164,7 +164,8 @@ impl<A: Backend> HalRecorder<A> {
         steps: &[Step],
         signal: TimelineValue,
     ) -> Result<HalBatchResources<A>, Failure> {
-        let (device, read) = (submitter.device(), (submitter.fence().shared(), signal));
+        let device = submitter.device();
+        let read = (submitter.fence().shared(), signal);
         let named = submitter::named(device, steps);
         let kept = submitter.submit(signal, || self.encode(device, steps, &named, &read), |_| &[])?;
         ExternalStates::done(&named);
@@ -271,7 +272,9 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<HalBatchResources<A>, Failure> {
         device.take_gone(|block| self.groups.forget(block));
         self.graphs.sweep();
-        let (order, epochs, queue) = (&self.order, &mut self.epochs, self.queue.as_deref());
+        let order = &self.order;
+        let epochs = &mut self.epochs;
+        let queue = self.queue.as_deref();
         let before = if comes_after { epochs.ordered() } else { *epochs };
         let calls = NativeEncoder::new(encoder, external, queue, before, finished);
         let mut batch =
@@ -381,7 +384,8 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
             self.batch.calls.publish(iter::empty());
             return Ok(Vec::new());
         }
-        let (batch, transfers) = (&mut self.batch, &mut *self.transfers);
+        let batch = &mut self.batch;
+        let transfers = &mut *self.transfers;
         let timed = match order.times {
             true => hal_transfers::finish(self.times, batch.device, &mut batch.calls, transfers, self.read),
             false => Ok(Vec::new()),
@@ -476,7 +480,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         let mut next = 0;
         for (at, stretch) in resolved.stretches.iter().enumerate() {
             walk_nodes(graph, base, next..stretch.places.start, self, level)?;
-            let (device, graphs) = (self.batch.device, &mut *self.graphs);
+            let device = self.batch.device;
+            let graphs = &mut *self.graphs;
             let queue = self.queue;
             self.batch.stretch(&graph.run.plan, &resolved, at, queue, || graphs.encoders(device).cloned())?;
             next = stretch.places.end;
@@ -506,9 +511,11 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
     }
 
     fn copy_rows(&mut self, copy: &'e RegionCopy) {
-        let (src, dst) = (&copy.src.block, &copy.dst.block);
+        let src = &copy.src.block;
+        let dst = &copy.dst.block;
         self.batch.admit(&[(src, Uses::COPY_SRC, false), (dst, Uses::COPY_DST, true)]);
-        let (src, dst) = (self.batch.buffer(src), self.batch.buffer(dst));
+        let src = self.batch.buffer(src);
+        let dst = self.batch.buffer(dst);
         self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
     }
 

@@ -39,7 +39,8 @@ impl HalTransfers {
         dst: &'e Span,
     ) -> Result<()> {
         let size = words(src.size);
-        let (from, to) = (batch.buffer(&src.block), batch.buffer(&dst.block));
+        let from = batch.buffer(&src.block);
+        let to = batch.buffer(&dst.block);
         batch.admit(&[(&src.block, Uses::COPY_SRC, false), (&dst.block, Uses::COPY_DST, true)]);
         let both = |span: &Span| span.offset..span.offset + size;
         if !Arc::ptr_eq(&src.block, &dst.block) || !overlap(&both(src), &both(dst)) {
@@ -63,7 +64,8 @@ impl HalTransfers {
         src: &'e Staged,
         dst: &'e Span,
     ) -> Result<()> {
-        let (to, size) = (batch.buffer(&dst.block), words(dst.size));
+        let to = batch.buffer(&dst.block);
+        let size = words(dst.size);
         batch.admit(&[(&dst.block, Uses::COPY_DST, true)]);
         let piece: &StagingPiece<WgpuMemory> = match src {
             Staged::Wgpu(piece) => piece,
@@ -82,10 +84,12 @@ impl HalTransfers {
         slot: &Arc<ReadSlot>,
         read: &(Arc<dyn Fence>, TimelineValue),
     ) -> Result<()> {
-        let (from, size) = (batch.buffer(&src.block), words(src.size));
+        let from = batch.buffer(&src.block);
+        let size = words(src.size);
         let staged = self.reserve_read(batch.device, size, read)?;
         batch.admit(&[(&src.block, Uses::COPY_SRC, false)]);
-        let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
+        let to = native::<A>(staged.piece.memory());
+        let offset = staged.piece.offset();
         batch.calls.copy(from, src.offset, to, offset, size);
         slot.set(ReadState::Staged(staged));
         Ok(())
@@ -173,7 +177,8 @@ pub(crate) fn finish<A: Backend>(
     times.finish(|queries, count| {
         let staged =
             transfers.reserve_read(device, u64::from(count) * TickPage::BYTES_A_QUERY as u64, read)?;
-        let (to, offset) = (native::<A>(staged.piece.memory()), staged.piece.offset());
+        let to = native::<A>(staged.piece.memory());
+        let offset = staged.piece.offset();
         calls.copy_times(queries, count, to, offset);
         let slot = ReadSlot::new();
         slot.set(ReadState::Staged(staged));

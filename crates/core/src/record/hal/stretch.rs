@@ -94,7 +94,8 @@ pub(crate) fn resolve<A: Backend>(
     native_from: usize,
     mut group: impl FnMut(&HalPipeline<A>, &Launch) -> Result<Arc<HalGroup<A>>>,
 ) -> Result<ResolvedGraph<A>> {
-    let (plan, sorted) = (&graph.run.plan, &graph.order().sorted);
+    let plan = &graph.run.plan;
+    let sorted = &graph.order().sorted;
     let mut stretches = Vec::new();
     let mut start = 0;
     while start < sorted.len() {
@@ -117,7 +118,9 @@ fn has_values(plan: &GraphPlan, node: u32) -> bool {
 /// Splits launches into pieces: the runs of at least `native_from` launches without values, and the launches between
 /// them.
 fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
-    let (mut pieces, mut start, mut at) = (Vec::new(), all.start, all.start);
+    let mut pieces = Vec::new();
+    let mut start = all.start;
+    let mut at = all.start;
     while at < all.end {
         let plain = (at..all.end).take_while(|&at| !has_values(at)).count();
         if plain >= native_from.max(1) {
@@ -210,7 +213,8 @@ impl<A: Backend> Stretch<A> {
 
     /// Records the launches. The caller has ordered all earlier commands on their blocks before them.
     pub(crate) fn record(&self, plan: &GraphPlan, calls: &mut NativeEncoder<'_, A>) {
-        let (mut at, mut others) = (0, None);
+        let mut at = 0;
+        let mut others = None;
         let differ = self.has_values && plan.values_differ;
         for StretchLaunch { node, barriers, group } in &self.launches {
             if at != *barriers {

@@ -232,7 +232,8 @@ impl<'a> Passes<'a> {
         dispatch: &WgpuDispatch<'_, P>,
         slot: Option<UniformSlot>,
     ) -> wgpu::BindGroup {
-        let (device, uniforms) = (self.device, &*self.uniforms);
+        let device = self.device;
+        let uniforms = &*self.uniforms;
         self.groups.get(key, || {
             let mut entries: SmallVec<[_; 8]> = SmallVec::new();
             for (at, part) in dispatch.parts.clone().enumerate() {

@@ -47,7 +47,8 @@ type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
     pub(crate) fn new(device: Arc<WgpuDevice>, fence: LaneFence) -> Self {
-        let (uniforms, transfers) = (Uniforms::new(device.raw()), WgpuTransfers::new(&device));
+        let uniforms = Uniforms::new(device.raw());
+        let transfers = WgpuTransfers::new(&device);
         Self {
             submitter: Submitter::new(device, fence),
             order: StepOrder::default(),
@@ -179,7 +180,8 @@ impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
         }
         let pipeline = launch.pipeline::<WgpuPipeline>();
         let size = GroupCount::Indirect(place.table.counts.wgpu_buffer(), counts_at(place.first));
-        let (params, parts) = (params.words(), bound_ranges(launch));
+        let params = params.words();
+        let parts = bound_ranges(launch);
         self.passes
             .dispatch(&WgpuDispatch { pipeline, params, parts, size }, pipeline.mixes(&launch.bindings))
     }
@@ -208,7 +210,8 @@ impl<'e> OwnCommands<'e> for WgpuVisitor<'e> {
     }
 
     fn copy_rows(&mut self, copy: &'e RegionCopy) {
-        let (src, dst) = (copy.src.block.wgpu_buffer(), copy.dst.block.wgpu_buffer());
+        let src = copy.src.block.wgpu_buffer();
+        let dst = copy.dst.block.wgpu_buffer();
         for (from, to) in copy.rows.iter() {
             self.passes.encoder().copy_buffer_to_buffer(src, from, dst, to, Some(copy.rows.row));
         }

@@ -65,7 +65,8 @@ impl WgpuTransfers {
     /// Returns `OutOfMemory` for the intermediate buffer.
     pub(crate) fn copy(&mut self, passes: &mut Passes<'_>, src: &Span, dst: &Span) -> Result<()> {
         let size = words(src.size);
-        let (from, to) = (src.block.wgpu_buffer(), dst.block.wgpu_buffer());
+        let from = src.block.wgpu_buffer();
+        let to = dst.block.wgpu_buffer();
         if !Arc::ptr_eq(&src.block, &dst.block) {
             passes.encoder().copy_buffer_to_buffer(from, src.offset, to, dst.offset, Some(size));
             return Ok(());
@@ -96,7 +97,8 @@ impl WgpuTransfers {
     /// # Errors
     /// Returns `OutOfMemory`.
     pub(crate) fn upload(&mut self, passes: &mut Passes<'_>, src: &Staged, dst: &Span) -> Result<()> {
-        let (to, size) = (dst.block.wgpu_buffer(), words(dst.size));
+        let to = dst.block.wgpu_buffer();
+        let size = words(dst.size);
         match src {
             Staged::Wgpu(piece) => {
                 let from = piece.memory().buffer();
@@ -153,7 +155,8 @@ impl WgpuTransfers {
         (fence, value): (&LaneFence, TimelineValue),
     ) -> Result<()> {
         if let Some(read) = self.staging.reserve(passes.device, size, &fence.shared(), value)? {
-            let (to, offset) = (read.piece.memory().buffer(), read.piece.offset());
+            let to = read.piece.memory().buffer();
+            let offset = read.piece.offset();
             passes.encoder().copy_buffer_to_buffer(from, at, to, offset, Some(size));
             slot.set(ReadState::Staged(read));
             return Ok(());

@@ -31,7 +31,8 @@ fn a_command_keeps_its_first_error() {
 
 /// Fails the last two commands of each round of ten, and keeps a watch for the rounds that `held` selects.
 fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (FailureHistory, Vec<(u64, FailureWatch)>) {
-    let (mut failures, mut rights) = (FailureHistory::default(), Vec::new());
+    let mut failures = FailureHistory::default();
+    let mut rights = Vec::new();
     for round in 0..count {
         if held(round) {
             rights.push((round, failures.stretch()));

@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 fn replay(fills: usize) -> GraphStep {
     let block = block();
     let node = |_| {
-        let (work, what) = (fill(&block), CommandKind::Fill);
+        let work = fill(&block);
+        let what = CommandKind::Fill;
         let command =
             NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
         GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }

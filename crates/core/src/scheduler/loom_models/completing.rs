@@ -39,7 +39,8 @@ fn a_future_is_woken() {
 fn a_callback_runs_after_earlier_commands_and_before_later_ones() {
     QUICK.with(&[Completer(0), Callbacks]).explore(|model, queue| {
         model.enqueue(queue);
-        let (world, seen) = (model.world.clone(), Arc::new(AtomicUsize::new(0)));
+        let world = model.world.clone();
+        let seen = Arc::new(AtomicUsize::new(0));
         let note = seen.clone();
         enqueue_callback(&model.engine, queue, move || note.store(world.steps(), Ordering::SeqCst));
         let behind = model.enqueue(queue);

@@ -75,7 +75,8 @@ fn a_host_access_waits_for_earlier_work_and_holds_later_work() {
 #[test]
 fn two_host_writes_of_one_block_run_one_after_the_other() {
     QUICK.explore(|model, _| {
-        let (block, engine) = (block(), model.engine.clone());
+        let block = block();
+        let engine = model.engine.clone();
         let same = block.clone();
         model.thread(move |_| drop(host_access(&engine, &same)));
         drop(host_access(&model.engine, &block));

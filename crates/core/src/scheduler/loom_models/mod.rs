@@ -85,7 +85,8 @@ impl Setup {
     fn model_on(self, device: Arc<dyn Device>) -> Model {
         let world = World::new(self.lanes, self.quick);
         let engine = Engine::new(device, world.lanes(), Policy::Ordered, true);
-        let (programs, threads) = (RefCell::default(), RefCell::default());
+        let programs = RefCell::default();
+        let threads = RefCell::default();
         let model = Model { engine, world, programs, threads };
         self.threads.iter().for_each(|&thread| model.start(thread));
         model

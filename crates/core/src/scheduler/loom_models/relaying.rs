@@ -58,7 +58,8 @@ fn on_one_device_a_wait_for_a_point_that_is_never_submitted_ends() {
     explore(|| {
         let far = QUICK.model();
         let near = QUICK.model_on(far.engine.device.clone());
-        let (held, queue) = (far.queue(), near.queue());
+        let held = far.queue();
+        let queue = near.queue();
         let gate = far.hold(held);
         let end = far.engine.lock().queue(held).end(held);
         wait_across((&near, queue), at(&far, end));
@@ -73,7 +74,8 @@ fn on_one_device_a_wait_for_a_point_that_is_never_submitted_ends() {
 #[test]
 fn two_contexts_that_wait_for_each_other_in_turn_both_finish() {
     explore_two(QUICK, |near, far| {
-        let (ping, pong) = (near.queue(), far.queue());
+        let ping = near.queue();
+        let pong = far.queue();
         let served = near.enqueue(ping);
         wait_across((&far, pong), at(&near, served));
         let returned = far.enqueue(pong);
@@ -130,7 +132,8 @@ fn closing_a_context_with_a_lost_device_fails_the_waiter_in_another() {
 fn a_device_loss_ends_a_wait_for_another_context_once_that_progresses() {
     explore_two(BY_HAND, |near, far| {
         let (held, _) = behind(&near, &far);
-        let (here, there) = (near.world.clone(), far.world.clone());
+        let here = near.world.clone();
+        let there = far.world.clone();
         far.thread(move |_| {
             here.lose();
             there.work_through(1);
@@ -164,8 +167,10 @@ fn closing_a_waiting_context_completes_the_wait_first() {
 fn a_relay_runs_its_step_between_arrival_and_signal() {
     explore_two(QUICK, |near, far| {
         near.start(Lane(0));
-        let (queue, bytes) = (near.queue(), Arc::new(Mutex::new(Bytes::default())));
-        let (served, wanted) = (far.enqueue(far.queue()), bytes.clone());
+        let queue = near.queue();
+        let bytes = Arc::new(Mutex::new(Bytes::default()));
+        let served = far.enqueue(far.queue());
+        let wanted = bytes.clone();
         let then = Box::new(move |waker: &Waker| lock(&wanted).request(waker));
         Relay::attach(&near.engine, near.hold(queue), at(&far, served), Some(then));
         near.enqueue(queue);
@@ -202,7 +207,8 @@ fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
 /// Makes one command of a queue of `near` wait for a command of `far`. Returns the points of the waiting and the
 /// awaited command.
 fn behind(near: &Model, far: &Model) -> (Point, Point) {
-    let (queue, served) = (near.queue(), far.enqueue(far.queue()));
+    let queue = near.queue();
+    let served = far.enqueue(far.queue());
     wait_across((near, queue), at(far, served));
     (near.enqueue(queue), served)
 }

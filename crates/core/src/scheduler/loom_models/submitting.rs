@@ -77,8 +77,10 @@ fn queues_on_two_lanes_wait_for_each_other_and_both_finish() {
 fn two_threads_whose_queues_wait_for_each_other_both_finish() {
     QUICK.lanes(2).explore(|model, ping| {
         let pong = model.queue();
-        let (served, returned) = (Arc::new(Slip::default()), Arc::new(Slip::default()));
-        let (to_pong, from_pong) = (served.clone(), returned.clone());
+        let served = Arc::new(Slip::default());
+        let returned = Arc::new(Slip::default());
+        let to_pong = served.clone();
+        let from_pong = returned.clone();
         model.thread(move |engine| {
             from_pong.hand(enqueue(engine, pong));
             enqueue_wait(engine, pong, to_pong.take());

@@ -50,7 +50,8 @@ fn p02_a_hazard_names_the_bytes_that_both_use() {
 #[test]
 fn p02_a_host_wait_for_a_use_covers_the_work_before_it() {
     let (ctx, [one, two, three]) = context(Policy::Checked);
-    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    let x = zeros(&ctx);
+    let y = zeros(&ctx);
     fill(&one, &x, 0..64);
     two.wait_for_queue(&one).expect("nothing has failed");
     fill(&two, &y, 0..64);
@@ -115,7 +116,8 @@ fn p06_an_added_wait_is_listed_with_the_last_use_that_it_waits_for() {
 fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
     let (ctx, [one, two, three]) = context(Policy::Ordered);
     ctx.record_waits(true);
-    let (x, y) = (zeros(&ctx), zeros(&ctx));
+    let x = zeros(&ctx);
+    let y = zeros(&ctx);
     fill(&one, &x, 0..64);
     three.wait_for_queue(&one).expect("nothing has failed");
     fill(&three, &y, 0..64);

@@ -194,7 +194,8 @@ impl<'g> Side<'g> {
         match call {
             &Call::Replay { queue, graph, line } => {
                 self.begin(queue, &self.graphs[graph].plan.clone());
-                let (queue, graph) = (&self.queues[queue], &self.graphs[graph]);
+                let queue = &self.queues[queue];
+                let graph = &self.graphs[graph];
                 if line { replay_here(queue, graph) } else { replay_there(queue, graph) }
             }
             &Call::ReplayBound { queue } => {
@@ -214,7 +215,8 @@ impl<'g> Side<'g> {
                 self.queues[*queue].fill(&mut part(&self.arrays[*array], of), 3)
             }
             Call::Copy { queue, from, to, part: of } => {
-                let (from, mut to) = (part(&self.arrays[*from], of), part(&self.arrays[*to], of));
+                let from = part(&self.arrays[*from], of);
+                let mut to = part(&self.arrays[*to], of);
                 self.queues[*queue].copy(&from, &mut to)
             }
             &Call::Wait { queue, other } => self.queues[queue].wait_for_queue(&self.queues[other]),
@@ -317,7 +319,9 @@ impl<'g> Side<'g> {
 
 /// Returns a random call, mostly a replay on the first queue.
 fn random_call(rng: &mut fastrand::Rng) -> Call {
-    let (queue, array, graph) = (rng.usize(..QUEUES), rng.usize(..ARRAYS), rng.usize(..GRAPHS));
+    let queue = rng.usize(..QUEUES);
+    let array = rng.usize(..ARRAYS);
+    let graph = rng.usize(..GRAPHS);
     let part = [0..N, 0..N / 2, N / 2..N][rng.usize(..3)].clone();
     match rng.u32(..40) {
         0..=2 => Call::Fill { queue, array, part },

@@ -70,7 +70,9 @@ impl Side {
         match call {
             Call::Replay(queue, graph) => {
                 let plan = self.plans[graph].clone();
-                let (outputs, uploads, times) = (Vec::new(), Vec::new(), OnceLock::new());
+                let outputs = Vec::new();
+                let uploads = Vec::new();
+                let times = OnceLock::new();
                 let run = Arc::new(GraphRun { plan, outputs, uploads, times, at: here() });
                 let step = GraphStep { run, segment: None };
                 if !repeats {

@@ -136,7 +136,8 @@ impl OpenBatch {
 
     /// Orders the next step of `slot` after the last step of `other`.
     pub(crate) fn follow_last(&mut self, slot: Slot, other: Slot) {
-        let (last, level) = (self.frontier(other).last, self.frontier(other).level);
+        let last = self.frontier(other).last;
+        let level = self.frontier(other).level;
         let frontier = self.frontier(slot);
         frontier.after.extend(last.filter(|last| !frontier.after.contains(last)));
         frontier.level = frontier.level.max(level);
@@ -183,7 +184,8 @@ impl OpenBatch {
         *busy += if alone && cost > *bound { 0.0 } else { known };
         expected.seconds = expected.seconds.max(end);
         expected.unknown |= cost == f32::INFINITY;
-        let (after, level) = (std::mem::take(&mut frontier.after), frontier.level);
+        let after = std::mem::take(&mut frontier.after);
+        let level = frontier.level;
         frontier.last = Some(at);
         frontier.end = end;
         frontier.first.get_or_insert(stamp);
@@ -326,7 +328,8 @@ impl OpenBatch {
     fn save_reads(&mut self, slot: Slot, stamp: Stamp, block: &Arc<Block>, left: ReadParts) {
         for (range, read) in left {
             read.save_in(self.seq);
-            let (offset, size) = (range.start, range.end - range.start);
+            let offset = range.start;
+            let size = range.end - range.start;
             let work = Work::Read { src: Span { block: block.clone(), offset, size }, slot: read };
             let cost = transfer(&work);
             self.push(slot, stamp, work, cost);
@@ -520,7 +523,8 @@ impl Planner<'_> {
 
     /// Moves a context command into the open batch, before the next command of `slot`.
     fn append_early(&mut self, slot: Slot, stamp: Stamp, cost: f32) {
-        let (lane, is_start) = (self.state.queue(Slot::CONTEXT).lane, self.has_only_context_commands());
+        let lane = self.state.queue(Slot::CONTEXT).lane;
+        let is_start = self.has_only_context_commands();
         let seq = self.join_batch(Slot::CONTEXT, lane);
         let Some(op) = self.state.queue_mut(Slot::CONTEXT).take_early(stamp, seq) else { return };
         self.taken += 1;
@@ -673,7 +677,8 @@ impl State {
         }
         let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
         let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
-        let (mut needed, mut stack) = (FxHashSet::default(), vec![seq]);
+        let mut needed = FxHashSet::default();
+        let mut stack = vec![seq];
         while let Some(seq) = stack.pop() {
             if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
                 stack.extend_from_slice(deps);
@@ -714,7 +719,8 @@ impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
     pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
         let host_uses = self.state.host_uses;
-        let (ending, limit) = (self.state.ends_loops, self.state.loop_limit);
+        let ending = self.state.ends_loops;
+        let limit = self.state.loop_limit;
         let Some((stamp, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
         let (most, work) = match run.next() {
             LoopStep::Ended => {
@@ -749,7 +755,9 @@ impl Planner<'_> {
         self.taken += parts as usize;
         let Some((_, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
         let hold = run.hold;
-        let (time, read, waker) = (run.time_chunk(seq), run.add_chunk(seq, parts), run.waker().clone());
+        let time = run.time_chunk(seq);
+        let read = run.add_chunk(seq, parts);
+        let waker = run.waker().clone();
         let works = (0..parts).map(|_| run.work()).collect();
         let time = time.and_then(|(time, clocked)| clocked.then_some(time));
         if let Some(open) = self.open[lane].as_mut() {

@@ -145,7 +145,8 @@ fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
 #[test]
 fn q01_one_planning_takes_a_limited_number_of_commands() {
     let engine = engine(1);
-    let (slot, block) = (queue(&engine), block());
+    let slot = queue(&engine);
+    let block = block();
     let points: Vec<Point> =
         (0..LARGEST_BATCH + 5).map(|_| enqueue_work(&engine, slot, fill(&block))).collect();
     let mut state = engine.lock();
@@ -240,7 +241,8 @@ fn q03_a_new_queue_follows_earlier_work_and_an_unused_closed_queue_frees_its_slo
 fn e08_commands_behind_the_planned_point_stay_pending() {
     for work in [fill, launch] {
         let engine = engine(1);
-        let (slot, block) = (queue(&engine), block());
+        let slot = queue(&engine);
+        let block = block();
         let points: Vec<Point> = (0..4).map(|_| enqueue_work(&engine, slot, work(&block))).collect();
         let mut state = plan(&engine, [points[1]]);
         assert_eq!(state.queue(slot).pending.len(), 2);
@@ -275,11 +277,9 @@ fn q10_each_priority_of_a_lane_has_batches_of_its_own() {
 fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
     for lanes in [1, 2] {
         let engine = engine(lanes);
-        let (low, middle, high) = (
-            queue_of(&engine, Priority::Low),
-            queue_of(&engine, Priority::Low),
-            queue_of(&engine, Priority::High),
-        );
+        let low = queue_of(&engine, Priority::Low);
+        let middle = queue_of(&engine, Priority::Low);
+        let high = queue_of(&engine, Priority::High);
         let first = enqueue(&engine, low);
         enqueue_wait(&engine, middle, first);
         let second = enqueue(&engine, middle);
@@ -305,7 +305,8 @@ fn q10_dependencies_of_urgent_work_are_lifted_before_it() {
 #[test]
 fn q10_a_batch_follows_its_dependencies_on_its_own_lane() {
     let engine = engine(1);
-    let (low, high) = (queue_of(&engine, Priority::Low), queue_of(&engine, Priority::High));
+    let low = queue_of(&engine, Priority::Low);
+    let high = queue_of(&engine, Priority::High);
     let first = enqueue(&engine, low);
     enqueue_wait(&engine, high, first);
     let second = enqueue(&engine, high);
@@ -436,7 +437,8 @@ fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
     for to_the_end in [false, true] {
         let engine = engine(1);
         let [first, second, third] = queues(&engine);
-        let (waited, own) = (enqueue(&engine, first), enqueue(&engine, second));
+        let waited = enqueue(&engine, first);
+        let own = enqueue(&engine, second);
         enqueue_wait(&engine, second, waited);
         let marker = engine.lock().queue(second).end(second);
         let behind = enqueue(&engine, second);
@@ -463,7 +465,9 @@ fn e03_the_last_step_of_a_queue_stands_for_all_its_steps() {
 #[test]
 fn m02_a_read_of_mapped_memory_needs_no_step() {
     let engine = engine(1);
-    let (slot, block, read) = (queue(&engine), block(), ReadSlot::new());
+    let slot = queue(&engine);
+    let block = block();
+    let read = ReadSlot::new();
     enqueue_work(&engine, slot, fill(&block));
     let end = enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
     assert_eq!(planned(&engine, [end]), [1]);
@@ -473,7 +477,8 @@ fn m02_a_read_of_mapped_memory_needs_no_step() {
 #[test]
 fn m02_a_writer_of_reused_memory_saves_the_bytes_of_earlier_reads() {
     let engine = engine(1);
-    let (slot, block) = (queue(&engine), block());
+    let slot = queue(&engine);
+    let block = block();
     let read = ReadSlot::new();
     enqueue_work(&engine, slot, Work::Read { src: span(&block), slot: read.clone() });
     let end = engine.lock().queue(slot).end(slot);
@@ -501,7 +506,9 @@ fn m06_a_reading_host_holds_writers_and_no_readers() {
 #[test]
 fn m06_a_launch_behind_another_waits_for_host_access_to_its_own_bytes() {
     let engine = engine(1);
-    let (slot, free, busy) = (queue(&engine), block(), block());
+    let slot = queue(&engine);
+    let free = block();
+    let busy = block();
     let end = [launch(&free), launch(&busy)].map(|work| enqueue_work(&engine, slot, work))[1];
     let mut state = engine.lock();
     busy.order().host = HostUse::Writing;

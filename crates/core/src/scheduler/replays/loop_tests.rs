@@ -17,9 +17,11 @@ use std::sync::OnceLock;
 fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
     let condition = Span { size: 4, ..span(&block()) };
     let gate = |test, previous, own| {
-        let (condition, bound) = (condition.clone(), Some(bound));
+        let condition = condition.clone();
+        let bound = Some(bound);
         let gate = Gate { condition, test, parent: None, previous, own, bound, counter: None };
-        let (work, what) = (Work::Gate(Box::new(gate)), CommandKind::Gate);
+        let work = Work::Gate(Box::new(gate));
+        let what = CommandKind::Gate;
         let command =
             NodeCommand { work, what, at: here(), label: None, output: None, values: SmallVec::new() };
         GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }

@@ -57,7 +57,8 @@ fn wait_across(engine: &Arc<Engine>, slot: Slot, far: &Arc<Engine>, point: Point
 #[test]
 fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
     for held_first in [false, true] {
-        let (near, far) = (engine(true), engine(false));
+        let near = engine(true);
+        let far = engine(false);
         let served = enqueue(&far, queue(&far));
         let slot = queue(&near);
         let gate = held_first.then(|| hold(&near, slot));
@@ -203,7 +204,8 @@ fn e05_a_waker_may_wait_on_a_lane_thread() {
 
 #[test]
 fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
-    let (near, far) = (engine(true), engine(false));
+    let near = engine(true);
+    let far = engine(false);
     let slot = queue(&far);
     let gate = hold(&far, slot);
     let (sender, ran) = channel();
@@ -224,7 +226,8 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
 
 #[test]
 fn e07_a_lane_thread_runs_no_callback_of_a_context_without_threads() {
-    let (near, far) = (engine(true), engine(false));
+    let near = engine(true);
+    let far = engine(false);
     let slot = queue(&far);
     let (sender, ran) = channel();
     enqueue_callback(&far, slot, move || {

@@ -184,7 +184,8 @@ impl Fence for Watched {
 #[test]
 fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
     let (device, mut lanes) = cpu::open(&CpuOptions::default());
-    let (fence, watchers) = (lanes[0].fence.clone(), Mutex::default());
+    let fence = lanes[0].fence.clone();
+    let watchers = Mutex::default();
     let fence = Arc::new(Watched { fence, engine: OnceLock::new(), watchers });
     lanes[0].fence = fence.clone();
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
@@ -372,7 +373,8 @@ fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
     let [first, second] = queues(&engine);
     let other = enqueue(&engine, second);
     let seen = Arc::new(Mutex::new(None));
-    let (inside, note) = (Arc::downgrade(&engine), seen.clone());
+    let inside = Arc::downgrade(&engine);
+    let note = seen.clone();
     enqueue_callback(&engine, first, move || {
         let engine = inside.upgrade().expect("the engine runs this callback");
         let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
@@ -425,10 +427,12 @@ fn is_pending(future: &mut Pending<()>, waker: &Waker) -> bool {
 
 /// Returns a maker of each kind of future, and the user event that all these futures wait for.
 fn open_futures(ctx: &Context) -> (UserEvent, Vec<MakeFuture>) {
-    let (queue, gate) = (ctx.queue("held"), ctx.user_event("gate"));
+    let queue = ctx.queue("held");
+    let gate = ctx.user_event("gate");
     let array = queue.array(&[7_u32; 4]).expect("there is memory");
     queue.wait_for(&gate.event()).expect("nothing has failed");
-    let (event, marker) = (gate.event(), queue.marker());
+    let event = gate.event();
+    let marker = queue.marker();
     let read = move || {
         let mut reading = queue.read(&array);
         Pending::late(FutureLate(Box::pin(async move { (&mut reading).await.map(drop) })))

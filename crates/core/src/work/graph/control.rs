@@ -366,12 +366,14 @@ pub(crate) fn work(body: &mut ByteCursor<'_>, kind: u32) -> Decoded<FileWork> {
 }
 
 fn launch(body: &mut ByteCursor<'_>) -> Decoded<FileLaunch> {
-    let (kernel, groups) = (body.u32()?, [body.u32()?, body.u32()?, body.u32()?]);
+    let kernel = body.u32()?;
+    let groups = [body.u32()?, body.u32()?, body.u32()?];
     let mut indirect = body.list(range)?;
     if indirect.len() > 1 {
         return Err(body.fault("a launch has the group counts of one place"));
     }
-    let (bindings, params) = (body.list(range)?, body.blob()?.to_vec());
+    let bindings = body.list(range)?;
+    let params = body.blob()?.to_vec();
     let values = body.list(|body| Ok(BoundValue { value: body.u32()?, offset: body.u32()? }))?;
     Ok(FileLaunch { kernel, groups, indirect: indirect.pop(), bindings, params, values })
 }
@@ -383,7 +385,11 @@ fn pattern(body: &mut ByteCursor<'_>) -> Decoded<Pattern> {
 }
 
 fn region(body: &mut ByteCursor<'_>) -> Decoded<FileRegion> {
-    let (src, dst, from, to, row) = (body.u32()?, body.u32()?, body.u64()?, body.u64()?, body.u64()?);
+    let src = body.u32()?;
+    let dst = body.u32()?;
+    let from = body.u64()?;
+    let to = body.u64()?;
+    let row = body.u64()?;
     let axes = body.list(|body| Ok(RowAxis { count: body.u64()?, src: body.u64()?, dst: body.u64()? }))?;
     Ok(FileRegion { src, dst, from, to, row, axes })
 }

@@ -93,7 +93,8 @@ impl GraphNames {
             ..input.clone()
         };
         let value = |value: &GraphParameter| GraphParameter { places: Vec::new(), ..value.clone() };
-        let (inputs, values) = (self.inputs.iter().map(input), self.values.iter().map(value));
+        let inputs = self.inputs.iter().map(input);
+        let values = self.values.iter().map(value);
         Self {
             inputs: inputs.collect(),
             values: values.collect(),

@@ -74,7 +74,8 @@ impl NodeCommand {
     /// Returns the command with other work.
     pub(crate) fn with_work(&self, work: Work) -> Self {
         let Self { what, at, label, output, values, .. } = self;
-        let (label, values) = (label.clone(), values.clone());
+        let label = label.clone();
+        let values = values.clone();
         Self { work, what: *what, at, label, output: *output, values }
     }
 
@@ -380,14 +381,17 @@ pub(crate) fn relative(nodes: &[FileNode], is_gate: impl Fn(u32) -> bool) -> Vec
 /// first node becomes one entry.
 pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
     let mut latest: FxHashMap<&RelativeNode, usize> = FxHashMap::default();
-    let (mut entries, mut repeated, mut at) = (Vec::new(), 0, 0);
+    let mut entries = Vec::new();
+    let mut repeated = 0;
+    let mut at = 0;
     while at < nodes.len() {
         let earlier = latest.get(&nodes[at]).copied();
         let most = MOST_REPEATED - repeated;
         let (equal, weight) = earlier.map_or((0, 0), |earlier| equal_nodes(nodes, earlier, at, most));
         let count = match earlier {
             Some(earlier) if equal > 1 => {
-                let (distance, count) = ((at - earlier) as u32, equal as u32);
+                let distance = (at - earlier) as u32;
+                let count = equal as u32;
                 entries.push(NodeEntry::Again { distance, count });
                 repeated += weight;
                 equal
@@ -406,7 +410,8 @@ pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
 /// Returns the number of nodes from `at` on that equal those from `earlier` on, and their weight, which is at most
 /// `most`.
 fn equal_nodes(nodes: &[RelativeNode], earlier: usize, at: usize, most: u64) -> (usize, u64) {
-    let (mut count, mut all) = (0, 0);
+    let mut count = 0;
+    let mut all = 0;
     for (node, before) in nodes[at..].iter().zip(&nodes[earlier..]) {
         if node != before || all + weight(node) > most {
             break;
@@ -424,7 +429,8 @@ pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedN
         Box::new(node.command.site(&queues[node.queue as usize]))
     };
     let access = |write: bool| if write { "write" } else { "read" };
-    let (earlier, later) = (site(pair.earlier), site(pair.later));
+    let earlier = site(pair.earlier);
+    let later = site(pair.later);
     let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
     let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
     let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);

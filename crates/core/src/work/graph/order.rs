@@ -132,7 +132,8 @@ pub(crate) fn derive(
 impl Derivation<'_> {
     /// Adds the next node.
     fn place(&mut self, at: u32) -> Result<(), UnorderedNodes> {
-        let (nodes, first) = (self.nodes, self.order.first);
+        let nodes = self.nodes;
+        let first = self.order.first;
         let node = &nodes[at as usize];
         let queue = node.queue as usize;
         let mut before: SmallVec<[u32; 2]> = self.last[queue].into_iter().collect();
@@ -254,7 +255,8 @@ pub(crate) fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
     }
     let mut clocks =
         Clocks { queues: vec![vec![0; queues]; queues], last: vec![0; queues], behind: Vec::new() };
-    let (mut gates, mut counted) = (Vec::new(), vec![None; graph.loops.len()]);
+    let mut gates = Vec::new();
+    let mut counted = vec![None; graph.loops.len()];
     let parts: FxHashMap<u32, u32> =
         graph.rings().iter().map(|ring| (ring.nodes().end - 1, ring.nodes().start)).collect();
     for (at, node) in graph.nodes.iter().enumerate() {

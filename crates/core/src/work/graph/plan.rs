@@ -155,8 +155,10 @@ impl GraphPlan {
         let commands = PlanId::unique();
         let sources = sources(&nodes);
         let timed_markers = timed_markers(&nodes);
-        let (nodes, names) = (NodeList::new(nodes), Arc::new(names));
-        let (segments, uses) = (SmallVec::new(), Arc::default());
+        let nodes = NodeList::new(nodes);
+        let names = Arc::new(names);
+        let segments = SmallVec::new();
+        let uses = Arc::default();
         let mut plan = Self {
             shape: commands.0,
             commands,
@@ -419,7 +421,8 @@ impl GraphPlan {
             Kind::Aliased { subject, first, second, array, .. } => {
                 let place = (command.name(), &self.label, command.at);
                 let node = format!(" of node `{}` in graph `{}`, captured at {}", place.0, place.1, place.2);
-                let (subject, first) = (subject.clone(), first.clone());
+                let subject = subject.clone();
+                let first = first.clone();
                 Kind::Aliased { subject, node, first, second: second.clone(), array: array.clone() }.into()
             }
             _ => error,
@@ -491,7 +494,8 @@ impl AliasSignature {
             let range = input.range(own);
             for (before, (other, earlier)) in names.inputs.iter().zip(bound).enumerate().take(at) {
                 if earlier.block.id == own.block.id && overlap(&other.range(earlier), &range) {
-                    let (first, second) = (before as u32, at as u32);
+                    let first = before as u32;
+                    let second = at as u32;
                     let distance = own.offset as i64 - earlier.offset as i64;
                     all.push(Alias::Inputs { first, second, distance });
                 }

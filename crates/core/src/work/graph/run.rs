@@ -81,7 +81,8 @@ impl GraphStep {
     #[cold]
     pub(crate) fn failure(&self, node: u32, error: Error) -> Error {
         let plan = &self.run.plan;
-        let (command, queue) = (plan.command(node), &plan.queues[plan.nodes[node as usize].queue as usize]);
+        let command = plan.command(node);
+        let queue = &plan.queues[plan.nodes[node as usize].queue as usize];
         Kind::GraphNode {
             graph: plan.label.to_string(),
             node: command.name(),
@@ -245,7 +246,8 @@ mod tests {
 
     #[test]
     fn each_node_has_a_slot_or_only_the_listed_ones_have() {
-        let (all, some) = (NodeTimes::of_all(10), NodeTimes::of_some(&[2, 3, 7].into()));
+        let all = NodeTimes::of_all(10);
+        let some = NodeTimes::of_some(&[2, 3, 7].into());
         assert_eq!((all.len(), some.len()), (10, 3));
         assert_eq!(listed(&all, 3..8), [3, 4, 5, 6, 7]);
         assert_eq!((listed(&some, 3..8), listed(&some, 4..7)), (vec![3, 7], vec![]));

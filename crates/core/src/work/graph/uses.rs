@@ -199,7 +199,9 @@ fn key(named: &NamedRange<'_>, start: Option<(usize, u64)>) -> Option<(u64, u64,
 impl BlockCounts {
     fn uses(&self) -> SmallVec<[BoundArray; 2]> {
         let use_of = |range: Range<u64>, used: Option<Access>| {
-            let (block, offset, size) = (self.block.clone(), range.start, range.end - range.start);
+            let block = self.block.clone();
+            let offset = range.start;
+            let size = range.end - range.start;
             BoundArray { at: 0, block, offset, size, used }
         };
         if self.ranges.0.is_empty() {

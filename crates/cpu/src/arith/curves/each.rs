@@ -43,7 +43,8 @@ fn each_two(x: &mut [f32], y: &[f32], f: impl Fn(f32, f32) -> f32) {
         }
     }
     if !rest.is_empty() {
-        let (mut part, second) = (filled(rest), filled(second));
+        let mut part = filled(rest);
+        let second = filled(second);
         for (x, y) in part.iter_mut().zip(second) {
             *x = f(*x, y);
         }

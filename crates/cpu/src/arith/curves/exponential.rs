@@ -66,7 +66,8 @@ fn hyperbolic(x: f64, largest: f64) -> (f64, f64) {
     let (power, even, odd) = divide(limit(x.abs(), 0.0, largest));
     // A power of 2 that is at least 1 has an exact reciprocal.
     let reciprocal = f64::from_bits((2046_u64 << 52).wrapping_sub(power.to_bits()));
-    let (half_sum, half_difference) = (0.5 * (power + reciprocal), 0.5 * (power - reciprocal));
+    let half_sum = 0.5 * (power + reciprocal);
+    let half_difference = 0.5 * (power - reciprocal);
     (even * half_sum + odd * half_difference, even * half_difference + odd * half_sum)
 }
 

@@ -9,7 +9,8 @@ pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 #[inline(always)]
 pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
     let square = z * z;
-    let (mut last, mut before) = (coefficients[N - 1], coefficients[N - 2]);
+    let mut last = coefficients[N - 1];
+    let mut before = coefficients[N - 2];
     for at in (1..N / 2).rev() {
         let first = N % 2 + 2 * at;
         last = last * square + coefficients[first - 1];

@@ -104,7 +104,8 @@ mod tests {
         for x in all.chain(doubles().into_iter().map(Scalar::F64)).filter(|&x| real(x).is_finite()) {
             let [fraction, whole] = members(Fun::Modf, x);
             assert_eq!([fraction.ty(), whole.ty()], [x.ty(); 2]);
-            let (fraction, whole) = (real(fraction), real(whole));
+            let fraction = real(fraction);
+            let whole = real(whole);
             assert_eq!(fraction + whole, real(x), "{x:?}");
             assert!(fraction.abs() < 1.0 && whole % 1.0 == 0.0 && fraction * real(x) >= 0.0, "{x:?}");
         }
@@ -142,8 +143,11 @@ mod tests {
 
     #[test]
     fn mix_of_vectors_takes_one_amount_or_an_amount_for_each_component() {
-        let (x, y, amounts) = (list(&[0.0, 10.0]), list(&[4.0, 30.0]), list(&[0.25, 0.5]));
-        let (x, y) = (Operand::Vector(&x), Operand::Vector(&y));
+        let x = list(&[0.0, 10.0]);
+        let y = list(&[4.0, 30.0]);
+        let amounts = list(&[0.25, 0.5]);
+        let x = Operand::Vector(&x);
+        let y = Operand::Vector(&y);
         let half = Operand::Scalar(Scalar::F32(0.5));
         assert_eq!(math(Fun::Mix, &[x, y, half]), Outcome::Vector(list(&[2.0, 20.0]).into()));
         let each = Operand::Vector(&amounts);

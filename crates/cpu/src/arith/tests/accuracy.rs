@@ -139,7 +139,8 @@ fn largest(fun: Fun, errors: impl Iterator<Item = (f64, f64, f64)>) -> (f64, f64
 fn functions_of_one_f32_are_within_the_bounds_of_wgsl_and_nearest() {
     for Row { fun, reference, allowed } in TABLE {
         let errors = floats().into_iter().map(|x| {
-            let (wide, got) = (f64::from(x), call(fun, &[Scalar::F32(x)]));
+            let wide = f64::from(x);
+            let got = call(fun, &[Scalar::F32(x)]);
             let exact = reference(wide);
             (error(got, exact), ulp(exact), allowed(wide, exact))
         });
@@ -176,7 +177,8 @@ fn functions_of_two_f32_are_within_the_bounds_of_wgsl_and_nearest() {
         let pairs = floats().into_iter().flat_map(|x| floats().into_iter().map(move |y| (x, y)));
         let errors = pairs.map(|(x, y)| {
             let got = call(fun, &[Scalar::F32(x), Scalar::F32(y)]);
-            let (x, y) = (f64::from(x), f64::from(y));
+            let x = f64::from(x);
+            let y = f64::from(y);
             let exact = reference(x, y);
             (error(got, exact), ulp(exact), allowed(x, y, exact))
         });
@@ -190,7 +192,8 @@ fn functions_of_two_f32_are_within_the_bounds_of_wgsl_and_nearest() {
 fn functions_of_every_f16_give_the_nearest_f16() {
     for Row { fun, reference, .. } in TABLE.into_iter().filter(|row| row.fun != Fun::QuantizeToF16) {
         for x in (0..=u16::MAX).map(f16::from_bits) {
-            let (got, expected) = (call(fun, &[Scalar::F16(x)]), nearest_half(reference(x.to_f64())));
+            let got = call(fun, &[Scalar::F16(x)]);
+            let expected = nearest_half(reference(x.to_f64()));
             assert!(same(got, Scalar::F16(expected)), "{fun:?} of {x:e}: {got:?}, not {expected:e}");
         }
     }

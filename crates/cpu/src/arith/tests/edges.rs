@@ -102,7 +102,8 @@ pub(crate) fn wrapped(ty: naga::Scalar, value: i128) -> Scalar {
 
 /// Finds the nearest `f16` by a search, ties to even.
 pub(crate) fn nearest_half(x: f64) -> f16 {
-    let (mut low, mut high) = (0_u16, 0x7c00_u16);
+    let mut low = 0_u16;
+    let mut high = 0x7c00_u16;
     if x.is_nan() {
         return f16::NAN;
     }
@@ -112,8 +113,9 @@ pub(crate) fn nearest_half(x: f64) -> f16 {
         let middle = low.midpoint(high);
         if at(middle) <= x.abs() { low = middle } else { high = middle }
     }
-    let (below, above) = (x.abs() - at(low), at(high) - x.abs());
-    let bits = if below < above || (below == above && low % 2 == 0) { low } else { high };
+    let below = x.abs() - at(low);
+    let above = at(high) - x.abs();
+    let bits = if below < above || (below == above && low.is_multiple_of(2)) { low } else { high };
     f16::from_bits(bits | if x.is_sign_negative() { 0x8000 } else { 0 })
 }
 

@@ -235,7 +235,8 @@ fn every_operator_and_conversion_gives_the_type_that_naga_declares() {
         let inner = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
         let (outcome, what) = match function.expressions[handle] {
             Expression::Binary { op, left, right } => {
-                let (a, b) = (ones(inner(left)), ones(inner(right)));
+                let a = ones(inner(left));
+                let b = ones(inner(right));
                 let outcome = binary_whole(op, operand(inner(left), &a), operand(inner(right), &b));
                 (outcome, format!("{:?} {op:?} {:?}", inner(left), inner(right)))
             }

@@ -60,7 +60,8 @@ impl<'f> Callee<'f> {
         } else {
             map.set_first_values(function, target)?;
         }
-        let (mut pointer, mut load) = (None, None);
+        let mut pointer = None;
+        let mut load = None;
         if let Some(result) = function.result.as_ref().filter(|_| call.result.is_some()) {
             let local = LocalVariable { name: Some("result".into()), ty: result.ty, init: None };
             let local = target.local_variables.append(local, Span::UNDEFINED);
@@ -80,7 +81,8 @@ impl<'f> Callee<'f> {
             };
             Part { statements, exit }
         };
-        let (early, rest) = (part(0..start, true), part(start..function.body.len(), false));
+        let early = part(0..start, true);
+        let rest = part(start..function.body.len(), false);
         Some(Self { function, map, early, rest, flags, first, load })
     }
 
@@ -115,7 +117,9 @@ impl<'f> Callee<'f> {
 
     fn part(&self, part: &Part) -> Option<Block> {
         let callees = FxHashMap::default();
-        let (map, exit, flags) = (&self.map, part.exit, Some(&self.flags));
+        let map = &self.map;
+        let exit = part.exit;
+        let flags = Some(&self.flags);
         let copier = Copier { map, exit, inside: false, flags, callees: &callees };
         copier.statements(
             self.function.body.span_iter().skip(part.statements.start).take(part.statements.len()),

@@ -19,7 +19,8 @@ impl Vector<'_, '_, '_> {
         result: Handle<Expression>,
     ) -> Result<Lanes> {
         let kind = self.lower.kind(arguments[0])?;
-        let (mut values, mut kinds) = (Vec::new(), Vec::new());
+        let mut values = Vec::new();
+        let mut kinds = Vec::new();
         for &argument in arguments {
             values.push(self.value(argument)?);
             kinds.push(self.lower.kind(argument)?);
@@ -182,7 +183,8 @@ impl Vector<'_, '_, '_> {
                 self.lower.builder.ins().fadd(left, right)
             }
             Fun::Step => {
-                let (zero, one) = (self.splat(kind, 0.0), self.splat(kind, 1.0));
+                let zero = self.splat(kind, 0.0);
+                let one = self.splat(kind, 1.0);
                 let reached = self.lower.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
                 self.blend(kind, reached, one, zero)
             }
@@ -191,7 +193,8 @@ impl Vector<'_, '_, '_> {
                 let whole = self.lower.builder.ins().fsub(x[1], x[0]);
                 let t = self.lower.builder.ins().fdiv(part, whole);
                 let t = self.saturated(kind, t);
-                let (two, three) = (self.splat(kind, 2.0), self.splat(kind, 3.0));
+                let two = self.splat(kind, 2.0);
+                let three = self.splat(kind, 3.0);
                 let twice = self.lower.builder.ins().fmul(two, t);
                 let rest = self.lower.builder.ins().fsub(three, twice);
                 let square = self.lower.builder.ins().fmul(t, t);
@@ -262,7 +265,8 @@ impl Vector<'_, '_, '_> {
     }
 
     fn saturated(&mut self, kind: Kind, x: ir::Value) -> ir::Value {
-        let (low, high) = (self.splat(kind, 0.0), self.splat(kind, 1.0));
+        let low = self.splat(kind, 0.0);
+        let high = self.splat(kind, 1.0);
         self.limited(kind, x, low, high)
     }
 
@@ -287,7 +291,8 @@ impl Vector<'_, '_, '_> {
         result: Handle<Expression>,
     ) -> Result<Lanes> {
         let leaves = self.lower.types().leaves(self.lower.ty(result))?;
-        let (count, mut vectors) = (self.count(), Vec::new());
+        let count = self.count();
+        let mut vectors = Vec::new();
         for (value, &argument) in values.iter().zip(arguments) {
             let kind = self.lower.kind(argument)?;
             for &lane in value {

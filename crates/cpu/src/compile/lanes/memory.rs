@@ -60,7 +60,8 @@ impl Vector<'_, '_, '_> {
         if kind.is_wide() {
             let high = offset + 4 * reach.spread as i32;
             let [low, high] = [offset, high].map(|offset| self.load_own(reach, Kind::U32, offset));
-            let (low, high) = (self.each(Kind::U32, low), self.each(Kind::U32, high));
+            let low = self.each(Kind::U32, low);
+            let high = self.each(Kind::U32, high);
             return Lane::Each(self.join(kind, low, high));
         }
         let ty = Self::vector_type(kind);

@@ -127,7 +127,8 @@ impl Vector<'_, '_, '_> {
             }
             _ => {
                 let mask = self.each(Kind::Bool, condition);
-                let (accept, reject) = (self.each(kind, accept), self.each(kind, reject));
+                let accept = self.each(kind, accept);
+                let reject = self.each(kind, reject);
                 Lane::Each(self.blend_vectors(kind, mask, accept, reject))
             }
         }
@@ -170,7 +171,9 @@ impl Vector<'_, '_, '_> {
         reject: Handle<Expression>,
     ) -> Result<Lanes> {
         let kind = self.lower.kind(accept)?;
-        let (condition, accept, reject) = (self.value(condition)?, self.value(accept)?, self.value(reject)?);
+        let condition = self.value(condition)?;
+        let accept = self.value(accept)?;
+        let reject = self.value(reject)?;
         Ok((0..accept.len())
             .map(|at| {
                 let condition = condition[at.min(condition.len() - 1)];
@@ -213,7 +216,8 @@ impl Vector<'_, '_, '_> {
         right: Handle<Expression>,
     ) -> Result<Lanes> {
         let kind = self.lower.kind(left)?;
-        let (a, b) = (self.value(left)?, self.value(right)?);
+        let a = self.value(left)?;
+        let b = self.value(right)?;
         if op == BinaryOperator::Multiply {
             match (self.lower.ty(left), self.lower.ty(right)) {
                 (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
@@ -233,7 +237,8 @@ impl Vector<'_, '_, '_> {
 
     fn multiply(&mut self, kind: Kind, rows: usize, a: &[Lane], b: &[Lane]) -> Result<Lanes> {
         if kind == Kind::F16 {
-            let (a, b) = (self.promoted(a), self.promoted(b));
+            let a = self.promoted(a);
+            let b = self.promoted(b);
             let products = self.multiply(Kind::F64, rows, &a, &b)?;
             return Ok(self.demoted(&products));
         }
@@ -290,7 +295,8 @@ impl Vector<'_, '_, '_> {
                 let right = if shifts { Kind::U32 } else { kind };
                 let mut failed = None;
                 let result = self.gather(kind, |vector, at| {
-                    let (a, b) = (vector.lane(kind, a, at), vector.lane(right, b, at));
+                    let a = vector.lane(kind, a, at);
+                    let b = vector.lane(right, b, at);
                     vector.lower.binary_component(op, kind, a, b).unwrap_or_else(|error| {
                         failed = Some(error);
                         a
@@ -302,13 +308,15 @@ impl Vector<'_, '_, '_> {
                 }
             }
             _ if kind.is_wide() && is_comparison(op) => {
-                let (a, b) = (self.each(kind, a), self.each(kind, b));
+                let a = self.each(kind, a);
+                let b = self.each(kind, b);
                 let compared = self.try_pairs(a, b, |vector, a, b| vector.compare_wide(op, kind, a, b))?;
                 let compared = self.each(Kind::Bool, compared);
                 Lane::Each(self.narrow_mask(compared))
             }
             _ => {
-                let (a, b) = (self.each(kind, a), self.each(kind, b));
+                let a = self.each(kind, a);
+                let b = self.each(kind, b);
                 self.try_pairs(a, b, |vector, a, b| vector.lower.binary_component(op, kind, a, b))?
             }
         })
@@ -324,7 +332,8 @@ impl Vector<'_, '_, '_> {
     ) -> Result<ir::Value> {
         match kind {
             Kind::U64 => {
-                let (a, b) = (self.turned(a), self.turned(b));
+                let a = self.turned(a);
+                let b = self.turned(b);
                 self.lower.binary_component(op, Kind::I64, a, b)
             }
             _ => self.lower.binary_component(op, kind, a, b),
@@ -333,7 +342,8 @@ impl Vector<'_, '_, '_> {
 
     /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<Lane> {
-        let (kind, lane) = (self.lower.kind(index)?, self.value(index)?[0]);
+        let kind = self.lower.kind(index)?;
+        let lane = self.value(index)?[0];
         Ok(match lane {
             Lane::One(index) => Lane::One(self.lower.short_index(kind, index)),
             lane if kind.is_wide() => self.gather(Kind::U32, |vector, at| {

@@ -98,7 +98,8 @@ impl Vector<'_, '_, '_> {
             u32::try_from(count).unwrap_or(u32::MAX).saturating_mul(self.lower.shared.cell * self.width());
         let slot = self.lower.stack(bytes)?;
         let address = self.lower.builder.ins().stack_addr(types::I64, slot, 0);
-        let (spread, cell) = (self.width(), self.lower.shared.cell);
+        let spread = self.width();
+        let cell = self.lower.shared.cell;
         Ok(Reach { address, offset: 0, length: None, way: Way::Same, spread, cell })
     }
 

@@ -43,11 +43,13 @@ impl<'m> Vector<'_, '_, 'm> {
                 self.statement(statement, *span)?;
             }
         }
-        let (values, others) = (self.value(first)?, self.value(second)?);
+        let values = self.value(first)?;
+        let others = self.value(second)?;
         let is = |expression, value| {
             *self.lower.expression(expression) == Expression::Literal(Literal::Bool(value))
         };
-        let (with_false, with_true) = (is(second, false), is(first, true));
+        let with_false = is(second, false);
+        let with_true = is(first, true);
         let mut chosen = Lanes::new();
         for (&kind, (value, other)) in kinds.iter().zip(values.into_iter().zip(others)) {
             chosen.push(if with_false {

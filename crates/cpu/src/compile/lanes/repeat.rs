@@ -226,7 +226,8 @@ fn continues(body: &Block) -> bool {
 /// and fall through.
 fn bodies(cases: &[SwitchCase]) -> Result<Vec<Case<'_>>> {
     let mut bodies = Vec::new();
-    let (mut values, mut is_default) = (Vec::new(), false);
+    let mut values = Vec::new();
+    let mut is_default = false;
     for case in cases {
         match case.value {
             SwitchValue::I32(value) => values.push(value as u32),

@@ -163,8 +163,10 @@ impl Vector<'_, '_, '_> {
 
     /// Exchanges the rows and the columns of four vectors of four words.
     fn transpose(&mut self, [a, b, c, d]: [ir::Value; 4]) -> [ir::Value; 4] {
-        let (first, second) = (self.mixed(a, b, FIRST_WORDS), self.mixed(c, d, FIRST_WORDS));
-        let (third, fourth) = (self.mixed(a, b, LAST_WORDS), self.mixed(c, d, LAST_WORDS));
+        let first = self.mixed(a, b, FIRST_WORDS);
+        let second = self.mixed(c, d, FIRST_WORDS);
+        let third = self.mixed(a, b, LAST_WORDS);
+        let fourth = self.mixed(c, d, LAST_WORDS);
         [
             self.mixed(first, second, FIRST_HALVES),
             self.mixed(first, second, LAST_HALVES),

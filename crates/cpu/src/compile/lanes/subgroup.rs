@@ -205,7 +205,8 @@ impl Vector<'_, '_, '_> {
 
     /// Combines two values.
     fn combine(&mut self, op: SubgroupOperation, kind: Kind, a: Vectors, b: Vectors) -> Result<Vectors> {
-        let (a, b) = (Lane::Each(a), Lane::Each(b));
+        let a = Lane::Each(a);
+        let b = Lane::Each(b);
         let operator = match op {
             SubgroupOperation::All => BinaryOperator::LogicalAnd,
             SubgroupOperation::Any => BinaryOperator::LogicalOr,

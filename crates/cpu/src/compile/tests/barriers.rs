@@ -56,7 +56,8 @@ fn a_tiled_product_of_matrices_agrees_with_the_plain_one() {
     let test = Test::new(MATMUL).params(&[n as u32]).buffer(&a).buffer(&b).buffer(&vec![0_f32; n * n]);
     let c = test.run([3, 3, 1]).get::<f32>(2);
     for (at, &value) in c.iter().enumerate() {
-        let (row, column) = (at / n, at % n);
+        let row = at / n;
+        let column = at % n;
         let expected = (0..n).fold(0.0, |sum, k| sum + a[row * n + k] * b[k * n + column]);
         assert_eq!(value, expected, "row {row}, column {column}");
     }
@@ -200,7 +201,8 @@ fn functions_with_barriers_are_expanded_at_their_calls() {
     assert!(test.vector.is_ok(), "four invocations execute together: {:?}", test.vector.err());
     let out = test.buffer(&[0_u32; 64]).run([2, 1, 1]).get::<u32>(0);
     for (at, found) in out.chunks(2).enumerate() {
-        let (lid, wid) = (at as u32 % 16, at as u32 / 16);
+        let lid = at as u32 % 16;
+        let wid = at as u32 / 16;
         let all = 120 + 16 * wid + 16 + 1240;
         assert_eq!(found, [lid + all, 1000 + 56 + 8 * wid + 8], "invocation {lid} of workgroup {wid}");
     }
@@ -365,7 +367,8 @@ fn a_workgroup_returns_out_of_the_loops_of_a_function_with_barriers() {
     let body = "out[at] = ring(lid, wid.x) * 10u; for (var i = 0u; i < 2u; i++) { out[at] += ring(lid, wid.x + i); }";
     let out = numbers(RING, body, 14);
     for (at, &found) in (0..).zip(&out) {
-        let (lid, wid) = (at % 16, at / 16);
+        let lid = at % 16;
+        let wid = at / 16;
         assert_eq!(found, 11 * ring(lid, wid) + ring(lid, wid + 1), "invocation {lid} of workgroup {wid}");
     }
 }
@@ -396,7 +399,8 @@ fn a_function_that_calls_one_with_returns_in_loops_returns_out_of_its_own_loop()
     );
     let out = numbers(&twice, "if wid.x > 0u { out[at] = twice(lid, wid.x); }", 6);
     let expected = |at: u32| {
-        let (lid, wid) = (at % 16, at / 16);
+        let lid = at % 16;
+        let wid = at / 16;
         let sum = ring(lid, wid) + ring(lid, 1);
         [0, sum, sum + 4, sum + 10, 5, 6][wid as usize]
     };
@@ -424,7 +428,8 @@ fn invocations_return_out_of_loops_one_after_the_other_behind_the_last_barrier_o
         }";
     let out = numbers(function, "out[at] = search(lid, wid.x);", 4);
     let expected = |at: u32| {
-        let (lid, wid) = (at % 16, at / 16);
+        let lid = at % 16;
+        let wid = at / 16;
         let found = (0..16).find(|i| i * 5 % 16 == lid).expect("each number is there");
         match (wid, lid % 4) {
             (1.., _) => 499 + wid,
@@ -457,9 +462,11 @@ fn a_workgroup_takes_one_case_of_a_switch_with_barriers() {
         out[at] += 7u;";
     let out = numbers("", body, 3);
     for (at, &found) in (0..).zip(&out) {
-        let (lid, wid) = (at % 16, at / 16);
+        let lid = at % 16;
+        let wid = at / 16;
         let mut expected = 0;
-        let (mut rounds, mut added) = (1, 0);
+        let mut rounds = 1;
+        let mut added = 0;
         let ends = (0..4).try_for_each(|i| {
             match wid + i {
                 0 | 6 => expected += 15 - lid + added,

@@ -61,8 +61,11 @@ fn a_fractal_has_the_pixels_of_plain_rust() {
     );
     let out = test.buffer(&[0_u32; 48 * 16]).run([6, 4, 1]).get::<u32>(0);
     for (at, &found) in out.iter().enumerate() {
-        let (cx, cy) = ((at % 48) as f32 / 16.0 - 2.0, (at / 48) as f32 / 8.0 - 1.0);
-        let (mut x, mut y, mut n) = (0_f32, 0_f32, 0);
+        let cx = (at % 48) as f32 / 16.0 - 2.0;
+        let cy = (at / 48) as f32 / 8.0 - 1.0;
+        let mut x = 0_f32;
+        let mut y = 0_f32;
+        let mut n = 0;
         while n < 100 && x * x + y * y < 4.0 {
             (x, y) = (x * x - y * y + cx, 2.0 * x * y + cy);
             n += 1;

@@ -315,7 +315,8 @@ fn private_variables_and_arrays_belong_to_one_lane() {
         if lid % 3 == 1 {
             return start + start + lid;
         }
-        let (mut list, mut more) = ([0; 5], [0; 20]);
+        let mut list = [0; 5];
+        let mut more = [0; 20];
         for (at, value) in [(lid, lid), (2, 31 - lid), (lid, 1000)] {
             list[at as usize % 5] += value;
             more[at as usize % 20] = value;
@@ -419,7 +420,9 @@ fn a_short_block_is_executed_without_a_jump_past_it() {
         )
     };
     let expected = |lid: u32| {
-        let (mut n, mut steps, mut more) = (lid, [0, 0], true);
+        let mut n = lid;
+        let mut steps = [0, 0];
+        let mut more = true;
         while n > 1 && steps[0] <= 40 {
             if n.is_multiple_of(2) {
                 n /= 2;
@@ -456,7 +459,9 @@ fn a_selection_changes_the_variables_of_its_lanes() {
             unused[0] = 1u;
         }";
     check(wgsl, |lid| {
-        let (mut n, mut flag, mut rounds) = (lid, lid == 4, 0);
+        let mut n = lid;
+        let mut flag = lid == 4;
+        let mut rounds = 0;
         if lid % 3 == 1 {
             n = if lid > 10 { 500 + lid } else { 600 };
         }

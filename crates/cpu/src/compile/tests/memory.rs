@@ -182,7 +182,8 @@ fn run_on_threads(compiled: &Compiled, cells: &[Cells<'_>]) {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for part in 0..4 {
-            let (groups, range) = ([64, 1, 1], part * 16..part * 16 + 16);
+            let groups = [64, 1, 1];
+            let range = part * 16..part * 16 + 16;
             let run = GridRun { groups, range, params: &[], buffers: cells, seed: 0, stop: &stop };
             scope.spawn(move || compiled.run(&run));
         }

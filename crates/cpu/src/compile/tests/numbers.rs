@@ -37,7 +37,8 @@ fn same(found: u32, expected: u32, is_float: bool) -> bool {
 fn check(ty: &str, result: &str, expression: &str, values: &[u32], expected: impl Fn(u32, u32) -> u32) {
     let found = pairs(ty, result, expression, values);
     for (at, &found) in found.iter().enumerate() {
-        let (a, b) = (values[at / values.len()], values[at % values.len()]);
+        let a = values[at / values.len()];
+        let b = values[at % values.len()];
         let expected = expected(a, b);
         assert!(
             same(found, expected, result == "f32"),

@@ -108,7 +108,8 @@ impl Maker {
 
     /// Writes an atomic operation on an element of this invocation alone, or on an element that all invocations use.
     fn atomic(&mut self) {
-        let (value, other) = (self.own(1), self.own(0));
+        let value = self.own(1);
+        let other = self.own(0);
         let place = "&owned[wid.x * 16u + lid]";
         match self.rng.u32(..7) {
             0 => self.line(&format!("x0 ^= atomicAdd({place}, {value});")),
@@ -152,7 +153,8 @@ impl Maker {
 
     /// Writes a statement that each invocation executes by itself.
     fn alone(&mut self, depth: u32, around: Around) {
-        let (value, index) = (self.own(2), self.own(1));
+        let value = self.own(2);
+        let index = self.own(1);
         let stores = self.part != Part::Pure;
         match self.rng.u32(..if depth == 0 { 11 } else { 17 }) {
             0 => self.line(&format!("x0 = {value};")),
@@ -216,7 +218,8 @@ impl Maker {
         match self.rng.u32(..if depth == 0 { 7 } else { 11 }) {
             0 | 1 => self.alone(3, Around::default()),
             2 => {
-                let (value, shift) = (self.own(1), self.rng.u32(1..SIZE));
+                let value = self.own(1);
+                let shift = self.rng.u32(1..SIZE);
                 self.line(&format!("ring[lid] = {value};\nworkgroupBarrier();"));
                 self.line(&format!("x0 += ring[(lid + {shift}u) % {SIZE}u];\nworkgroupBarrier();"));
             }
@@ -234,7 +237,8 @@ impl Maker {
                 self.lets.push((name, common));
             }
             5 => {
-                let (value, name) = (self.own(1), self.name('c'));
+                let value = self.own(1);
+                let name = self.name('c');
                 self.line(&format!("if lid == 3u {{ told = {value}; }}"));
                 self.line(&format!("let {name} = workgroupUniformLoad(&told);"));
                 self.lets.push((name, true));
@@ -358,7 +362,8 @@ fn random_kernels_agree_with_the_interpreter() {
     let count =
         std::env::var("FENCEPOST_RANDOM_KERNELS").map_or(40, |count| count.parse().expect("a number"));
     let first = std::env::var("FENCEPOST_RANDOM_FIRST").map_or(0, |first| first.parse().expect("a number"));
-    let (mut compiled, mut vectors) = (0, 0);
+    let mut compiled = 0;
+    let mut vectors = 0;
     for seed in first..first + count {
         let text = kernel(seed, seed % 3 > 0);
         let program = program(&text, &[]);

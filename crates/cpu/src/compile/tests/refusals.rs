@@ -119,7 +119,9 @@ fn a_function_with_barriers_that_is_called_2000_times_is_not_expanded_and_its_ke
     assert!(!kernel.is_compiled());
     let mut words = [0_u128; 1];
     let buffers = [Cells::new(bytemuck::bytes_of_mut(&mut words))];
-    let (groups, range, stop) = ([1; 3], 0..1, AtomicBool::new(false));
+    let groups = [1; 3];
+    let range = 0..1;
+    let stop = AtomicBool::new(false);
     let run = GridRun { groups, range, params: &[], buffers: &buffers, seed: 0, stop: &stop };
     kernel.run_groups(&run).expect("nothing stops the run");
     assert_eq!(bytemuck::cast_slice::<u128, u32>(&words), [2000; 4]);

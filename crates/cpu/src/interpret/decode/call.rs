@@ -34,7 +34,8 @@ impl FunctionDecoder<'_, '_> {
                     CollectiveOperation::InclusiveScan => Exchange::InclusiveScan(op),
                     CollectiveOperation::ExclusiveScan => Exchange::ExclusiveScan(op),
                 };
-                let (from, ty) = (Some(self.slot(argument)?), self.scalar(argument)?);
+                let from = Some(self.slot(argument)?);
+                let ty = self.scalar(argument)?;
                 let to = self.result(result)?;
                 self.exchange(Subgroup { exchange, ty, from, to });
                 Ok(())
@@ -78,7 +79,8 @@ impl FunctionDecoder<'_, '_> {
             AtomicFunction::Exchange { compare: Some(compare) } => Some(self.slot(compare)?),
             _ => None,
         };
-        let (value, at) = (self.slot(value)?, self.address(pointer)?);
+        let value = self.slot(value)?;
+        let at = self.address(pointer)?;
         let to = result.map(|result| self.result(result)).transpose()?.map(|to| to.slot);
         self.push(Op::Atomic(Box::new(Atomic { fun, ty, at, value, compare, to })));
         Ok(())
@@ -99,7 +101,8 @@ impl FunctionDecoder<'_, '_> {
             | GatherMode::ShuffleXor(lane)
             | GatherMode::QuadBroadcast(lane) => self.slot(lane)?,
         };
-        let (from, ty) = (Some(self.slot(argument)?), self.scalar(argument)?);
+        let from = Some(self.slot(argument)?);
+        let ty = self.scalar(argument)?;
         let to = self.result(result)?;
         self.exchange(Subgroup { exchange: Exchange::Gather(mode, lane), ty, from, to });
         Ok(())

@@ -35,7 +35,8 @@ impl FunctionDecoder<'_, '_> {
                 self.load(pointer, to)
             }
             Expression::Unary { op, expr } => {
-                let (from, ty) = (self.slot(expr)?, self.scalar(expr)?);
+                let from = self.slot(expr)?;
+                let ty = self.scalar(expr)?;
                 let to = self.result(handle)?;
                 match quick::unary(op, ty) {
                     Some(function) => self.push_quick(function, to, [from; 2]),
@@ -48,7 +49,9 @@ impl FunctionDecoder<'_, '_> {
                 self.select(handle, condition, accept, reject)
             }
             Expression::Relational { fun, argument } => {
-                let (from, ty, count) = (self.slot(argument)?, self.scalar(argument)?, self.count(argument)?);
+                let from = self.slot(argument)?;
+                let ty = self.scalar(argument)?;
+                let count = self.count(argument)?;
                 let to = self.result(handle)?;
                 self.push(Op::Relational { fun, to, from, count: count as u8, ty });
                 Ok(())
@@ -104,13 +107,16 @@ impl FunctionDecoder<'_, '_> {
         left: Handle<Expression>,
         right: Handle<Expression>,
     ) -> Result<()> {
-        let (a, b) = (self.each(left)?, self.each(right)?);
-        let (ty, ty_b) = (self.scalar(left)?, self.scalar(right)?);
+        let a = self.each(left)?;
+        let b = self.each(right)?;
+        let ty = self.scalar(left)?;
+        let ty_b = self.scalar(right)?;
         let to = self.result(handle)?;
         if op == BinaryOperator::Multiply
             && let Some((rows, inner, columns)) = product(self.inner(left), self.inner(right))
         {
-            let (a, b) = (self.argument(left)?, self.argument(right)?);
+            let a = self.argument(left)?;
+            let b = self.argument(right)?;
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows, inner, columns })));
             return Ok(());
         }
@@ -140,7 +146,8 @@ impl FunctionDecoder<'_, '_> {
         reject: Handle<Expression>,
     ) -> Result<()> {
         let condition = self.each(condition)?;
-        let (accept, reject) = (self.slot(accept)?, self.slot(reject)?);
+        let accept = self.slot(accept)?;
+        let reject = self.slot(reject)?;
         let to = self.result(handle)?;
         self.push(Op::Select { to, condition, accept, reject });
         Ok(())
@@ -153,7 +160,8 @@ impl FunctionDecoder<'_, '_> {
         kind: ScalarKind,
         width: Option<u8>,
     ) -> Result<()> {
-        let (slot, ty) = (self.slot(from)?, self.scalar(from)?);
+        let slot = self.slot(from)?;
+        let ty = self.scalar(from)?;
         let result = self.scalar(handle)?;
         // A bit cast keeps the bits of a slot, and a conversion to the same type keeps the value.
         if (width.is_none() && result.width == ty.width) || result == ty {

@@ -120,7 +120,8 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
 
     /// Reserves slots for the variables of the function, and sets their first values.
     fn place_locals(&mut self) -> Result<()> {
-        let (mut zeroed, mut set) = (Vec::new(), Vec::new());
+        let mut zeroed = Vec::new();
+        let mut set = Vec::new();
         for (handle, variable) in self.function.local_variables.iter() {
             self.origin.span = self.function.local_variables.get_span(handle);
             let count = self.decoder.shapes.slots_of(variable.ty);

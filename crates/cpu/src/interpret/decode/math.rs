@@ -22,7 +22,9 @@ impl FunctionDecoder<'_, '_> {
         let to = self.result(handle)?;
         let first = arguments[0];
         if fun == MathFunction::Dot && first.ty == naga::Scalar::F32 {
-            let (a, b, inner) = (first, arguments[1], first.rows);
+            let a = first;
+            let b = arguments[1];
+            let inner = first.rows;
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows: 1, inner, columns: 1 })));
             return Ok(());
         }
@@ -55,7 +57,8 @@ impl FunctionDecoder<'_, '_> {
 
     /// Returns an argument of a function.
     pub(super) fn argument(&mut self, handle: Handle<Expression>) -> Result<Argument> {
-        let (slot, ty) = (self.slot(handle)?, self.scalar(handle)?);
+        let slot = self.slot(handle)?;
+        let ty = self.scalar(handle)?;
         let (rows, columns) = match *self.inner(handle) {
             TypeInner::Vector { size, .. } => (size as u8, 0),
             TypeInner::Matrix { rows, columns, .. } => (rows as u8, columns as u8),

@@ -92,7 +92,8 @@ pub(super) fn decode(program: &Program) -> Result<Decoded> {
         let code = FunctionDecoder::new(&mut decoder, function, &program.info()[handle]).decode();
         decoder.functions.push(code);
     }
-    let (entry, info) = (&program.entry().function, program.info().get_entry_point(program.entry_index()));
+    let entry = &program.entry().function;
+    let info = program.info().get_entry_point(program.entry_index());
     let code = FunctionDecoder::new(&mut decoder, entry, info).decode()?;
     let inputs = decoder.inputs()?;
     decoder.finish(code, inputs, private, workgroup_bytes)
@@ -101,7 +102,8 @@ pub(super) fn decode(program: &Program) -> Result<Decoded> {
 impl Decoder<'_> {
     /// Reserves slots for each private variable, and returns their first values.
     fn place_private(&mut self) -> Result<Vec<u64>> {
-        let (module, mut values) = (self.program.module(), Vec::new());
+        let module = self.program.module();
+        let mut values = Vec::new();
         let uses = self.program.info().get_entry_point(self.program.entry_index());
         for (handle, variable) in module.global_variables.iter() {
             if variable.space != AddressSpace::Private || uses[handle].is_empty() {
@@ -129,7 +131,8 @@ impl Decoder<'_> {
 
     /// Assigns regions to the other variables, and returns the bytes of the variables of a workgroup.
     fn place_memory(&mut self) -> u64 {
-        let (module, buffers) = (self.program.module(), self.program.buffers());
+        let module = self.program.module();
+        let buffers = self.program.buffers();
         for (region, &handle) in buffers.iter().enumerate() {
             if let Some(handle) = handle {
                 self.globals.insert(handle, Global::Region(region as u16, 0));
@@ -138,7 +141,8 @@ impl Decoder<'_> {
         if let Some(handle) = self.program.params() {
             self.globals.insert(handle, Global::Region(buffers.len() as u16, 0));
         }
-        let (uses, mut bytes) = (self.program.info().get_entry_point(self.program.entry_index()), 0_u64);
+        let uses = self.program.info().get_entry_point(self.program.entry_index());
+        let mut bytes = 0_u64;
         for (handle, variable) in module.global_variables.iter() {
             if variable.space == AddressSpace::WorkGroup && !uses[handle].is_empty() {
                 self.globals.insert(handle, Global::Region(buffers.len() as u16 + 1, bytes));
@@ -150,7 +154,9 @@ impl Decoder<'_> {
 
     /// Lists the built-in values that the entry point takes.
     fn inputs(&self) -> Result<Vec<Input>> {
-        let (module, mut inputs, mut slot) = (self.program.module(), Vec::new(), 0);
+        let module = self.program.module();
+        let mut inputs = Vec::new();
+        let mut slot = 0;
         for argument in &self.program.entry().function.arguments {
             let members = match &module.types[argument.ty].inner {
                 TypeInner::Struct { members, .. } if argument.binding.is_none() => {
@@ -188,13 +194,15 @@ impl Decoder<'_> {
         let functions: Vec<Code> =
             self.functions.into_iter().map(|code| code.unwrap_or_else(|_| empty())).collect();
         // Callees have smaller numbers than their callers.
-        let (mut stacks, mut waits) = (Vec::new(), Vec::new());
+        let mut stacks = Vec::new();
+        let mut waits = Vec::new();
         for code in &functions {
             let below = code.calls.iter().map(|&callee| stacks[callee]).max().unwrap_or(0);
             stacks.push(below + code.constants.len() + code.frame);
             waits.push(code.waits() || code.calls.iter().any(|&callee| waits[callee]));
         }
-        let (stack, waits) = (stacks.last().copied().unwrap_or(0), waits.last() == Some(&true));
+        let stack = stacks.last().copied().unwrap_or(0);
+        let waits = waits.last() == Some(&true);
         let stack = stack + private.len();
         if stack > STACK {
             let what =

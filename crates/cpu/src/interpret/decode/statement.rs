@@ -114,7 +114,8 @@ impl<'p> FunctionDecoder<'_, 'p> {
 
     fn branch(&mut self, condition: Handle<Expression>, accept: &'p Block, reject: &'p Block) -> Result<()> {
         let condition = self.slot(condition)?;
-        let (otherwise, end) = (self.label(), self.label());
+        let otherwise = self.label();
+        let end = self.label();
         self.push(Op::JumpUnless { condition, target: otherwise });
         let free = self.next;
         self.tasks.extend([Task::Bind(end), Task::Free(free), Task::block(reject), Task::Bind(otherwise)]);
@@ -126,7 +127,9 @@ impl<'p> FunctionDecoder<'_, 'p> {
     }
 
     fn repeat(&mut self, body: &'p Block, continuing: &'p Block, break_if: Option<Handle<Expression>>) {
-        let (top, next, end) = (self.label(), self.label(), self.label());
+        let top = self.label();
+        let next = self.label();
+        let end = self.label();
         self.bind(top);
         self.push(Op::Poll);
         self.scopes.push(Scope { end, next: Some(next) });

@@ -44,7 +44,8 @@ impl Bug {
 
     /// Returns the differences between the findings of a few seeds and the expected one.
     fn failure(&self) -> Option<String> {
-        let (text, launch) = (self.text(), self.launch());
+        let text = self.text();
+        let launch = self.launch();
         let marked = text.lines().enumerate().filter(|(_, line)| line.contains("//@"));
         let marked: Vec<usize> = marked.map(|(at, _)| at + 1).collect();
         let findings = launch.check(0);

@@ -61,7 +61,8 @@ pub(crate) fn table(forms: &[Form], columns: &[(String, Vec<Outcome>)]) -> Strin
 
 /// Describes a function on an adapter.
 fn cell(forms: &[Form], outcomes: &[Outcome], name: &str, types: &[&str]) -> String {
-    let (mut right, mut others) = (Vec::new(), Vec::new());
+    let mut right = Vec::new();
+    let mut others = Vec::new();
     for &ty in types {
         let of = forms.iter().zip(outcomes).filter(|(form, _)| form.call.name == name && form.ty == ty);
         let rank = |outcome: &Outcome| match outcome {

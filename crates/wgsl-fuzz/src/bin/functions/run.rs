@@ -261,7 +261,8 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
                 let pair = |words: &[u32]| [words[at], words[at + 1]];
                 if !self.fits(pair(expected), pair(found)) {
                     let shown = |words: [u32; 2]| show(self.result(), words);
-                    let (found, expected) = (shown(pair(found)), shown(pair(expected)));
+                    let found = shown(pair(found));
+                    let expected = shown(pair(expected));
                     return Some(format!("sample {sample}.{part} is {found}, and the CPU has {expected}"));
                 }
             }
@@ -274,7 +275,8 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
             return expected == found;
         }
         let of = |words: [u32; 2]| f64::from(f32::from_bits(words[0])) + f64::from(f32::from_bits(words[1]));
-        let (expected, found) = (of(expected), of(found));
+        let expected = of(expected);
+        let found = of(found);
         // WGSL leaves results open that are not finite, and drivers flush values near zero.
         if !expected.is_finite() {
             return true;

@@ -73,8 +73,10 @@ fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
     let aliased = refused(|file| launch_of(file).bindings[0].block = 1);
     assert!(matches!(aliased.kind(), Kind::Aliased { .. }), "{aliased}");
     let large = refused(|file| {
-        let (size, offset) = (1 << 32, 0);
-        let (shape, padded) = (vec![size / 4], vec![size / 4]);
+        let size = 1 << 32;
+        let offset = 0;
+        let shape = vec![size / 4];
+        let padded = vec![size / 4];
         let element = FileElement { name: "u32".into(), size: 4 };
         let input = FileInput { name: "huge".into(), element, offset, shape, padded };
         let block = file.blocks.len() as u32;
@@ -187,7 +189,8 @@ fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
 fn a_graph_with_changed_numbers_loads_or_is_an_error() {
     let (ctx, _queue) = context();
     let mut rng = fastrand::Rng::with_seed(9);
-    let (original, mut loaded) = (saved(), 0);
+    let original = saved();
+    let mut loaded = 0;
     for _ in 0..400 {
         let mut file = original.clone();
         let commands: &mut [FileCommand] = &mut file.commands;

@@ -46,9 +46,11 @@ fn saved(bound: Bound) -> Vec<u8> {
     let kernel = ctx.kernel_from(TEXT, "k").expect("it compiles");
     let default = ctx.zeros::<u32, 1>([16]).expect("there is memory");
     let captured = queue.capture(|c| {
-        let (gain, x) = (c.value("gain", 2_u32)?, c.input("x", &default)?);
+        let gain = c.value("gain", 2_u32)?;
+        let x = c.input("x", &default)?;
         let counts = c.array(&[1_u32, 1, 1])?;
-        let (mut left, times) = (c.full([1], 2_u32)?, c.full([1], 2_u32)?);
+        let mut left = c.full([1], 2_u32)?;
+        let times = c.full([1], 2_u32)?;
         let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
         c.launch_dyn(&kernel, Grid::groups([1]), args![k = &gain, y = &mut y])?;
         c.label_node("first")?;
@@ -60,7 +62,8 @@ fn saved(bound: Bound) -> Vec<u8> {
             body.launch_dyn(&kernel, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;
             body.wait_for_queue(&side)?;
             body.repeat(&times, Bound::AtMost(2), |inner| {
-                let (mut head, tail) = (z.slice(0..16)?, y.slice(0..16)?);
+                let mut head = z.slice(0..16)?;
+                let tail = y.slice(0..16)?;
                 let mut copy = |half: &CommandQueue| half.copy(&tail, &mut head);
                 inner.if_else(&condition, |half| copy(half), |half| half.fill(&mut z.handle(), 9))
             })?;
@@ -100,7 +103,8 @@ fn loads_as_it_was(bound: Bound) {
     // The last iteration has changed the condition to 0, so its inner loop fills.
     assert_eq!((z[0], z[16], z[32], z[36], z[40]), (9, 9, 7, 9, 6));
     let graph = ctx.graph_from_bytes(&saved).expect("the file is valid");
-    let (x, queue) = (ctx.full([16], 6_u32).expect("there is memory"), ctx.queue("main"));
+    let x = ctx.full([16], 6_u32).expect("there is memory");
+    let queue = ctx.queue("main");
     let bound = graph.with().input("x", &x).expect("it fits");
     // Each replay counts from 0.
     for _ in 0..2 {
@@ -124,7 +128,8 @@ fn changes_of(bound: Bound) {
     let (_, sections) = open(&file).expect("the file is valid");
     let parts: Vec<(u32, u32, Vec<u8>)> =
         sections.iter().map(|section| (section.kind, 0, section.bytes.to_vec())).collect();
-    let (mut loaded, mut refused) = (0, 0);
+    let mut loaded = 0;
+    let mut refused = 0;
     for part in 0..parts.len() {
         for at in 0..parts[part].2.len() {
             let mut changed = parts.clone();
@@ -179,7 +184,8 @@ fn an_input_with_elements_of_another_size_is_an_error() {
 fn add_huge_input(file: &mut GraphFile) -> u32 {
     let size = 1 << 60;
     let element = file.outputs[0].element.clone();
-    let (shape, padded) = (vec![size / 4], vec![size / 4]);
+    let shape = vec![size / 4];
+    let padded = vec![size / 4];
     let input = FileInput { name: "huge".into(), element, offset: 0, shape, padded };
     file.blocks.push(FileBlock { label: "huge".into(), size, contents: BlockContents::Input(input) });
     file.blocks.len() as u32 - 1
@@ -216,7 +222,9 @@ fn bodies_of_too_many_dispatches_are_an_error() {
             (0..20).map(|at| RowAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
         for command in &mut file.commands {
             if let FileWork::Region(region) = &mut command.work {
-                let (to, row, axes) = (1 << 40, 4, axes.clone());
+                let to = 1 << 40;
+                let row = 4;
+                let axes = axes.clone();
                 *region = FileRegion { src: region.src, dst: block, from: region.from, to, row, axes };
             }
         }

@@ -70,7 +70,8 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
         }
         for nodes in grouped.into_values() {
             let place = places[nodes[0] as usize];
-            let (number, own) = (partition.parts.len() as u32, place.context as usize);
+            let number = partition.parts.len() as u32;
+            let own = place.context as usize;
             let mut past = queues[own].1.clone();
             let before = nodes.iter().flat_map(|&node| &order.before[(node - order.first) as usize]);
             let foreign = before.filter(|&&node| places[node as usize].context != place.context);
@@ -131,14 +132,16 @@ fn groups(order: &GraphOrder, places: &[NodePlace]) -> BTreeMap<PartKey, Vec<u32
     let place = |at: usize| places[order.first as usize + at];
     let before = |at: usize| order.before[at].iter().map(|&node| (node - order.first) as usize);
     let crosses = |from: usize, to: usize| {
-        let (from, to) = (place(from), place(to));
+        let from = place(from);
+        let to = place(to);
         from.context != to.context || from.copy.is_some() || to.copy.is_some()
     };
     let mut exits = vec![false; count];
     for to in 0..count {
         before(to).filter(|&from| crosses(from, to)).for_each(|from| exits[from] = true);
     }
-    let (mut phases, mut bound) = (vec![0_u32; count], vec![false; count]);
+    let mut phases = vec![0_u32; count];
+    let mut bound = vec![false; count];
     for to in 0..count {
         let phase = |from: usize| phases[from] + u32::from(crosses(from, to) || exits[from]);
         phases[to] = before(to).map(phase).max().unwrap_or(0);

@@ -57,7 +57,8 @@ impl Tape {
     /// Starts the capture of a body on the queue `place`. The faults of the body are faults of the whole capture.
     pub(crate) fn of_body(place: &CapturedQueue, label: &str, at: &'static Location<'static>) -> Arc<Self> {
         let outer = &place.tape;
-        let (owner, fault): (Owner, CaptureFault) = (place.owner.clone(), outer.fault.clone());
+        let owner: Owner = place.owner.clone();
+        let fault: CaptureFault = outer.fault.clone();
         let writes = outer.writes.clone();
         let outer_values = {
             let state = lock(&outer.state);
@@ -158,7 +159,8 @@ impl CapturedQueue {
         let dispatches = u64::from(bound).saturating_mul(per_body) + 1;
         self.add(construct, dispatches, |state| {
             let index = state.counter_of(token);
-            let (mut previous, mut queues) = (None, vec![self.index]);
+            let mut previous = None;
+            let mut queues = vec![self.index];
             for iteration in 0..=bound {
                 let last = iteration == bound;
                 let counter = GateCounter { index, resets: false, last };
@@ -198,11 +200,13 @@ impl CapturedQueue {
             let ring = state.gates;
             state.gates += iterations as u32;
             let gate = |test, previous, own| {
-                let (condition, bound) = (construct.condition.clone(), Some(bound));
+                let condition = construct.condition.clone();
+                let bound = Some(bound);
                 Gate { condition, test, parent: None, previous, own: ring + own, bound, counter }
             };
             state.push_gate(self, construct, gate(first, None, 0));
-            let (start, mut queues) = (state.nodes.len() as u32, vec![self.index]);
+            let start = state.nodes.len() as u32;
+            let mut queues = vec![self.index];
             for at in 0..iterations as u32 {
                 state.add_body(&mut queues, body, ring + at, construct.at);
                 let own = (at + 1) % iterations as u32;
@@ -243,7 +247,8 @@ impl TapeState {
         location: &'static Location<'static>,
         dispatches: u64,
     ) -> Result<()> {
-        let (dispatches, limit) = (self.dispatches.saturating_add(dispatches), MOST_DISPATCHES);
+        let dispatches = self.dispatches.saturating_add(dispatches);
+        let limit = MOST_DISPATCHES;
         if dispatches > limit {
             let queue = self.queues[queue as usize].label.to_string();
             return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
@@ -284,7 +289,8 @@ impl TapeState {
         let lease = || Arc::new(engine.lease(&gate.condition.block));
         self.leases.entry(gate.condition.block.id).or_insert_with(lease);
         let work = Work::Gate(Box::new(gate));
-        let (what, label) = (CommandKind::Gate, None);
+        let what = CommandKind::Gate;
+        let label = None;
         let command =
             NodeCommand { work, what, at: construct.at, label, output: None, values: <_>::default() };
         self.push(queue.index, Arc::new(command), None);
@@ -305,7 +311,9 @@ impl TapeState {
         self.names.loops.extend(body.names.loops.iter().map(|(&token, label)| (token, label.clone())));
         self.wait_for_earlier(queues[0], body.children.keys().copied());
         let labels: Vec<Arc<str>> = body.queues.iter().skip(1).map(|queue| queue.label.clone()).collect();
-        let (nodes, labels, loops) = (&body.nodes[..], &labels[..], &body.loops[..]);
+        let nodes = &body.nodes[..];
+        let labels = &labels[..];
+        let loops = &body.loops[..];
         let copy = NodeCopy { nodes, labels, gates: body.gates, loops, outputs: 0, parent: Some(gate), at };
         self.copy_nodes(queues, &copy, |_, _| ());
         self.note_replayed(queues[0], body.replayed().map(|(graph, turn, _)| (graph, turn)));
@@ -457,7 +465,8 @@ impl TapeState {
         let all: Vec<GraphNode> = plan.nodes.iter().map(|node| with_present_values(plan, node)).collect();
         let nodes = layout.map_or(&all[..], |layout| layout.own_nodes(&all));
         let labels: Vec<Arc<str>> = plan.queues.iter().skip(1).cloned().collect();
-        let (first, words) = (self.nodes.len() as u32, self.gates);
+        let first = self.nodes.len() as u32;
+        let words = self.gates;
         self.chunked.extend(plan.loops.iter().map(|chunked| chunked.moved(first, words)));
         let mut queues = vec![queue];
         let mut calls = child.inner.calls.iter().peekable();
@@ -521,7 +530,8 @@ impl TapeState {
             let context = self.queues[queues[0] as usize].context;
             queues.push(self.add_queue((label, context), copy.at, frontier.clone(), clock.clone()));
         }
-        let (first, words) = (self.nodes.len() as u32, self.gates);
+        let first = self.nodes.len() as u32;
+        let words = self.gates;
         self.gates += copy.gates;
         let loops: Vec<u32> = copy.loops.iter().map(|&token| self.counter_of(token)).collect();
         for (number, node) in copy.nodes.iter().enumerate() {

@@ -223,7 +223,8 @@ fn each_command_of_random_batches_that_start_early_comes_after_those_of_earlier_
 fn kernels_of_two_batches_on_different_blocks_need_no_barrier() {
     let marks: [AtomicU64; 2] = Default::default();
     let kernel = |at: usize| {
-        let (block, uses) = (BlockId(at as u64), Uses::STORAGE_READ_WRITE);
+        let block = BlockId(at as u64);
+        let uses = Uses::STORAGE_READ_WRITE;
         [BarrierUse { block, mark: &marks[at], buffer: at, uses, write: true }]
     };
     let mut first = BarrierTracker::new(Epochs::default().ordered(), false);

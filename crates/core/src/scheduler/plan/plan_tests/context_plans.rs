@@ -36,7 +36,8 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
 fn m01_launches_planned_together_end_before_a_context_command() {
     let engine = paced(0.0);
     engine.lock().lanes[0].costs.expect(&fill(&block()), 0.5);
-    let (slot, block) = (queue(&engine), block());
+    let slot = queue(&engine);
+    let block = block();
     let launches = || [(); 3].map(|()| enqueue_work(&engine, slot, launch(&block)));
     launches();
     let own = enqueue_work(&engine, Slot::CONTEXT, fill(&block));

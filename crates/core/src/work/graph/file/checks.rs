@@ -87,7 +87,8 @@ fn check_gate(graph: &GraphFile, gate: &FileGate) -> Checked {
     check_range(graph, &gate.condition)?;
     let size = gate.condition.size;
     ensure(size == WORD, || format!("the condition of a gate has {size} bytes"))?;
-    let (index, loops) = (gate.counter.map_or(0, |counter| counter.index), graph.loops.len());
+    let index = gate.counter.map_or(0, |counter| counter.index);
+    let loops = graph.loops.len();
     let exists = gate.counter.is_none() || (index as usize) < loops;
     ensure(exists, || format!("loop {index} does not exist: there are {loops}"))
 }
@@ -288,7 +289,8 @@ impl GraphFile {
     pub(crate) fn words(&self) -> (Vec<u32>, u32) {
         let rings = self.rings();
         let shared: FxHashMap<u32, u32> = rings.iter().map(|ring| (ring.last().0, ring.first().0)).collect();
-        let (mut words, mut count) = (Vec::new(), 0);
+        let mut words = Vec::new();
+        let mut count = 0;
         for gate in 0..self.gates().count() as u32 {
             match shared.get(&gate) {
                 Some(&first) => words.push(words[first as usize]),
@@ -325,7 +327,8 @@ pub(crate) fn check_chunked_loops(decoded: &DecodedFile) -> Decoded<()> {
 
 /// Checks the gates of a ring.
 fn check_ring(graph: &GraphFile, ring: &Ring) -> Checked {
-    let (index, gates) = (ring.index, ring.gates.len());
+    let index = ring.index;
+    let gates = ring.gates.len();
     ensure(ring.bound > 0, || format!("loop {index}, which is in chunks, has at most 0 iterations"))?;
     ensure(gates > SHORTEST_PART, || format!("loop {index}, which is in chunks, has {gates} gates"))?;
     let mut previous = None;

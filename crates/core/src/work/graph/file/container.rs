@@ -59,7 +59,9 @@ pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
     if cursor.take(8).ok() != Some(&GRAPH_MAGIC) {
         return Err(FileFault { offset: 0, reason: "the file does not begin as a graph file does".into() });
     }
-    let (offset, version, oldest) = (cursor.offset(), cursor.u32()?, cursor.u32()?);
+    let offset = cursor.offset();
+    let version = cursor.u32()?;
+    let oldest = cursor.u32()?;
     if oldest > VERSION {
         let reason = format!(
             "the file has version {version} and needs a reader of version {oldest}; this library reads up to version \
@@ -121,7 +123,10 @@ pub(crate) fn open(file: &[u8]) -> Result<(u32, Vec<Section<'_>>), FileFault> {
 fn read_row<'b>(cursor: &mut ByteCursor<'_>, file: &'b [u8], next: u64) -> Result<Section<'b>, FileFault> {
     let row = cursor.offset();
     let wrong = |reason: String| FileFault { offset: row, reason };
-    let (kind, flags, offset, length) = (cursor.u32()?, cursor.u32()?, cursor.u64()?, cursor.u64()?);
+    let kind = cursor.u32()?;
+    let flags = cursor.u32()?;
+    let offset = cursor.u64()?;
+    let length = cursor.u64()?;
     let sum = cursor.u32()?;
     if flags & !MAY_BE_SKIPPED != 0 {
         return Err(wrong(format!("section flags {flags:#x} have a flag that this library does not know")));
@@ -192,7 +197,8 @@ impl<'b> ByteCursor<'b> {
     }
 
     pub(crate) fn u64(&mut self) -> Result<u64, FileFault> {
-        let (low, high) = (self.u32()?, self.u32()?);
+        let low = self.u32()?;
+        let high = self.u32()?;
         Ok(u64::from(low) | u64::from(high) << 32)
     }
 

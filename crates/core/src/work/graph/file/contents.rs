@@ -342,7 +342,8 @@ impl GraphFile {
     /// Counts the bytes of memory that a load of the graph takes: its blocks, and the tables of its order. The count
     /// saturates.
     pub(crate) fn memory(&self) -> u64 {
-        let (nodes, queues) = (self.nodes.len() as u64, self.queues.len() as u64);
+        let nodes = self.nodes.len() as u64;
+        let queues = self.queues.len() as u64;
         // With several queues, a clock of 4 bytes for each queue is kept for each node and for each queue.
         // The check of the gates has the same clocks once more.
         let each = if self.has_gates() { 8 } else { 4 };

@@ -74,7 +74,8 @@ fn kernels(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()
     decoded.graph.kernels = cursor.list(|cursor| {
         places.push(cursor.offset());
         let text = cursor.index("text", texts)?;
-        let (entry, interface) = (cursor.text()?, cursor.u64()?);
+        let entry = cursor.text()?;
+        let interface = cursor.u64()?;
         let overrides = cursor.list(|cursor| Ok((cursor.text()?, cursor.u64()?)))?;
         Ok(FileKernel { text, entry, overrides, interface })
     })?;
@@ -84,7 +85,8 @@ fn kernels(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()
 fn blocks(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
     graph.blocks = cursor.list(|cursor| {
         let offset = cursor.offset();
-        let (label, size) = (cursor.text()?, cursor.u64()?);
+        let label = cursor.text()?;
+        let size = cursor.u64()?;
         let contents = match cursor.u32()? {
             contents_kind::OWNED => BlockContents::Owned,
             contents_kind::CONSTANT => BlockContents::Constant(cursor.blob()?.to_vec()),
@@ -99,8 +101,11 @@ fn blocks(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
 }
 
 fn input(cursor: &mut ByteCursor<'_>) -> Decoded<FileInput> {
-    let (name, element, offset) = (cursor.text()?, element(cursor)?, cursor.u64()?);
-    let (shape, padded) = (cursor.list(ByteCursor::u64)?, cursor.list(ByteCursor::u64)?);
+    let name = cursor.text()?;
+    let element = element(cursor)?;
+    let offset = cursor.u64()?;
+    let shape = cursor.list(ByteCursor::u64)?;
+    let padded = cursor.list(ByteCursor::u64)?;
     Ok(FileInput { name, element, offset, shape, padded })
 }
 
@@ -110,11 +115,13 @@ fn element(cursor: &mut ByteCursor<'_>) -> Decoded<FileElement> {
 
 fn values(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
     graph.values = cursor.list(|cursor| {
-        let (name, element) = (cursor.text()?, cursor.text()?);
+        let name = cursor.text()?;
+        let element = cursor.text()?;
         Ok(FileValue { name, element, default: cursor.blob()?.to_vec() })
     })?;
     graph.outputs = cursor.list(|cursor| {
-        let (name, element) = (cursor.text()?, element(cursor)?);
+        let name = cursor.text()?;
+        let element = element(cursor)?;
         Ok(FileOutput { name, element, len: cursor.u64()? })
     })?;
     check_names(graph).map_err(|reason| cursor.fault(reason))
@@ -255,7 +262,8 @@ impl NodeReader<'_> {
             true => Ok(index),
             false => Err(format!("{item} {index} does not exist: there are {limit}")),
         };
-        let (nodes, gates) = (self.relative.len() as u32, self.checks.gates());
+        let nodes = self.relative.len() as u32;
+        let gates = self.checks.gates();
         let earlier = |item: &str, distance: u32, known: u32| match (1..=known).contains(&distance) {
             true => Ok(known - distance),
             false => {

@@ -125,7 +125,9 @@ pub(super) fn chunked_example() -> GraphFile {
     };
     let works = [gate(FileTest::Never, 0), gate(FileTest::NonZero, 1), gate(FileTest::NonZero, 0)];
     graph.commands.extend(works.map(|work| FileCommand { label: None, work }));
-    let (never, ring, inner) = (12, 13, 14);
+    let never = 12;
+    let ring = 13;
+    let inner = 14;
     let node = |command, gate, previous, after: &[u32]| FileNode {
         queue: 0,
         after: after.to_vec(),
@@ -474,7 +476,8 @@ fn mutate(rng: &mut fastrand::Rng, parts: &mut [(u32, u32, Vec<u8>)]) {
 fn random_bytes_behind_correct_checksums_never_panic() {
     let mut rng = fastrand::Rng::with_seed(15);
     let original = parts(&encode(&example()));
-    let (mut valid, mut refused) = (0, 0);
+    let mut valid = 0;
+    let mut refused = 0;
     for _ in 0..5000 {
         let mut parts = original.clone();
         mutate(&mut rng, &mut parts);

@@ -75,7 +75,8 @@ fn a_section_that_does_not_follow_the_section_before_is_an_error() {
     parts.insert(0, (77, MAY_BE_SKIPPED, parts[0].2.clone()));
     let mut file = assemble(&parts);
     assert!(decode(&file).is_ok());
-    let (first, second) = ((HEADER + 8) as usize, (HEADER + ROW + 8) as usize);
+    let first = (HEADER + 8) as usize;
+    let second = (HEADER + ROW + 8) as usize;
     file.copy_within(first..first + 8, second);
     repair_table(&mut file);
     let reason = fault(&file).reason;

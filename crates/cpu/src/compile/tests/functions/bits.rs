@@ -111,7 +111,8 @@ pub(super) fn pack_halves() -> Reference {
 /// Unpacks the signed or unsigned parts of a word.
 pub(super) fn unpack(parts: usize, is_signed: bool, number: impl Fn(i64) -> f64 + 'static) -> Reference {
     whole(move |x| {
-        let (word, width) = (x[0][0] as u64, 32 / parts);
+        let word = x[0][0] as u64;
+        let width = 32 / parts;
         let part = |at: usize| {
             let bits = (word >> (at * width) & mask(width as u32)).cast_signed();
             if is_signed && bits >> (width - 1) == 1 { bits - (1 << width) } else { bits }

@@ -17,9 +17,11 @@ const LANES: [u32; 4] = [1, 4, 8, 16];
 /// a separate buffer.
 fn kernel(call: &Call<'_>) -> String {
     let mut text = if call.width == Width::Half { "enable f16;\n".to_owned() } else { String::new() };
-    let (mut body, result) = (String::new(), call.result);
+    let mut body = String::new();
+    let result = call.result;
     for (at, (name, argument)) in NAMES.iter().zip(&call.arguments).enumerate() {
-        let (count, scalar) = (argument.components(), argument.scalar());
+        let count = argument.components();
+        let scalar = argument.scalar();
         text += &format!("@group(0) @binding({at}) var<storage, read> of_{name}: array<{scalar}>;\n");
         let component = |component| format!("of_{name}[i * {count}u + {component}u]");
         let components: Vec<String> = (0..count).map(component).collect();
@@ -27,10 +29,12 @@ fn kernel(call: &Call<'_>) -> String {
     }
     body += &format!("    let result: {} = {};\n", result.wgsl(), call.row.text);
     for component in 0..result.components() {
-        let (count, index) = (result.components(), result.index(component));
+        let count = result.components();
+        let index = result.index(component);
         body += &format!("    out[i * {count}u + {component}u] = result{index};\n");
     }
-    let (binding, scalar) = (call.arguments.len(), result.scalar());
+    let binding = call.arguments.len();
+    let scalar = result.scalar();
     text + &format!(
         "@group(0) @binding({binding}) var<storage, read_write> out: array<{scalar}>;
 @compute @workgroup_size(32)
@@ -71,7 +75,8 @@ impl Buffers {
         calls: usize,
         kernel: impl FnOnce(&GridRun<'_>) -> Result<(), Fault>,
     ) -> Vec<u64> {
-        let (groups, stop) = ([(calls / 32) as u32, 1, 1], AtomicBool::new(false));
+        let groups = [(calls / 32) as u32, 1, 1];
+        let stop = AtomicBool::new(false);
         let done = execute(&mut self.words, &self.lens, &[], groups, &stop, kernel);
         assert_eq!(done, Ok(()), "{}", call.what);
         let bytes: &[u8] = bytemuck::cast_slice(&self.words[call.arguments.len()]);
@@ -97,7 +102,8 @@ pub(super) fn results(call: &Call<'_>, inputs: &[Vec<u64>], calls: usize) -> Vec
             Ok(compiled) => {
                 let found = buffers.clone().run(call, calls, |run| compiled.run(run));
                 for (at, pair) in found.into_iter().zip(&expected).enumerate() {
-                    let (found, expected) = (pair.0, *pair.1);
+                    let found = pair.0;
+                    let expected = *pair.1;
                     assert!(
                         call.result.equal([found, expected]),
                         "{}: component {at} is {found:#x} with {lanes} lanes, and the interpreter has {expected:#x}",

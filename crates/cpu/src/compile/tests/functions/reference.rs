@@ -137,7 +137,8 @@ pub(super) fn determinant(values: &[f64], odd: f64) -> f64 {
 
 /// Returns the fraction, which is at least one half, and the exponent of a number.
 pub(super) fn frexp(x: f64) -> (f64, f64) {
-    let (mut fraction, mut exponent) = (x, 0.0);
+    let mut fraction = x;
+    let mut exponent = 0.0;
     while fraction.abs() >= 1.0 {
         (fraction, exponent) = (fraction / 2.0, exponent + 1.0);
     }
