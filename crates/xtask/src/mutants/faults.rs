@@ -108,6 +108,11 @@ fn place(text: &str, fault: &Fault) -> Result<(Range<usize>, Range<usize>)> {
     if fault.after.is_none() && found.next().is_some() {
         bail!("{} has `{}` in several places: `after` has to name one", fault.file, fault.find);
     }
+    if fault.find.starts_with("let ") {
+        bail!(
+            "it replaces a `let`, whose name would end with the block of the fault: replace its expression"
+        );
+    }
     let range = start..start + fault.find.len();
     let line = |at: usize| text[..at].matches('\n').count() + 1;
     let lines = line(range.start)..line(range.end) + 1;
