@@ -136,11 +136,22 @@ impl Relay {
         run_with_deferred(|| self.poll_source())
     }
 
+    /// Polls the source as [`poll_in_turn`](Self::poll_in_turn) does. Also returns `true` if another thread polls: that
+    /// thread polls again, sees what this thread has seen, and signals the event.
+    fn poll_or_leave(self: &Arc<Self>) -> bool {
+        self.poll_in_turn() || {
+            let progress = lock(&self.progress);
+            progress.finished || progress.polling
+        }
+    }
+
     /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished.
     /// Returns `false` while another call polls; that call then polls again, because it may have missed the change that
     /// this call saw. No lock is held during a poll, because the step after the source may wake user code.
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
+        // Keeps the source's context for the next poll: it may end as soon as it has completed its work and woken us.
+        let _source = self.origin.engine();
         loop {
             let mut progress = lock(&self.progress);
             if progress.finished || self.abandoned.load(Ordering::Relaxed) {
@@ -242,7 +253,7 @@ impl Relay {
                 match waited {
                     Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
                     Ok(false) => {}
-                    Ok(true) | Err(_) if last.poll_in_turn() => last.await_signal(limit),
+                    Ok(true) | Err(_) if last.poll_or_leave() => last.await_signal(limit),
                     // The point is reached, and only the work of `then` is left: it waits for a batch that saves the
                     // bytes it needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
@@ -257,7 +268,7 @@ impl Relay {
                 let state = last.waiter.lock();
                 if user.result().is_some() {
                     drop(state);
-                    if last.poll_in_turn() {
+                    if last.poll_or_leave() {
                         last.await_signal(limit);
                     }
                 } else if idle.is_none() {
