@@ -17,6 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("p02_a_refused_call_enqueues_nothing", enqueues_nothing),
         case("p02_a_refused_replay_orders_nothing", refused_replay),
         case("p02_the_call_in_the_message_removes_the_hazard", remedy),
+        case("p02_a_queue_knows_all_the_queues_that_it_has_waited_for", many_waits),
     ]
 }
 
@@ -217,4 +218,24 @@ fn remedy(s: &Subject) {
         used.two.wait_for_queue(&used.one).unwrap();
         later.run(used.bench, &used.two, &used.x).unwrap();
     });
+}
+
+/// Waits for more queues than a queue remembers without a cleanup.
+fn many_waits(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let main = ctx.queue("main");
+    let one = |at: u32| {
+        let queue = ctx.queue(&format!("queue {at}"));
+        let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
+        queue.fill(&mut x, at).unwrap();
+        main.wait_for_queue(&queue).unwrap();
+        (queue, x)
+    };
+    let mut all: Vec<_> = (0..100).map(one).collect();
+    for (_, x) in &mut all {
+        main.fill(x, 7).unwrap();
+    }
+    for (_, x) in &all {
+        assert_eq!(main.read(x).wait().unwrap(), [7; 4]);
+    }
 }
