@@ -189,7 +189,7 @@ fn last_call(subject: &Subject) {
             c.marker();
             Ok(())
         }),
-        ("a function of the host", &|c| c.host(|| ())),
+        ("a host callback", &|c| c.host(|| ())),
     ];
     for (what, call) in empty {
         let captured = queue.capture(|c| {

@@ -710,11 +710,11 @@ fn refused(subject: &Subject) {
         ("finish", Box::new(|body| body.finish().wait())),
         ("capture", Box::new(|body| body.capture(|_| Ok(())).map(|_| ()))),
         (
-            "a replay of a graph with outputs or functions of the host",
+            "a replay of a graph with outputs or host callbacks",
             Box::new(|body| body.replay(&reads).map(|_| ())),
         ),
         (
-            "a replay of a graph with outputs or functions of the host",
+            "a replay of a graph with outputs or host callbacks",
             Box::new(|body| body.replay(&calls).map(|_| ())),
         ),
         ("", Box::new(|body| body.upload(&upload, &mut x.handle()))),

@@ -116,7 +116,7 @@ fn svg(subject: &Subject) {
     let groups = root.all("g");
     let boxes: Vec<_> = groups.iter().filter(|g| g.attribute("class").starts_with("node")).collect();
     let titled: Vec<_> = boxes.iter().filter(|g| !g.all("title").is_empty()).collect();
-    assert_eq!(titled.len(), 8, "seven nodes and a function of the host");
+    assert_eq!(titled.len(), 8, "seven nodes and a host callback");
     let title = &titled[2].all("title")[0].text;
     assert!(title.contains("launch mix") && title.contains("updates `own`[0..4096]"), "{title}");
     // Upload, fill, copy, fill, launch, host callback, read: the longest path.

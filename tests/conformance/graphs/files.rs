@@ -295,7 +295,7 @@ fn not_savable(subject: &Subject) {
         kind => panic!("{kind}"),
     };
     let (host, ()) = queue.capture(|c| c.host(|| ())).unwrap();
-    assert!(refused(&host).starts_with("host: a function of the host"), "{}", refused(&host));
+    assert!(refused(&host).starts_with("host: a host callback"), "{}", refused(&host));
     let pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (upload, ()) = queue.capture(|c| c.upload(&pinned, &mut y)).unwrap();

@@ -320,7 +320,7 @@ fn node_rows(subject: &Subject) {
     ];
     assert_eq!(found, expected);
     let replays = profile.rows.iter().filter(|row| row.activity == Activity::Replay);
-    assert_eq!(replays.count(), 2, "the function of the host cuts the replay");
+    assert_eq!(replays.count(), 2, "the host callback cuts the replay");
     for row in nodes_of(&profile) {
         let replay = &profile.rows[row.replay.unwrap()];
         assert_eq!((replay.activity, &*replay.queue, &*replay.name), (Activity::Replay, "player", "main"));

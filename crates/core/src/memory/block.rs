@@ -326,7 +326,8 @@ mod tests {
     const SLOT: Slot = Slot(1);
 
     fn used(slot: Slot, stamp: u64, write: bool, more: Option<Arc<UseDetails>>) -> Use {
-        let (what, at) = (CommandKind::Copy, Location::caller());
+        let what = CommandKind::Copy;
+        let at = Location::caller();
         Use { slot, first: Stamp(stamp), range: 0..8, write, what, at, more }
     }
 
@@ -342,7 +343,8 @@ mod tests {
 
     #[test]
     fn a_repetition_changes_the_stamp_in_each_block() {
-        let (last, at) = (LastUse::default(), Location::caller());
+        let last = LastUse::default();
+        let at = Location::caller();
         assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(1), &Clock::default()), "nothing is kept");
         let blocks = two_blocks(&last, at);
         assert!(last.is_of(SLOT) && last.repeat(SLOT, at, Stamp(7), &Clock::default()));
@@ -353,7 +355,8 @@ mod tests {
 
     #[test]
     fn another_queue_or_line_and_a_queue_that_has_waited_repeat_nothing() {
-        let (last, at) = (LastUse::default(), Location::caller());
+        let last = LastUse::default();
+        let at = Location::caller();
         let blocks = two_blocks(&last, at);
         assert!(!last.is_of(Slot(2)) && !last.repeat(Slot(2), at, Stamp(7), &Clock::default()));
         assert!(!last.repeat(SLOT, Location::caller(), Stamp(7), &Clock::default()));
@@ -377,7 +380,8 @@ mod tests {
             BlockUses::clear,
         ];
         for (end, block) in ends.into_iter().zip([0, 1, 0, 1, 0]) {
-            let (last, at) = (LastUse::default(), Location::caller());
+            let last = LastUse::default();
+            let at = Location::caller();
             let mut blocks = two_blocks(&last, at);
             end(&mut blocks[block]);
             assert!(!last.is_of(SLOT) && !last.repeat(SLOT, at, Stamp(7), &Clock::default()));
@@ -391,7 +395,8 @@ mod tests {
 
     #[test]
     fn a_use_of_the_same_command_in_the_same_block_ends_nothing() {
-        let (last, at) = (LastUse::default(), Location::caller());
+        let last = LastUse::default();
+        let at = Location::caller();
         let begun = last.begin(SLOT, at, Stamp(1), &Clock::default());
         let mut uses = BlockUses::default();
         for write in [false, true] {

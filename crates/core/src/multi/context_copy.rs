@@ -460,7 +460,8 @@ impl CopySide {
 
     /// Returns the copy of a piece between its array on this side and memory in which its rows have no gaps.
     pub(crate) fn between(self, rows: &Rows, array: &Arc<Block>, memory: &Arc<Block>) -> Work {
-        let (mut rows, mut inside) = (Rows { axes: rows.axes.clone(), ..*rows }, rows.row);
+        let mut inside = rows.row;
+        let mut rows = Rows { axes: rows.axes.clone(), ..*rows };
         for axis in rows.axes.iter_mut().rev() {
             *if self == CopySide::Source { &mut axis.dst } else { &mut axis.src } = inside;
             inside *= axis.count;

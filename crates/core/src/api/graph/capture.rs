@@ -291,7 +291,7 @@ impl HostFunction {
     pub(crate) fn call(&self, graph: &str) {
         let text = match self.take() {
             Some(mut function) => {
-                assert_unlocked("a function of the host in a graph");
+                assert_unlocked("a host callback in a graph");
                 let panic = catch_unwind(AssertUnwindSafe(&mut *function)).err();
                 *lock(&self.function) = Function::Idle(function);
                 self.ended.notify_all();
@@ -301,7 +301,7 @@ impl HostFunction {
         };
         if let Some(text) = text {
             resume_unwind(Box::new(format!(
-                "the function of the host in graph `{graph}`, captured at {}: {text}",
+                "the host callback in graph `{graph}`, captured at {}: {text}",
                 self.at
             )));
         }
@@ -328,7 +328,7 @@ impl HostFunction {
 
 impl Drop for HostFunction {
     fn drop(&mut self) {
-        assert_unlocked("the drop of a function of the host in a graph");
+        assert_unlocked("the drop of a host callback in a graph");
     }
 }
 
@@ -348,7 +348,7 @@ mod tests {
         );
         let panic = catch_unwind(AssertUnwindSafe(|| function.call("g"))).expect_err("the first call panics");
         let text = panic_text(panic);
-        assert!(text.starts_with("the function of the host in graph `g`, captured at "), "{text}");
+        assert!(text.starts_with("the host callback in graph `g`, captured at "), "{text}");
         assert!(text.ends_with(": call 1"), "{text}");
         function.call("g");
     }

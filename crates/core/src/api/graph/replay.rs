@@ -182,7 +182,7 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     for (at, segment) in plan.segments.iter().enumerate() {
         match at.checked_sub(1).map(|before| plan.cuts[before]) {
             Some(Cut::HostCall) => {
-                let (_, call) = calls.next().expect("bug: a cut without a function of the host");
+                let (_, call) = calls.next().expect("bug: a cut without a host callback");
                 ops.push(Op::Callback(callback(call, &plan.label)));
             }
             Some(Cut::LoopStart(number)) => {

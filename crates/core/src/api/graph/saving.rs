@@ -207,9 +207,7 @@ impl<'g> Saver<'g> {
     fn save(&mut self, at: &'static Location<'static>) -> Result<GraphFile> {
         let Graph { inner, plan, .. } = self.graph;
         if !inner.calls.is_empty() {
-            return Err(
-                self.refuse("host", "a function of the host cannot be saved: call it between two graphs")
-            );
+            return Err(self.refuse("host", "a host callback cannot be saved: call it between two graphs"));
         }
         if let Some(buffer) = inner.messages.first() {
             let reason =

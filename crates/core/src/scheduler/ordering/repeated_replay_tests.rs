@@ -45,7 +45,8 @@ fn copy(blocks: &[Arc<Block>], [from, to]: [usize; 2]) -> Work {
 
 fn plan(works: Vec<Work>) -> Arc<GraphPlan> {
     let node = |work| {
-        let (what, at) = (CommandKind::Fill, here());
+        let what = CommandKind::Fill;
+        let at = here();
         let command = NodeCommand { work, what, at, label: None, output: None, values: SmallVec::new() };
         GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate: None }
     };

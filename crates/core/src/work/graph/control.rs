@@ -532,7 +532,8 @@ mod tests {
     }
 
     fn node(gate: Option<u32>) -> GraphNode {
-        let (what, at) = (CommandKind::Fill, Location::caller());
+        let what = CommandKind::Fill;
+        let at = Location::caller();
         let command =
             NodeCommand { work: Work::Nothing, what, at, label: None, output: None, values: <_>::default() };
         GraphNode { queue: 0, after: SmallVec::new(), command: Arc::new(command), gate }

@@ -434,7 +434,8 @@ pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedN
     let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
     let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
     let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);
-    let (access, later_access) = (access(pair.earlier_writes), access(pair.later_writes));
+    let later_access = access(pair.later_writes);
+    let access = access(pair.earlier_writes);
     let range = pair.range.clone();
     Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
 }

@@ -360,8 +360,7 @@ impl NodeCopy<'_> {
 }
 
 /// Remedy for a graph that cannot be a part of a body.
-const WHOLE_GRAPH: &str =
-    "replay a graph with outputs, functions of the host or pinned arrays outside of the body";
+const WHOLE_GRAPH: &str = "replay a graph with outputs, host callbacks or pinned arrays outside of the body";
 
 /// Remedy for a graph in a capture that cannot be a part of it.
 const NOT_IN_CAPTURE: &str =
@@ -395,7 +394,7 @@ impl CapturedQueue {
             ));
         }
         if !child.inner.calls.is_empty() || !child.outputs().is_empty() {
-            self.not_in_body("a replay of a graph with outputs or functions of the host", at, WHOLE_GRAPH)?;
+            self.not_in_body("a replay of a graph with outputs or host callbacks", at, WHOLE_GRAPH)?;
         }
         if !plan.loops.is_empty() {
             self.not_in_body("a replay of a graph with a loop with Bound::Chunked", at, CHUNKED_CHILD)?;
