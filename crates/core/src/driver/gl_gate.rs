@@ -1,6 +1,7 @@
 //! A lock for calls of wgpu on backends that admit only one thread at a time. Also the part of a device's memory that
 //! the host can keep mapped.
 
+use fencepost_sync::Process;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
 use std::any::Any;
 use std::sync::Arc;
@@ -14,12 +15,14 @@ pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
     dead: Mutex<Vec<Box<dyn Any + Send>>>,
+    process: Process,
 }
 
 impl GlGate {
     pub(crate) fn new(backend: wgpu::Backend) -> Arc<Self> {
         let one_at_a_time = backend == wgpu::Backend::Gl;
-        Arc::new(Self { turn: Arc::default(), one_at_a_time, dead: Mutex::default() })
+        let process = Process::this();
+        Arc::new(Self { turn: Arc::default(), one_at_a_time, dead: Mutex::default(), process })
     }
 
     /// Returns the lock that a fence tries to take before it polls.
@@ -55,11 +58,20 @@ impl GlGate {
         }
     }
 
-    /// Drops a wgpu object without a wait. On GL the next thread that takes the lock drops it.
+    /// Drops a wgpu object without a wait. On GL the next thread that takes the lock drops it. A child of fork(2) leaks
+    /// it.
     pub(crate) fn drop_in_turn(&self, object: impl Send + 'static) {
-        if self.one_at_a_time {
+        if self.is_in_child() {
+            std::mem::forget(object);
+        } else if self.one_at_a_time {
             lock(&self.dead).push(Box::new(object));
         }
+    }
+
+    /// Returns `true` in a child, by fork(2), of the process that opened the device. A drop of a wgpu object may wait
+    /// there for a lock that a thread of the parent held.
+    pub(crate) fn is_in_child(&self) -> bool {
+        self.process.is_left()
     }
 
     /// Drops the objects in `dead`. The caller holds the lock, if the backend needs it.

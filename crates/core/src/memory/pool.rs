@@ -345,6 +345,11 @@ impl SpareBuffers {
         }
     }
 
+    /// Drops a buffer that cannot be used again.
+    pub(crate) fn discard(&self, buffer: wgpu::Buffer) {
+        self.gate.drop_in_turn(buffer);
+    }
+
     /// Drops all free buffers and returns the number of their bytes.
     pub(crate) fn trim(&self) -> u64 {
         let (spares, bytes) = self.free.drain();

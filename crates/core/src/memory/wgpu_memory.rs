@@ -111,10 +111,10 @@ impl WgpuMemory {
 
 impl Drop for WgpuMemory {
     fn drop(&mut self) {
-        self.gate.drop_in_turn((
-            self.buffer.as_ref().map(|buffer| wgpu::Buffer::clone(buffer)),
-            self.native.take(),
-        ));
+        if self.gate.is_in_child() {
+            std::mem::forget(self.external.take());
+        }
+        self.gate.drop_in_turn((self.buffer.take(), self.native.take()));
     }
 }
 

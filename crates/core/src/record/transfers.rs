@@ -382,10 +382,11 @@ impl Readback for MappedReadback {
 
 impl Drop for MappedDownload {
     fn drop(&mut self) {
-        if let Some(count) = self.count.take()
-            && !self.pool.lost.is_raised()
-        {
-            let buffer = self.buffer.clone();
+        let Some(count) = self.count.take() else { return };
+        let buffer = self.buffer.clone();
+        if self.pool.lost.is_raised() {
+            self.pool.spares.discard(buffer);
+        } else {
             let mapped = self.mapped.load(Ordering::Acquire);
             self.pool.spares.keep(count, SpareBuffer { buffer, mapped });
         }
