@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use fencepost::Overlap;
+use fencepost::profile::Overlap;
 use serde::Serialize;
 
 /// Results of a run.

@@ -1,7 +1,8 @@
 //! The run of an input.
 
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Graph, HostBuffer, LoadOptions, Result};
+use fencepost::{CpuOptions, Graph, HostBuffer, Result};
+use fencepost::graph::LoadOptions;
 use std::sync::Arc;
 
 /// Memory limit of a graph, and of the context that loads it.

@@ -8,9 +8,10 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use fencepost::graph::Contents;
 use fencepost::prelude::*;
 use fencepost::testing::{self, DeviceSwitches};
-use fencepost::{Contents, ContextOptions, Kernel};
+use fencepost::{ContextOptions, Kernel};
 
 const ROUNDS: usize = 31;
 const EDIT_ROUNDS: usize = 301;

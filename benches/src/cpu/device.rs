@@ -1,8 +1,9 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use fencepost::interface::{IntoArg as _, NamedArg};
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, ContextOptions, IntoArg as _, NamedArg};
+use fencepost::{AdapterChoice, ContextOptions};
 
 use super::{
     case::{Case, Kernel, Program},

@@ -6,7 +6,84 @@
 
 #[cfg(feature = "algorithms")]
 pub use fencepost_algorithms as algorithms;
-pub use fencepost_core::*;
+#[cfg(feature = "cpu")]
+pub use fencepost_core::CpuOptions;
+#[cfg(feature = "image")]
+pub use fencepost_core::Pixel;
+#[cfg(feature = "cpu")]
+#[doc(hidden)]
+pub use fencepost_core::doctest;
+#[cfg(all(feature = "cpu", not(target_arch = "wasm32")))]
+pub use fencepost_core::kernel_check;
+#[doc(hidden)]
+pub use fencepost_core::{__private, plain_file, regrouped, testing, trusted_kernel, words};
+pub use fencepost_core::{
+    AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
+    Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
+    DeviceArray, Direction, Download, DynKernel, Element, Error, Event, EventOptions, Events, Graph, Grid,
+    HostArray, HostBuffer, HostKernel, Input, Kernel, KernelArgs, Kind, NewAxis, Output, Pending, Policy,
+    PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice, Region, RegionAxis,
+    Replay, Result, Scalar, ScopeOptions, ShaderSource, Snapshot, Source, Upload, UserEvent, Warning,
+    WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
+};
+
+/// Causes of errors, and the sites that they name.
+pub mod error {
+    #[doc(inline)]
+    pub use fencepost_core::{FileError, KernelError, PendingError, Site};
+}
+
+/// Parts of graphs: their inputs, values, loops, edits and files.
+pub mod graph {
+    #[doc(inline)]
+    pub use fencepost_core::{
+        Bindings, Contents, GraphEdit, GraphStatistics, GraphValue, LoadOptions, Loop, ReplayForm, Replayable,
+    };
+}
+
+/// Interfaces of kernels, and the values that a program passes to them.
+pub mod interface {
+    #[doc(inline)]
+    pub use fencepost_core::interface::{
+        Binding, Dim, Excerpt, Layout, Leaf, Messages, Needs, Override, ParamField, Params,
+    };
+    #[doc(inline)]
+    pub use fencepost_core::{
+        Access, BufferArg, DynArg, EntryPoints, FieldType, GridNumber, Interface, IntoArg, NamedArg,
+        NamedValue, Number, Param, Returns, SameBits, SameKernel, StructType, Value,
+    };
+}
+
+/// Allocations and the pool of a context's memory.
+pub mod memory {
+    #[doc(inline)]
+    pub use fencepost_core::{
+        Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, MemoryLimit,
+        PoolLimit, PoolStats,
+    };
+}
+
+/// Lines that kernels print.
+pub mod print {
+    #[doc(inline)]
+    pub use fencepost_core::{PrintTo, Printed, PrintedLine};
+}
+
+/// Parts of a [`Profile`].
+pub mod profile {
+    #[doc(inline)]
+    pub use fencepost_core::{
+        Activity, Awaited, Busy, CriticalPath, Gap, Interval, Overlap, ProfileBatch, Row, Summary,
+        SummaryRow, Unmeasured, WaitCause,
+    };
+}
+
+/// Reports of the waits that a policy added.
+pub mod waits {
+    #[doc(inline)]
+    pub use fencepost_core::{AddedWait, Already, RedundantWait, WaitReport};
+}
+
 /// Makes a struct an element of arrays.
 ///
 /// ```

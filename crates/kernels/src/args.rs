@@ -270,7 +270,8 @@ value_arg! { bool, f32, i32, u32, f64, i64, u64, half::f16 }
 ///
 /// # Example
 /// ```
-/// use fencepost::{DynArg, Element, args};
+/// use fencepost::{Element, args};
+/// use fencepost::interface::DynArg;
 /// let list = args![a = 2.0f32, n = 7u32];
 /// assert_eq!(list[0].0.as_deref(), Some("a"));
 /// assert!(matches!(&list[1].1, DynArg::Value(n) if n.dtype() == u32::DTYPE));

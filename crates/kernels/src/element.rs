@@ -47,7 +47,7 @@ scalars! {
 ///
 /// # Example
 /// ```
-/// use fencepost::Number;
+/// use fencepost::interface::Number;
 /// assert_eq!((f32::ONE, u64::ONE), (1.0, 1));
 /// ```
 pub trait Number: Element {
@@ -75,7 +75,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
 ///
 /// # Example
 /// ```
-/// use fencepost::SameBits;
+/// use fencepost::interface::SameBits;
 /// fn bits<T: SameBits<U>, U: bytemuck::Pod>(value: T) -> U {
 ///     bytemuck::cast(value)
 /// }

@@ -14,7 +14,7 @@ use crate::row::{Interval, Row};
 /// # Example
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
-/// use fencepost::Activity;
+/// use fencepost::profile::Activity;
 /// let mut x = ctx.zeros::<u32, 1>([1024])?;
 /// let profiler = ctx.profile();
 /// queue.fill(&mut x, 7)?;

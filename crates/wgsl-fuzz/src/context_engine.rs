@@ -4,9 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
+use fencepost::interface::{DynArg, IntoArg, NamedArg};
 use fencepost::{
-    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, DynArg, Element as HostElement, Error,
-    Grid, IntoArg, Kind, NamedArg, Result,
+    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Element as HostElement, Error, Grid,
+    Kind, Result,
 };
 
 use crate::data::Element;
@@ -168,7 +169,7 @@ impl Array {
     }
 
     fn argument(&self, is_written: bool) -> DynArg<'_> {
-        let array: &dyn fencepost::BufferArg = match self {
+        let array: &dyn fencepost::interface::BufferArg = match self {
             Self::U32(array) => array,
             Self::I32(array) => array,
             Self::F32(array) => array,

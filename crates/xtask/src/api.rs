@@ -16,7 +16,7 @@ pub(crate) const PAGE: &str = "docs/api.md";
 const CRATES: [&str; 6] = ["core", "sync", "kernels", "profile", "derive", "algorithms"];
 /// Files that re-export names: the root of the library, and the module of the algorithms.
 const ROOTS: [(&str, &str); 2] =
-    [("fencepost", "crates/core/src/lib.rs"), ("fencepost::algorithms", "crates/algorithms/src/lib.rs")];
+    [("fencepost", "crates/fencepost/src/lib.rs"), ("fencepost::algorithms", "crates/algorithms/src/lib.rs")];
 
 /// Prints the page, or writes it.
 ///
@@ -57,11 +57,12 @@ fn page(workspace: &Workspace) -> Result<String> {
     for (root, path) in ROOTS {
         let path = workspace.path(path);
         let source = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let names = exports(&syn::parse_file(&source)?.items);
-        let _ = write!(page, "\n## {root}: {} names\n\n{}\n", names.len(), list(&names));
-        for name in &names {
-            if let Some(methods) = methods.get(name) {
-                let _ = write!(page, "\n### {name}: {}\n\n{}\n", methods.len(), list(methods));
+        for (module, names) in modules(root, &syn::parse_file(&source)?.items) {
+            let _ = write!(page, "\n## {module}: {} names\n\n{}\n", names.len(), list(&names));
+            for name in &names {
+                if let Some(methods) = methods.get(name) {
+                    let _ = write!(page, "\n### {name}: {}\n\n{}\n", methods.len(), list(methods));
+                }
             }
         }
     }
@@ -86,6 +87,22 @@ fn list(names: &BTreeSet<String>) -> String {
         text += &word;
     }
     text
+}
+
+/// Returns the names of a root, and those of each public module in it except the prelude, whose names stand elsewhere.
+fn modules(root: &str, items: &[Item]) -> Vec<(String, BTreeSet<String>)> {
+    let mut found = vec![(root.to_owned(), exports(items))];
+    for item in items {
+        if let Item::Mod(item) = item
+            && let Some((_, items)) = &item.content
+            && is_public(&item.vis)
+            && !is_hidden(&item.attrs)
+            && item.ident != "prelude"
+        {
+            found.push((format!("{root}::{}", item.ident), exports(items)));
+        }
+    }
+    found
 }
 
 /// Returns the names that a root exports: its `pub use` items, and its own public items.

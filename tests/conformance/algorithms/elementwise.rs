@@ -2,9 +2,10 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Kind;
 use fencepost::algorithms::{Elementwise, Reducible, host};
+use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, SameBits};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

@@ -109,7 +109,7 @@ fn launched<'a>(
     text: &str,
     entry: &str,
     overrides: &[(&str, f64)],
-    args: impl FnOnce(&'a mut DeviceArray<u32>) -> Vec<fencepost::NamedArg<'a>>,
+    args: impl FnOnce(&'a mut DeviceArray<u32>) -> Vec<fencepost::interface::NamedArg<'a>>,
     out: &'a mut DeviceArray<u32>,
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, entry, overrides).unwrap();

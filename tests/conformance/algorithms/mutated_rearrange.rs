@@ -65,7 +65,7 @@ fn launched(
     (text, entry): (&str, &str),
     overrides: &[(&str, f64)],
     grid: Grid<'_>,
-    args: &[fencepost::NamedArg<'_>],
+    args: &[fencepost::interface::NamedArg<'_>],
     out: &DeviceArray<u32>,
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, entry, overrides).unwrap();

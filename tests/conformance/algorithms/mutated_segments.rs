@@ -3,8 +3,9 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Operation, host};
+use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, NamedArg, ShaderSource};
+use fencepost::{DynKernel, ShaderSource};
 
 pub fn cases() -> Vec<Case> {
     vec![case("a11_each_mistake_in_the_kernel_of_segments_is_caught", caught)]

@@ -79,7 +79,9 @@ fn of_shares<const N: usize>(
     let shares = len.div_ceil(SHARE);
     let mut out = queue.zeros::<u32, 1>([shares]).unwrap();
     let mut args = args![n = len as u32, share = SHARE as u32].to_vec();
-    args.extend(inputs.iter().map(|(name, x)| (Some((*name).into()), fencepost::DynArg::Read(*x))));
+    args.extend(
+        inputs.iter().map(|(name, x)| (Some((*name).into()), fencepost::interface::DynArg::Read(*x))),
+    );
     args.extend(args![out = &mut out]);
     queue.launch_dyn(kernel, Grid::groups([shares]), args).unwrap();
     queue.read(&out).wait().unwrap()

@@ -2,10 +2,11 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Kind;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Integer, host};
+use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, SameBits};
 
 pub fn cases() -> Vec<Case> {
     vec![

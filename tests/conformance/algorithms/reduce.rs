@@ -3,8 +3,9 @@
 use super::lengths;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::{Nan, Reduce, Reducible, host};
+use fencepost::interface::{Number, SameBits};
 use fencepost::prelude::*;
-use fencepost::{Kind, Number, Policy, SameBits};
+use fencepost::{Kind, Policy};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

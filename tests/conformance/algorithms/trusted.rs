@@ -5,12 +5,11 @@ use crate::common::full::large;
 use crate::common::subject::device_switches;
 use crate::common::{Case, Subject, cached, case};
 use fencepost::algorithms::prelude::*;
+use fencepost::graph::Contents;
 use fencepost::kernel_check::{Finding, Mistake};
 use fencepost::prelude::*;
 use fencepost::testing::{self, DeviceSwitches};
-use fencepost::{
-    AdapterChoice, AdoptOptions, CheckOptions, Contents, CpuOptions, RecorderChoice, ShaderSource,
-};
+use fencepost::{AdapterChoice, AdoptOptions, CheckOptions, CpuOptions, RecorderChoice, ShaderSource};
 use fencepost_kernels::{Trust, trust_of};
 
 pub fn cases() -> Vec<Case> {

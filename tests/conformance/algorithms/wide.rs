@@ -1,10 +1,11 @@
 //! A02, A05: reductions of whole groups, which a kernel with loads of several elements combines on processors.
 
 use crate::common::{Case, Subject, case};
+use fencepost::AdapterKind;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Nan, Reducible, host};
+use fencepost::graph::Contents;
 use fencepost::prelude::*;
-use fencepost::{AdapterKind, Contents};
 
 pub fn cases() -> Vec<Case> {
     let cases = [

@@ -3,8 +3,9 @@
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
+use fencepost::Kind;
 use fencepost::prelude::*;
-use fencepost::{Activity, Kind};
+use fencepost::profile::Activity;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -2,8 +2,9 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
+use fencepost::graph::Contents;
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, Contents, Graph, Output};
+use fencepost::{Bound, Capture, Graph, Output};
 
 pub fn cases() -> Vec<Case> {
     vec![

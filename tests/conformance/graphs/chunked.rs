@@ -4,12 +4,11 @@ use crate::common::counted::Counted;
 use crate::common::full::full;
 use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
+use fencepost::graph::Loop;
 use fencepost::prelude::*;
+use fencepost::profile::{Activity, Row};
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{
-    Activity, Bound, Capture, CpuOptions, EventOptions, Kind, Loop, Priority, QueueOptions, Replay, Result,
-    Row,
-};
+use fencepost::{Bound, Capture, CpuOptions, EventOptions, Kind, Priority, QueueOptions, Replay, Result};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {

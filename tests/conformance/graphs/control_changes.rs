@@ -2,8 +2,9 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
+use fencepost::EventOptions;
+use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{EventOptions, Loop};
 
 pub fn cases() -> Vec<Case> {
     vec![

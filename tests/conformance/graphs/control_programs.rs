@@ -3,8 +3,9 @@
 use crate::common::kernels::Mix;
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case, seeds};
+use fencepost::graph::{Contents, Loop};
 use fencepost::prelude::*;
-use fencepost::{Bound, Contents, Loop, Result};
+use fencepost::{Bound, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![

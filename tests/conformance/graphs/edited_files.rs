@@ -1,8 +1,9 @@
 //! G09: files of graphs whose inputs an edit has changed, and the policy of the context that loads a file.
 
 use crate::common::{Case, Subject, case};
+use fencepost::graph::Contents;
 use fencepost::prelude::*;
-use fencepost::{Capture, Contents, Graph, Kind, Result};
+use fencepost::{Capture, Graph, Kind, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -4,8 +4,9 @@ use crate::common::busy::{Busy, LENGTHS};
 use crate::common::kernels::{Mix, Saxpy};
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
+use fencepost::Graph;
+use fencepost::graph::GraphEdit;
 use fencepost::prelude::*;
-use fencepost::{Graph, GraphEdit};
 use std::time::{Duration, Instant};
 
 pub fn cases() -> Vec<Case> {

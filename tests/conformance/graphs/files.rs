@@ -6,8 +6,9 @@ use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::host;
 use fencepost::algorithms::prelude::*;
+use fencepost::graph::{Contents, LoadOptions};
 use fencepost::prelude::*;
-use fencepost::{Contents, Download, Graph, HostArray, HostBuffer, Kind, LoadOptions, Upload, region};
+use fencepost::{Download, Graph, HostArray, HostBuffer, Kind, Upload, region};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {

@@ -2,8 +2,9 @@
 
 use crate::common::{Case, Subject, case};
 use crate::graphs::verbs::mixed as mixed_kernel;
+use fencepost::graph::GraphValue;
 use fencepost::prelude::*;
-use fencepost::{Bound, GraphValue, Kind};
+use fencepost::{Bound, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![

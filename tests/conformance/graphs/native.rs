@@ -4,9 +4,10 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
+use fencepost::graph::ReplayForm;
 use fencepost::prelude::*;
 use fencepost::testing;
-use fencepost::{Capture, Graph, QueueOptions, ReplayForm};
+use fencepost::{Capture, Graph, QueueOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -3,8 +3,9 @@
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
+use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{Bound, Graph, Loop, Output, Result};
+use fencepost::{Bound, Graph, Output, Result};
 use std::thread;
 
 pub fn cases() -> Vec<Case> {

@@ -2,8 +2,9 @@
 
 use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
+use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{Bound, CpuOptions, Kind, Loop, Replay, Result};
+use fencepost::{Bound, CpuOptions, Kind, Replay, Result};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 

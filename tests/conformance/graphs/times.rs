@@ -3,10 +3,8 @@
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{
-    Activity, AdoptOptions, EventOptions, Graph, Kind, Profile, QueueOptions, RecorderChoice, Replay, Row,
-    Unmeasured,
-};
+use fencepost::profile::{Activity, Row, Unmeasured};
+use fencepost::{AdoptOptions, EventOptions, Graph, Kind, Profile, QueueOptions, RecorderChoice, Replay};
 use serde_json::Value;
 
 pub fn cases() -> Vec<Case> {

@@ -4,8 +4,9 @@ use super::shaders::{self, SPREADS};
 use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
+use fencepost::error::KernelError;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Element, KernelError, Kind};
+use fencepost::{DynKernel, Element, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,8 +1,9 @@
 //! K03: atomics of integers, and of floats by the snippet `atomic_f32`. Every operation counts and returns the old value.
 
 use crate::common::{Case, Subject, case};
+use fencepost::interface::{IntoArg, SameBits};
 use fencepost::prelude::*;
-use fencepost::{IntoArg, RecorderChoice, SameBits, ShaderSource};
+use fencepost::{RecorderChoice, ShaderSource};
 
 pub fn cases() -> Vec<Case> {
     vec![

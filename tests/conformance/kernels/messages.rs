@@ -2,9 +2,10 @@
 
 use crate::common::{Case, Needs, Subject, case};
 use bytemuck::{Pod, Zeroable};
+use fencepost::print::{PrintTo, Printed};
 use fencepost::{
     CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Event, Grid, KernelArgs,
-    Kind, Policy, PrintOptions, PrintTo, Printed, RecorderChoice, Result, args,
+    Kind, Policy, PrintOptions, RecorderChoice, Result, args,
 };
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};

@@ -2,7 +2,8 @@
 
 use crate::common::{Case, Needs, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CheckOptions, PrintOptions, PrintTo, Printed};
+use fencepost::print::{PrintTo, Printed};
+use fencepost::{CheckOptions, PrintOptions};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 

@@ -2,8 +2,11 @@
 
 use super::shaders::{self, set_word, word, words};
 use crate::common::{Case, Subject, case};
+use fencepost::error::KernelError;
+use fencepost::graph::GraphValue;
 use fencepost::prelude::*;
-use fencepost::{Activity, DynKernel, GraphValue, KernelError, Policy};
+use fencepost::profile::Activity;
+use fencepost::{DynKernel, Policy};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -307,7 +310,8 @@ fn profiled(s: &Subject) {
     let profile = profiler.finish().wait().unwrap();
     let rows: Vec<_> = profile.rows.iter().map(|row| (row.activity, &*row.name)).collect();
     assert_eq!(rows, ["square", "run", "turn"].map(|name| (Activity::Launch, name)));
-    let is_inside = |row: &fencepost::Row| row.location.file() == file!() && row.location.line() < line;
+    let is_inside =
+        |row: &fencepost::profile::Row| row.location.file() == file!() && row.location.line() < line;
     assert!(profile.rows.iter().all(is_inside), "{:?}", profile.rows);
 }
 

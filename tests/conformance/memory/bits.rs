@@ -1,8 +1,9 @@
 //! M04: `cast_bits`, which gives the memory of an array another type of elements.
 
 use crate::common::{Case, Subject, case};
+use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, SameBits, args};
+use fencepost::{Kind, args};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

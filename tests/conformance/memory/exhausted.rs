@@ -3,9 +3,9 @@
 use crate::common::partners::partners;
 use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, case, raw};
+use fencepost::memory::MemoryLimit;
 use fencepost::{
-    AdoptOptions, Context, CpuOptions, Download, Error, HostArray, Kind, MemoryLimit, Policy, RecorderChoice,
-    Upload,
+    AdoptOptions, Context, CpuOptions, Download, Error, HostArray, Kind, Policy, RecorderChoice, Upload,
 };
 use std::sync::Arc;
 

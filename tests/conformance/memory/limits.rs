@@ -1,7 +1,8 @@
 //! M08: the statistics and the limits of the pool.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Kind, MemoryLimit, PoolStats, Upload};
+use fencepost::memory::{MemoryLimit, PoolStats};
+use fencepost::{Context, Download, HostArray, Kind, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,8 +1,9 @@
 //! M01, M04, P05: `get` and `set` of single elements, and `to_vec`, `display` and `ones` of whole arrays.
 
 use crate::common::{Case, Subject, case};
+use fencepost::Kind;
+use fencepost::interface::Number;
 use fencepost::prelude::*;
-use fencepost::{Kind, Number};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

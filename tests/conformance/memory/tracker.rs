@@ -1,7 +1,8 @@
 //! M08: the tracker of allocations.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{AllocationReport, Context, HostArray, Upload};
+use fencepost::memory::AllocationReport;
+use fencepost::{Context, HostArray, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![

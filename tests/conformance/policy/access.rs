@@ -2,7 +2,8 @@
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};
-use fencepost::{Access, Grid, Kind, Policy, args};
+use fencepost::interface::Access;
+use fencepost::{Grid, Kind, Policy, args};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,9 +1,8 @@
 //! P02, P06, E07: messages about a dropped queue whose slot another queue has taken.
 
 use crate::common::{Case, Subject, case, dump};
-use fencepost::{
-    Already, CommandQueue, Context, CpuOptions, DeviceArray, Error, Event, Kind, Policy, WaitReport,
-};
+use fencepost::waits::{Already, WaitReport};
+use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray, Error, Event, Kind, Policy};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -2,8 +2,9 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
+use fencepost::CommandQueue;
 use fencepost::prelude::*;
-use fencepost::{Already, CommandQueue};
+use fencepost::waits::Already;
 
 pub fn cases() -> Vec<Case> {
     vec![

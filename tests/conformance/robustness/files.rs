@@ -1,7 +1,8 @@
 //! R10: only plain files are read, up to a size, and a shader uses only files of its folder.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Kind, LoadOptions, ShaderSource};
+use fencepost::graph::LoadOptions;
+use fencepost::{Kind, ShaderSource};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,8 @@
 
 use crate::common::{Case, Subject, case, logger};
 use fencepost::prelude::*;
-use fencepost::{HostBuffer, Kind, PrintOptions, PrintTo, ShaderSource};
+use fencepost::print::PrintTo;
+use fencepost::{HostBuffer, Kind, PrintOptions, ShaderSource};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};

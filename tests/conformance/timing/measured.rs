@@ -7,7 +7,8 @@ use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
-use fencepost::{Activity, AdoptOptions, Kind, RecorderChoice, Unmeasured};
+use fencepost::profile::{Activity, Unmeasured};
+use fencepost::{AdoptOptions, Kind, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![

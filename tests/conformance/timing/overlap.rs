@@ -2,8 +2,9 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
+use fencepost::Profile;
 use fencepost::prelude::*;
-use fencepost::{Activity, Profile};
+use fencepost::profile::Activity;
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {

@@ -4,7 +4,8 @@ use super::{Beside, timed};
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Activity, Error, Kind, Profile, Row, WaitCause};
+use fencepost::profile::{Activity, Row, WaitCause};
+use fencepost::{Error, Kind, Profile};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 

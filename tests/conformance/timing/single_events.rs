@@ -4,7 +4,8 @@ use super::timed;
 use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Activity, CommandQueue, EventOptions, Kind};
+use fencepost::profile::Activity;
+use fencepost::{CommandQueue, EventOptions, Kind};
 
 pub fn cases() -> Vec<Case> {
     vec![

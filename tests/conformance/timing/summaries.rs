@@ -3,7 +3,7 @@
 use crate::common::kernels::{Iota, Mix, Spin};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Activity, SummaryRow};
+use fencepost::profile::{Activity, SummaryRow};
 
 pub fn cases() -> Vec<Case> {
     vec![

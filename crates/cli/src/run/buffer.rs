@@ -4,7 +4,8 @@ use std::any::Any;
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use fencepost::{Access, AnyArray, BufferArg, CommandQueue, DType, DeviceArray, DynArg};
+use fencepost::interface::{Access, BufferArg, DynArg};
+use fencepost::{AnyArray, CommandQueue, DType, DeviceArray};
 
 use super::argument::Given;
 use super::host::{Limit, Numbers};

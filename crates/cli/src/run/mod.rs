@@ -16,7 +16,8 @@ mod times;
 mod value;
 
 use anyhow::{Result, bail};
-use fencepost::{CommandQueue, QueueOptions, Value};
+use fencepost::interface::Value;
+use fencepost::{CommandQueue, QueueOptions};
 
 use crate::{Outcome, cli, opened};
 

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use anyhow::{Result, bail};
-use fencepost::{Access, DType, Interface, Scalar};
+use fencepost::interface::{Access, Interface};
+use fencepost::{DType, Scalar};
 
 /// All arguments of a kernel.
 #[derive(Clone, Debug)]

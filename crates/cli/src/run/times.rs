@@ -1,7 +1,8 @@
 //! Launches a kernel, and measures its time on the device.
 
 use anyhow::Result;
-use fencepost::{CommandQueue, DynKernel, Event, Grid, Kind, NamedArg, Value};
+use fencepost::interface::{NamedArg, Value};
+use fencepost::{CommandQueue, DynKernel, Event, Grid, Kind};
 use serde::Serialize;
 
 use super::buffer::Bound;
@@ -27,7 +28,10 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Enqueues one launch.
     pub(super) fn launch(&self, buffers: &[Bound]) -> Result<()> {
-        let values = self.values.iter().map(|(name, value)| (name, fencepost::DynArg::Value(value.clone())));
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| (name, fencepost::interface::DynArg::Value(value.clone())));
         let arrays = buffers.iter().map(|buffer| (&buffer.name, buffer.arg()));
         let args: Vec<NamedArg<'_>> =
             values.chain(arrays).map(|(name, arg)| (Some(name.as_str().into()), arg)).collect();

@@ -1,7 +1,7 @@
 //! Parameters: numbers, vectors and matrices.
 
 use anyhow::{Context, Result, bail};
-use fencepost::Value;
+use fencepost::interface::Value;
 
 use super::host::parse;
 use super::number::{Number, with_number};

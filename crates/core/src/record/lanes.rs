@@ -152,7 +152,7 @@ fn unknown(value: &str) -> crate::error::Error {
 ///
 /// # Example
 /// ```
-/// use fencepost::ReplayForm;
+/// use fencepost::graph::ReplayForm;
 /// # let (ctx, queue) = fencepost::doctest();
 /// let mut x = ctx.zeros::<u32, 1>([4])?;
 /// let (graph, ()) = queue.capture(|c| c.fill(&mut x, 7))?;

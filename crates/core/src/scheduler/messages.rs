@@ -272,7 +272,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 ///
 /// # Example
 /// ```
-/// use fencepost::{PrintOptions, PrintTo};
+/// use fencepost::PrintOptions;
+/// use fencepost::print::PrintTo;
 /// let options = PrintOptions { to: PrintTo::Log, ..PrintOptions::default() };
 /// assert_eq!(options.capacity, 65_536);
 /// ```

@@ -171,7 +171,8 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// use fencepost::{Grid, PrintOptions, PrintTo, args};
+    /// use fencepost::{Grid, PrintOptions, args};
+    /// use fencepost::print::PrintTo;
     /// use std::sync::{Arc, Mutex};
     /// # use fencepost::{AdapterChoice, Context, ContextOptions};
     /// # let ctx = Context::with_options(ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() }).wait()?;

@@ -91,7 +91,7 @@ impl CommandQueue {
     /// assert_eq!(queue.read(&y).wait()?, [2.0, 4.0]);
     ///
     /// // The length of this list is known only at run time.
-    /// use fencepost::{IntoArg as _, NamedArg};
+    /// use fencepost::interface::{IntoArg as _, NamedArg};
     /// let mut list: Vec<NamedArg> = vec![(Some("a".into()), 1.0_f32.into_arg())];
     /// list.push((Some(String::from("x").into()), (&x).into_arg()));
     /// list.push((Some("y".into()), (&mut y).into_arg()));
