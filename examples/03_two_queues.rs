@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     println!("ordered: [10, 11, 12, 13]");
 
     // `Checked` rejects the call instead, on every run, and names the call to add.
-    let checked = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
+    let checked = ContextOptions::default().policy(Policy::Checked);
     let ctx = Context::with_options(checked).wait()?;
     let trace = trace.map(|file| (ctx.profile(), file));
     let refused = write_then_read(&ctx).expect_err("nothing orders the reader after the writer");

@@ -46,7 +46,7 @@ fn value(block: u32, i: usize) -> u32 {
 fn main() -> Result<()> {
     let trace = args::trace();
     // `Checked` proves that the events below are sufficient: a missing wait would be an error.
-    let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
+    let options = ContextOptions::default().policy(Policy::Checked);
     let ctx = Context::with_options(options).wait()?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));

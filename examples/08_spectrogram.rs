@@ -56,8 +56,7 @@ fn main() -> Result<()> {
     let (samples, rate) = input.map_or_else(|| Ok((sound::chirp(), 4096)), sound::load)?;
     let samples = sound::without_low_tones(&samples);
     ensure!(samples.len() >= N, "the recording has {} samples, and one frame has {N}", samples.len());
-    let ctx = Context::with_options(ContextOptions { policy: Policy::Checked, ..ContextOptions::default() })
-        .wait()?;
+    let ctx = Context::with_options(ContextOptions::default().policy(Policy::Checked)).wait()?;
     println!("running on {}", ctx.info());
     let trace = trace.map(|file| (ctx.profile(), file));
     let circle = definition::circle();

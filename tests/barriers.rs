@@ -105,7 +105,7 @@ fn turns(place: Arc<Place>) -> Trial {
 fn submit_in_turn(subject: &Subject) {
     let (device, queue) = counting_device(subject.place());
     let adopt = |exclusive| {
-        let options = AdoptOptions { recorder: RecorderChoice::Direct, exclusive, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(RecorderChoice::Direct).exclusive(exclusive);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         ctx
@@ -142,12 +142,8 @@ fn submit_in_turn(subject: &Subject) {
 /// array have a barrier for all memory between them.
 fn start_early(subject: &Subject) {
     let (device, queue) = counting_device(subject.place());
-    let options = AdoptOptions {
-        recorder: RecorderChoice::Direct,
-        exclusive: true,
-        lateness: Duration::ZERO,
-        ..AdoptOptions::default()
-    };
+    let options =
+        AdoptOptions::default().recorder(RecorderChoice::Direct).exclusive(true).lateness(Duration::ZERO);
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     let kernel = ctx.kernel::<Mix>().unwrap();
@@ -197,13 +193,11 @@ fn barriers(
     rounds: u32,
 ) -> Vec<usize> {
     let (device, queue) = counting_device(subject.place());
-    let options = AdoptOptions {
-        recorder,
-        exclusive: recorder == RecorderChoice::Direct,
-        threads: false, // the wait plans all queues at once; a thread could plan some of them before
-        lateness: Duration::MAX,
-        ..AdoptOptions::default()
-    };
+    let options = AdoptOptions::default()
+        .recorder(recorder)
+        .exclusive(recorder == RecorderChoice::Direct)
+        .threads(false) // the wait plans all queues at once; a thread could plan some of them before
+        .lateness(Duration::MAX);
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     let records = format!("recorder {recorder:?}").to_lowercase();

@@ -7,7 +7,7 @@ use fencepost::prelude::*;
 use fencepost::{AdapterChoice, ContextOptions, Kind, adapters, args};
 
 fn open(adapter: AdapterChoice) -> fencepost::Result<Context> {
-    Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()
+    Context::with_options(ContextOptions::default().adapter(adapter)).wait()
 }
 
 #[test]

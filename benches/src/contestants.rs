@@ -63,7 +63,7 @@ fn context(chosen: &Chosen, recorder: RecorderChoice) -> Result<Context> {
 /// Opens a context as [`context`] does, without the features that `switches` turns off.
 fn context_with(chosen: &Chosen, recorder: RecorderChoice, switches: DeviceSwitches) -> Result<Context> {
     let adapter = AdapterChoice::Name(format!("{} {}", chosen.info.name, chosen.info.backend));
-    let options = ContextOptions { adapter, recorder, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(adapter).recorder(recorder);
     let context = testing::open(options, switches).wait()?;
     let info = context.info();
     ensure!(info.name == chosen.info.name, "Fencepost has opened `{info}`");

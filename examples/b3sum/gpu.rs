@@ -223,7 +223,7 @@ mod tests {
 
     // The CPU recorder runs commands in any order that the events allow, and `Checked` rejects missing events.
     fn on_cpu(seed: u64) -> Gpu {
-        let options = CpuOptions { seed, ..CpuOptions::default() };
+        let options = CpuOptions::default().seed(seed);
         Gpu::new(Context::on_cpu_with(options, Policy::Checked), 4).unwrap()
     }
 

@@ -71,7 +71,7 @@ fn run(args: &Args) -> Result<bool> {
 
 // Opens the device. Under `Checked` a missing event between the two queues is an error.
 fn open(args: &Args) -> Result<Gpu> {
-    let options = ContextOptions { policy: Policy::Checked, ..ContextOptions::default() };
+    let options = ContextOptions::default().policy(Policy::Checked);
     Gpu::new(Context::with_options(options).wait()?, args.piece_chunks())
 }
 

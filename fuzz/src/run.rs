@@ -21,7 +21,7 @@ fn add(@builtin(global_invocation_id) id: vec3<u32>) {
 
 /// Returns a context on the CPU recorder, which knows the kernel of the seeds.
 pub fn context() -> Context {
-    let options = CpuOptions { threads: false, memory: 4 * MEMORY, ..CpuOptions::default() };
+    let options = CpuOptions::default().threads(false).memory(4 * MEMORY);
     let ctx = Context::on_cpu(options);
     let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
@@ -38,7 +38,7 @@ pub fn context() -> Context {
 /// Loads a file on the CPU recorder, replays the graph once and saves it again. Errors are expected, panics are not.
 pub fn run(file: &[u8]) {
     let ctx = context();
-    let Ok(graph) = ctx.graph_from_bytes_with(file, LoadOptions { memory_limit: MEMORY }) else { return };
+    let Ok(graph) = ctx.graph_from_bytes_with(file, LoadOptions::default().memory_limit(MEMORY)) else { return };
     // A replay fails without an array for each input, and runs on the host without a time limit.
     if !has_long_loop(&graph) {
         let _ = replay(&ctx, &graph);

@@ -28,7 +28,7 @@ fn plain(ctx: &Context, c: &Capture) -> Result<()> {
     let mut z = side.full([64], 5_u32)?;
     side.launch_dyn(&add, Grid::indirect(&counts, 0), args![k = 1_u32, y = &mut z])?;
     c.wait_for_queue(&side)?;
-    c.marker_with(EventOptions { timing: true });
+    c.marker_with(EventOptions::default().timing(true));
     c.copy(&z.slice(0..16)?, &mut y.slice(16..32)?)?;
     c.copy_region(&*x, region![..8; 2], &mut y, region![40..44])?;
     c.read_as("y", &y).map(drop)

@@ -20,7 +20,7 @@ impl Counted {
             return Self { ctx: subject.without_threads(), driver: None, seen: Cell::new(0) };
         }
         let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
-        let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().threads(false);
         let ctx = Context::adopt(device, queue, options).expect("a context");
         subject.watch(&ctx);
         Self { ctx, driver: Some(driver), seen: Cell::new(0) }

@@ -59,7 +59,7 @@ fn of_place(s: &Subject, place: &Arc<Place>, policy: Policy) -> Context {
 
 /// Returns a context on the CPU recorder that makes progress only inside calls that wait or flush.
 pub fn without_threads(s: &Subject, seed: u64, policy: Policy) -> Context {
-    let options = CpuOptions { seed, lanes: 1 + seed as usize % 2, threads: false, ..CpuOptions::default() };
+    let options = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 2).threads(false);
     let ctx = Context::on_cpu_with(options, policy);
     s.watch(&ctx);
     ctx

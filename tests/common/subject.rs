@@ -168,7 +168,7 @@ impl Subject {
             }
             Device::Cpu(seed) => {
                 let portable_wgsl = options.portable_wgsl;
-                let cpu = CpuOptions { seed, lanes: seed as usize, portable_wgsl, ..CpuOptions::default() };
+                let cpu = CpuOptions::default().seed(seed).lanes(seed as usize).portable_wgsl(portable_wgsl);
                 let faults = CpuFaults { delays: seed > 1, ..CpuFaults::default() };
                 testing::on_cpu(cpu, faults, options.policy)
             }
@@ -220,12 +220,12 @@ impl Subject {
     /// Like [`without_threads`](Self::without_threads), under a policy.
     pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
-            Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
+            Context::on_cpu_with(CpuOptions::default().threads(false), policy)
         } else if !self.place.has_wgpu() {
             testing::cpu_without_threads(policy)
         } else {
             let (device, queue) = raw::open(self);
-            let options = AdoptOptions { policy, threads: false, ..AdoptOptions::default() };
+            let options = AdoptOptions::default().policy(policy).threads(false);
             Context::adopt(device, queue, options).expect("a context")
         };
         self.watch(&ctx);

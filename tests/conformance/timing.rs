@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Returns a timed queue.
 fn timed(ctx: &Context, label: &str) -> CommandQueue {
-    let queue = ctx.queue_with(QueueOptions { label: label.into(), timing: true, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().label(label).timing(true));
     assert!(queue.is_timed(), "every subject has a clock");
     queue
 }
@@ -56,7 +56,7 @@ impl Beside {
 fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
     let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, exclusive: true, threads: false, ..AdoptOptions::default() };
+    let options = AdoptOptions::default().recorder(recorder).exclusive(true).threads(false);
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     (ctx, driver)
@@ -70,7 +70,7 @@ fn no_memory() -> Rule {
 /// Returns a context of the CPU recorder that refuses every submission.
 fn refusing_on_the_cpu(subject: &Subject) -> Context {
     let ctx = testing::on_cpu(
-        CpuOptions { threads: false, ..CpuOptions::default() },
+        CpuOptions::default().threads(false),
         CpuFaults { refusals: 1.0, ..CpuFaults::default() },
         Policy::default(),
     );

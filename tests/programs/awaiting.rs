@@ -77,7 +77,7 @@ impl Place for WithOrWithoutThreads {
         match self {
             Self::With(adapter) => adapter.open_second(),
             Self::Without(_, policy) => {
-                let options = CpuOptions { threads: false, ..CpuOptions::default() };
+                let options = CpuOptions::default().threads(false);
                 Cpu { options, faults: CpuFaults::default(), policy: *policy }.open()
             }
         }

@@ -55,7 +55,7 @@ impl Place for Adapter {
         if self.seed.is_multiple_of(3) {
             return self.open();
         }
-        let options = second_options(&CpuOptions { seed: self.seed, ..CpuOptions::default() });
+        let options = second_options(&CpuOptions::default().seed(self.seed));
         Ok(Context::on_cpu_with(options, self.options.policy))
     }
 
@@ -74,7 +74,7 @@ impl Cpu {
         let mut rng = Rng::with_seed(seed ^ 0xC0DE);
         let lanes = rng.usize(1..=4);
         let threads = rng.u32(0..3) > 0;
-        let options = CpuOptions { seed, lanes, threads, ..CpuOptions::default() };
+        let options = CpuOptions::default().seed(seed).lanes(lanes).threads(threads);
         let faults = CpuFaults { delays: rng.u32(0..4) == 0, ..CpuFaults::default() };
         Self { options, faults, policy }
     }
@@ -83,7 +83,7 @@ impl Cpu {
 /// Returns the options of the second context of a program, with another seed and another number of lanes.
 fn second_options(first: &CpuOptions) -> CpuOptions {
     let seed = first.seed ^ 0x5EC0;
-    CpuOptions { seed, lanes: 1 + first.lanes % 3, ..*first }
+    (*first).seed(seed).lanes(1 + first.lanes % 3)
 }
 
 /// A test that runs one program for each seed, all of them in the same way.

@@ -123,7 +123,7 @@ impl Where {
         let (device, queue, driver) = refusing::open(adapter);
         let exclusive = recorder == RecorderChoice::Direct;
         let threads = self.threads(seed);
-        let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive).threads(threads);
         let ctx = Context::adopt(device, queue, options)?;
         let mut rng = Rng::with_seed(seed ^ 0xD1CE);
         let lost_after = (rng.u32(0..3) == 0).then(|| rng.u64(0..100));

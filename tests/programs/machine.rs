@@ -122,7 +122,7 @@ impl Machine {
                 // The first queue is timed. Timing must not change any result.
                 let label = format!("q{q}");
                 let priority = Priority::clamped(urgency);
-                let options = QueueOptions { label, priority, timing: q == 1 };
+                let options = QueueOptions::default().label(label).priority(priority).timing(q == 1);
                 (q, at, self.homes[at].ctx.queue_with(options))
             }
             Op::Fork { q, from } => (q, self.queue_homes[&from], self.queues[&from].fork(&format!("q{q}"))),
@@ -179,7 +179,7 @@ impl Machine {
             }
             [Scope { q, waits }, inner @ ..] => {
                 let queue = self.queues[q].clone();
-                let options = ScopeOptions { wait: *waits };
+                let options = ScopeOptions::default().wait(*waits);
                 match *waits {
                     true => queue.scope(|| self.within(inner, op)),
                     false => queue.scope_with(options, || self.within(inner, op)),

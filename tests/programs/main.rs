@@ -192,7 +192,7 @@ fn ignored(name: String, on: On<'_>, reason: &'static str) -> Trial {
 
 /// Returns the options of contexts on an adapter.
 fn options(index: usize, policy: Policy) -> ContextOptions {
-    ContextOptions { adapter: AdapterChoice::Index(index), policy, ..ContextOptions::default() }
+    ContextOptions::default().adapter(AdapterChoice::Index(index)).policy(policy)
 }
 
 fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> Trial {

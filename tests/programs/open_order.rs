@@ -20,7 +20,7 @@ pub fn run() -> std::result::Result<(), String> {
 
 /// Makes several queues write one array without any order between them. Returns the value that the last queue wrote.
 fn last_word(seed: u64) -> Result<u32> {
-    let options = CpuOptions { seed, threads: false, ..CpuOptions::default() };
+    let options = CpuOptions::default().seed(seed).threads(false);
     let ctx = Context::on_cpu_with(options, Policy::Unchecked);
     let queues: Vec<_> = (1..=QUEUES).map(|word| (word, ctx.queue(&format!("queue {word}")))).collect();
     let mut x = ctx.zeros::<u32, 1>([1])?;

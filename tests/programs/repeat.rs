@@ -7,8 +7,8 @@ use super::machine::{Machine, Outcome};
 use super::op::{Op, Wait};
 use super::run::guarded;
 use fastrand::Rng;
+use fencepost::Policy;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Policy};
 
 /// Test that runs each program twice.
 pub struct Repeated;
@@ -47,7 +47,7 @@ fn timeless(op: Op) -> Op {
 
 /// Returns the results of every operation, on a device that fails some submissions.
 fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
-    let options = CpuOptions { threads: false, ..Cpu::of_seed(seed, Policy::Ordered).options };
+    let options = Cpu::of_seed(seed, Policy::Ordered).options.threads(false);
     let faults = CpuFaults { refusals: 0.05, ..CpuFaults::default() };
     let ops = ops.to_vec();
     guarded(move |watch| {

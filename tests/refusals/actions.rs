@@ -130,8 +130,7 @@ fn regions(ctx: &Context) -> Result<()> {
 }
 
 fn times(ctx: &Context) -> Result<()> {
-    let queue =
-        ctx.queue_with(QueueOptions { label: "times".into(), timing: true, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().label("times").timing(true));
     let mut x = queue.zeros::<u32, 1>([N])?;
     let start = queue.marker();
     queue.fill(&mut x, 3)?;

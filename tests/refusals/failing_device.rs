@@ -37,7 +37,7 @@ impl FailingDevice {
         let (device, queue, _) = &self.opened;
         let recorder = self.recorder;
         let exclusive = !self.by_wgpu();
-        let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive).threads(threads);
         let switches = DeviceSwitches { immediates: threads, ..DeviceSwitches::default() };
         let ctx = testing::adopt(device.clone(), queue.clone(), options, switches)?;
         self.subject.watch(&ctx);

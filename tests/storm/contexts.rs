@@ -23,17 +23,13 @@ pub fn open(drawn: &Drawn, at: usize, watches: &Watches) -> Result<Context> {
         Device::Adapter { shared } => {
             let mut switches = device_switches();
             switches.shared_memory &= shared;
-            let options = ContextOptions {
-                policy: home.policy,
-                adapter: choice(&place()),
-                ..ContextOptions::default()
-            };
+            let options = ContextOptions::default().policy(home.policy).adapter(choice(&place()));
             testing::open(options, switches).wait()?
         }
         Device::Adopted if !place().has_wgpu() => testing::cpu_without_threads(home.policy),
         Device::Adopted => {
             let (device, queue) = raw::open(&Subject::new(place()));
-            let options = AdoptOptions { policy: home.policy, threads: false, ..AdoptOptions::default() };
+            let options = AdoptOptions::default().policy(home.policy).threads(false);
             Context::adopt(device, queue, options)?
         }
     };

@@ -108,7 +108,7 @@ fn cpu(rng: &mut Rng, seed: u64) -> Device {
     let lanes = rng.usize(1..=4);
     let threads = rng.u32(..4) > 0;
     let faults = CpuFaults { delays: rng.u32(..4) == 0, ..CpuFaults::default() };
-    Device::Cpu(CpuOptions { seed, lanes, threads, ..CpuOptions::default() }, faults)
+    Device::Cpu(CpuOptions::default().seed(seed).lanes(lanes).threads(threads), faults)
 }
 
 /// Returns the number of threads from the environment variable, if it is set.

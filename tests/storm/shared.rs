@@ -64,11 +64,10 @@ impl Shared {
     /// Makes a new queue of a context.
     pub fn queue(&self, home: usize, urgency: i32) -> Lane {
         let key = self.key();
-        let options = QueueOptions {
-            label: format!("q{key}"),
-            priority: Priority::clamped(urgency),
-            timing: self.drawn.timed && key.is_multiple_of(3),
-        };
+        let options = QueueOptions::default()
+            .label(format!("q{key}"))
+            .priority(Priority::clamped(urgency))
+            .timing(self.drawn.timed && key.is_multiple_of(3));
         Lane { queue: self.homes[home].ctx.queue_with(options), home, key }
     }
 

@@ -45,8 +45,7 @@ impl Worker<'_> {
         let seed = self.rng.u64(..);
         let lanes = self.rng.usize(1..=2);
         let faults = CpuFaults { delays: self.rng.u32(..4) == 0, ..CpuFaults::default() };
-        let ctx =
-            testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, Policy::Ordered);
+        let ctx = testing::on_cpu(CpuOptions::default().seed(seed).lanes(lanes), faults, Policy::Ordered);
         self.shared.watches.add(&ctx);
         ctx
     }

@@ -105,8 +105,7 @@ fn context_with(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitch
         required_limits: Limits { max_immediate_size: 64, ..Limits::default() },
         ..DeviceDescriptor::default()
     }))?;
-    let options =
-        AdoptOptions { recorder, policy, exclusive: true, threads: false, ..AdoptOptions::default() };
+    let options = AdoptOptions::default().recorder(recorder).policy(policy).exclusive(true).threads(false);
     Ok(testing::adopt(device, queue, options, switches)?)
 }
 
@@ -126,9 +125,9 @@ mod tests {
             };
             let opened = pollster::block_on(adapter().expect("an adapter").request_device(&descriptor));
             let (device, queue) = opened.expect("a device");
-            let options = AdoptOptions { recorder, exclusive: true, ..AdoptOptions::default() };
+            let options = AdoptOptions::default().recorder(recorder).exclusive(true);
             let ctx = Context::adopt(device, queue, options).expect("a context");
-            let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+            let queue = ctx.queue_with(QueueOptions::default().timing(true));
             assert!(queue.is_timed());
             let start = queue.marker();
             queue.full([4], 1_u32).expect("an array");

@@ -34,7 +34,7 @@ fn main() -> Result<()> {
         .concat();
     println!("{:42} {:>8}{heads}", "adapter", "busy ms");
     for (place, info) in adapters().iter().enumerate() {
-        let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
+        let options = ContextOptions::default().adapter(AdapterChoice::Index(place));
         let ctx = Context::with_options(options).wait()?;
         let bench = Bench::new(&ctx)?;
         let (busy, calls) = bench.behind_a_busy_kernel()?;

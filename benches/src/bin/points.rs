@@ -61,7 +61,7 @@ fn main() -> Result<()> {
         println!("{name:36} x {:5.3} {micros:8.2} us a launch", ratio(*median, medians[0][0]));
     }
     drop(side);
-    let endless = ContextOptions { lateness: Duration::MAX, ..ContextOptions::default() };
+    let endless = ContextOptions::default().lateness(Duration::MAX);
     let mut sides = [Side::open(ContextOptions::default())?, Side::open(endless)?];
     println!(
         "\nbeside `lateness: Duration::MAX`, with which no batch ends for a point, and submissions of both:"

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
         ["first ms", "second ms", "both ms", "x equal", "x one queue"].map(|head| format!("{head:>13}"));
     println!("{:42} {:24}{}", "adapter", "priorities", heads.concat());
     for (place, info) in adapters().iter().enumerate() {
-        let options = ContextOptions { adapter: AdapterChoice::Index(place), ..ContextOptions::default() };
+        let options = ContextOptions::default().adapter(AdapterChoice::Index(place));
         let ctx = Context::with_options(options).wait()?;
         let rounds = measured(&Bench::new(&ctx)?)?;
         for (case, (name, ..)) in CASES.iter().enumerate() {
@@ -130,8 +130,8 @@ impl<'a> Bench<'a> {
 
     fn two_queues(&self, first: Priority, second: Priority) -> Result<Done> {
         let gate = self.ctx.user_event("gate");
-        let queues = [first, second]
-            .map(|priority| self.ctx.queue_with(QueueOptions { priority, ..QueueOptions::default() }));
+        let queues =
+            [first, second].map(|priority| self.ctx.queue_with(QueueOptions::default().priority(priority)));
         for (half, queue) in queues.iter().enumerate() {
             queue.wait_for(&gate.event())?;
             self.fill(queue, half)?;

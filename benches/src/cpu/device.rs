@@ -62,7 +62,7 @@ impl Array {
 
 impl Device {
     pub(crate) fn open(name: &'static str, adapter: AdapterChoice) -> Result<Self> {
-        let ctx = Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()?;
+        let ctx = Context::with_options(ContextOptions::default().adapter(adapter)).wait()?;
         let queue = ctx.queue("main");
         Ok(Self { name, ctx, queue })
     }

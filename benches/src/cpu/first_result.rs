@@ -35,7 +35,7 @@ pub(crate) fn produce(contestant: &str, out: &mut dyn Write) -> Result<()> {
     let known = DEVICES.iter().find(|(name, _)| *name == contestant);
     let (_, adapter) = known.with_context(|| format!("there is no device `{contestant}`"))?;
     let Ok(adapter) = adapter.parse();
-    let ctx = Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()?;
+    let ctx = Context::with_options(ContextOptions::default().adapter(adapter)).wait()?;
     let queue = ctx.queue("main");
     let saxpy = ctx.kernel_from(SAXPY, "saxpy")?;
     let x = queue.array(&[1.0_f32, 2.0, 3.0, 4.0])?;

@@ -60,11 +60,11 @@ pub fn run(options: &Options) -> Result<Summary> {
 fn open(options: &Options) -> Result<Context> {
     let policy = Policy::Checked;
     if options.cpu {
-        let cpu = CpuOptions { seed: options.seed, lanes: 2, ..CpuOptions::default() };
+        let cpu = CpuOptions::default().seed(options.seed).lanes(2);
         return Ok(Context::on_cpu_with(cpu, policy));
     }
     let adapter = options.adapter.parse().unwrap_or_default();
-    Ok(Context::with_options(ContextOptions { adapter, policy, ..ContextOptions::default() }).wait()?)
+    Ok(Context::with_options(ContextOptions::default().adapter(adapter).policy(policy)).wait()?)
 }
 
 /// Shows a bar over the seconds, on a terminal only.

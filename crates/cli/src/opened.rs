@@ -7,5 +7,5 @@ use fencepost::{AdapterChoice, Context, ContextOptions, Error};
 /// # Errors
 /// No adapter fits the choice, or the driver refuses to open it.
 pub(crate) fn open(adapter: AdapterChoice) -> Result<Context, Error> {
-    Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()
+    Context::with_options(ContextOptions::default().adapter(adapter)).wait()
 }

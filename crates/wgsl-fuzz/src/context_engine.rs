@@ -61,10 +61,7 @@ impl ContextEngine {
 
     /// Makes an engine of an adapter.
     pub fn of_adapter(name: impl Into<String>, adapter: AdapterChoice) -> Self {
-        let open = move || {
-            Context::with_options(ContextOptions { adapter: adapter.clone(), ..ContextOptions::default() })
-                .wait()
-        };
+        let open = move || Context::with_options(ContextOptions::default().adapter(adapter.clone())).wait();
         Self::new(name, open)
     }
 

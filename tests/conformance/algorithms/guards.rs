@@ -23,7 +23,7 @@ const BEHIND: u32 = 77;
 /// Calls a launch with a text, which writes outside of its arrays only if it has no guard.
 fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Context, &str) -> Vec<u32>) {
     let check = Some(CheckOptions::default());
-    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let ctx = Context::with_options(options).wait().unwrap();
     s.watch(&ctx);
     let is_inside = |text: &str| {

@@ -103,7 +103,7 @@ fn refused(s: &Subject) {
 
 /// Enqueues each verb in a context with a limited memory, and counts the refusals. Returns `false` if the arrays do not fit.
 fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
-    let ctx = Context::on_cpu(CpuOptions { memory, ..CpuOptions::default() });
+    let ctx = Context::on_cpu(CpuOptions::default().memory(memory));
     s.watch(&ctx);
     let queue = ctx.queue("q");
     let Ok(mut arrays) = Arrays::new(&queue) else { return false };

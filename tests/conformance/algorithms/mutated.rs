@@ -84,7 +84,7 @@ fn caught(s: &Subject) {
 /// Checks that each shader is right without a mistake, and not right with one.
 pub(super) fn all_caught(s: &Subject, mistakes: &[Mistake], is_right: impl Fn(&Context, &str, &str) -> bool) {
     let check = Some(CheckOptions::default());
-    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let ctx = Context::with_options(options).wait().unwrap();
     s.watch(&ctx);
     let right = |shader: &str, text: &str| {

@@ -362,7 +362,7 @@ fn refused(s: &Subject) {
 
 fn checked(s: &Subject) {
     let check = Some(CheckOptions::default());
-    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let ctx = Context::with_options(options).wait().unwrap();
     s.watch(&ctx);
     let queue = ctx.queue("q");

@@ -61,11 +61,8 @@ struct Recorded {
 impl Recorded {
     fn open(s: &Subject, recorder: RecorderChoice, trusted_kernels: bool) -> Self {
         let (device, queue, handle) = cached::open(s.place());
-        let options = AdoptOptions {
-            recorder,
-            exclusive: recorder == RecorderChoice::Direct,
-            ..AdoptOptions::default()
-        };
+        let options =
+            AdoptOptions::default().recorder(recorder).exclusive(recorder == RecorderChoice::Direct);
         let switches = DeviceSwitches { trusted_kernels, ..device_switches() };
         let ctx = testing::adopt(device, queue, options, switches).unwrap();
         s.watch(&ctx);
@@ -224,11 +221,11 @@ fn named(s: &Subject) {
 const COUNTERS: [&str; 2] = ["own", "counters"];
 
 fn silent(s: &Subject) {
-    let check = Some(CheckOptions { unwritten_workgroup: true, ..CheckOptions::default() });
-    let device = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let check = Some(CheckOptions::default().unwritten_workgroup(true));
+    let device = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let device = Context::with_options(device).wait().unwrap();
     // The recorder uses a card's workgroup sizes. An array of several shares has more launches.
-    let recorder = Context::on_cpu(CpuOptions { check, ..CpuOptions::default() });
+    let recorder = Context::on_cpu(CpuOptions::default().check(check));
     for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);
         let queue = ctx.queue("q");

@@ -31,7 +31,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn open(adapter: AdapterChoice) -> fencepost::Result<Context> {
-    Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait()
+    Context::with_options(ContextOptions::default().adapter(adapter)).wait()
 }
 
 fn own(subject: &Subject) -> &AdapterInfo {
@@ -139,7 +139,7 @@ const ABILITIES: [(&str, &str); 5] = [
 fn abilities(subject: &Subject) {
     let ctx = subject.ctx();
     let listed = |ability| ctx.info().abilities.contains(&ability);
-    let timed = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let timed = ctx.queue_with(QueueOptions::default().timing(true));
     assert_eq!(timed.is_timed(), listed("timestamps"), "{:?}", ctx.info());
     for (ability, text) in ABILITIES {
         let declared = |element: &str| {
@@ -236,7 +236,7 @@ fn by_default(subject: &Subject) {
     let cpu = known.last().unwrap();
     assert_eq!(cpu.backend, NATIVE_CODE);
     assert_eq!(open(AdapterChoice::Auto).unwrap().info(), hardware.unwrap_or(cpu));
-    let options = ContextOptions { recorder: RecorderChoice::Wgpu, ..ContextOptions::default() };
+    let options = ContextOptions::default().recorder(RecorderChoice::Wgpu);
     assert_eq!(*Context::with_options(options).wait().unwrap().info(), known[0]);
 }
 

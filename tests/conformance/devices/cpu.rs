@@ -32,7 +32,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Opens the CPU, with checks or without.
 fn cpu(subject: &Subject, check: Option<CheckOptions>) -> Context {
-    let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let ctx = Context::with_options(options).wait().unwrap();
     subject.watch(&ctx);
     ctx
@@ -57,7 +57,7 @@ fn runs(subject: &Subject) {
 
 fn endless(subject: &Subject) {
     let launch_limit = Duration::from_millis(300);
-    let options = ContextOptions { adapter: AdapterChoice::Cpu, launch_limit, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(AdapterChoice::Cpu).launch_limit(launch_limit);
     let ctx = Context::with_options(options).wait().unwrap();
     subject.watch(&ctx);
     let queue = ctx.queue("main");
@@ -99,8 +99,7 @@ fn beside_a_long_launch(subject: &Subject) {
             for (var i = 0u; i < 20u; i++) { out[id.x] += i; }
         }";
     for limit in [300, 1_000, 5_000].map(Duration::from_millis) {
-        let options =
-            ContextOptions { adapter: AdapterChoice::Cpu, launch_limit: limit, ..ContextOptions::default() };
+        let options = ContextOptions::default().adapter(AdapterChoice::Cpu).launch_limit(limit);
         let ctx = Context::with_options(options).wait().unwrap();
         subject.watch(&ctx);
         let queue = ctx.queue("long");
@@ -179,7 +178,7 @@ fn unwritten(subject: &Subject) {
 }
 
 fn fails(subject: &Subject) {
-    let ctx = cpu(subject, Some(CheckOptions { fail_queue: true, ..CheckOptions::default() }));
+    let ctx = cpu(subject, Some(CheckOptions::default().fail_queue(true)));
     let queue = ctx.queue("main");
     let kernel = ctx.kernel_from(TEXT, "races").unwrap();
     let [mut out, mut behind] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());

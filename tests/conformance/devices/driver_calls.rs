@@ -34,7 +34,7 @@ fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, thread
     let what = format!("{recorder:?}, threads {threads}");
     let (device, queue, driver) = refusing::open(adapter);
     let exclusive = recorder == RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, exclusive, threads, ..AdoptOptions::default() };
+    let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive).threads(threads);
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     let queue = ctx.queue("q");

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 
 fn on_lanes(s: &Subject, lanes: usize, seed: u64, policy: Policy) -> Context {
     let faults = CpuFaults { delays: true, ..CpuFaults::default() };
-    let ctx = testing::on_cpu(CpuOptions { seed, lanes, ..CpuOptions::default() }, faults, policy);
+    let ctx = testing::on_cpu(CpuOptions::default().seed(seed).lanes(lanes), faults, policy);
     s.watch(&ctx);
     ctx
 }

@@ -23,7 +23,7 @@ pub fn doomed(s: &Subject) -> Vec<Doomed> {
     let mut all = with_threads(s);
     if s.place().has_wgpu() {
         let recorder = RecorderChoice::Wgpu;
-        let options = AdoptOptions { recorder, threads: false, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).threads(false);
         all.push(adopted(s, "adopted, without threads", options));
     }
     all
@@ -34,9 +34,9 @@ pub fn with_threads(s: &Subject) -> Vec<Doomed> {
     if !s.place().has_wgpu() {
         return vec![own(s)];
     }
-    let plain = AdoptOptions { recorder: RecorderChoice::Wgpu, ..AdoptOptions::default() };
-    let native = AdoptOptions { recorder: RecorderChoice::Hal, ..AdoptOptions::default() };
-    let alone = AdoptOptions { recorder: RecorderChoice::Direct, exclusive: true, ..AdoptOptions::default() };
+    let plain = AdoptOptions::default().recorder(RecorderChoice::Wgpu);
+    let native = AdoptOptions::default().recorder(RecorderChoice::Hal);
+    let alone = AdoptOptions::default().recorder(RecorderChoice::Direct).exclusive(true);
     vec![
         own(s),
         adopted(s, "adopted", plain),
@@ -86,7 +86,7 @@ pub fn lost(doomed: &Doomed) -> Error {
 pub fn lost_after(s: &Subject, steps: u64) -> Context {
     let lanes = s.place().lanes() as usize;
     let ctx = testing::on_cpu(
-        CpuOptions { lanes, ..CpuOptions::default() },
+        CpuOptions::default().lanes(lanes),
         CpuFaults { lost_after: Some(steps), ..CpuFaults::default() },
         Policy::default(),
     );

@@ -47,8 +47,7 @@ struct Held {
 
 impl Held {
     fn new(ctx: &Context) -> Self {
-        let queue =
-            ctx.queue_with(QueueOptions { label: "held".into(), timing: true, ..QueueOptions::default() });
+        let queue = ctx.queue_with(QueueOptions::default().label("held").timing(true));
         let gate = ctx.user_event("gate");
         let mut x = ctx.zeros([N]).unwrap();
         let mut y = ctx.zeros([N]).unwrap();

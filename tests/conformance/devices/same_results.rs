@@ -30,7 +30,7 @@ fn seeds(subject: &Subject) {
     for seed in 0..20 {
         let lanes = seed as usize % 4 + 1;
         let ctx = testing::on_cpu(
-            CpuOptions { seed, lanes, ..CpuOptions::default() },
+            CpuOptions::default().seed(seed).lanes(lanes),
             CpuFaults { delays: true, ..CpuFaults::default() },
             Policy::default(),
         );

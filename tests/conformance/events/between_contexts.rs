@@ -296,7 +296,7 @@ fn failures(s: &Subject) {
 /// Returns a context on the CPU recorder that loses its device at the first step.
 fn doomed(s: &Subject, threads: bool) -> Context {
     let ctx = testing::on_cpu(
-        CpuOptions { threads, ..CpuOptions::default() },
+        CpuOptions::default().threads(threads),
         CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
         Policy::default(),
     );

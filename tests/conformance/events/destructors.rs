@@ -68,7 +68,7 @@ fn of_a_failed_command(ctx: &Context) {
 fn across(s: &Subject) {
     for waits in WAYS {
         for threads in [true, false] {
-            let far = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+            let far = Context::on_cpu(CpuOptions::default().threads(threads));
             let near = s.ctx().queue("near");
             let mut end = None;
             fails(&far, waits, |point| {

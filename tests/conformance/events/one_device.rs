@@ -44,7 +44,7 @@ fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Cont
     for (one, other) in recorders() {
         let (device, queue) = raw::open(subject);
         let adopt = |recorder, threads| {
-            let options = AdoptOptions { recorder, threads, ..AdoptOptions::default() };
+            let options = AdoptOptions::default().recorder(recorder).threads(threads);
             let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
             subject.watch(&ctx);
             ctx
@@ -146,7 +146,7 @@ fn own_and_adopted(subject: &Subject) -> Vec<[Context; 2]> {
     let beside = |recorder| {
         let own = subject.ctx_with(Policy::Unchecked);
         let (device, queue) = own.wgpu().unwrap();
-        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder);
         let other = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&other);
         [own, other]

@@ -202,7 +202,7 @@ fn on_two_forks(subject: &Subject) {
     }
     for seed in 0..8 {
         for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
-            let options = CpuOptions { seed, lanes: 1 + seed as usize % 3, ..CpuOptions::default() };
+            let options = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 3);
             let ctx = Context::on_cpu_with(options, policy);
             subject.watch(&ctx);
             compare(&ctx);

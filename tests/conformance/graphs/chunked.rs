@@ -480,8 +480,7 @@ fn edited(subject: &Subject) {
 fn queues(subject: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
         let s = Setup::on(subject.ctx_with(policy));
-        let options =
-            |label: &str, priority| QueueOptions { label: label.into(), priority, ..QueueOptions::default() };
+        let options = |label: &str, priority| QueueOptions::default().label(label).priority(priority);
         let high = s.ctx.queue_with(options("high", Priority::High));
         let low = s.ctx.queue_with(options("low", Priority::Low));
         let left = s.word(50);
@@ -503,7 +502,7 @@ fn queues(subject: &Subject) {
 
 fn times(subject: &Subject) {
     let s = Setup::new(subject);
-    let timed = EventOptions { timing: true };
+    let timed = EventOptions::default().timing(true);
     let left = s.word(30);
     let count = s.word(0);
     let profiler = s.ctx.profile();
@@ -588,7 +587,7 @@ fn refused(subject: &Subject) {
     let mut right = 0;
     let mut failed = 0;
     for seed in 0..40 {
-        let cpu = CpuOptions { seed, lanes: 1 + seed as usize % 2, ..CpuOptions::default() };
+        let cpu = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 2);
         let ctx = testing::on_cpu(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() }, Policy::Ordered);
         subject.watch(&ctx);
         let queue = ctx.queue("main");
@@ -625,8 +624,7 @@ fn lost(subject: &Subject) {
     let mut ended = 0;
     for steps in (20..400).step_by(20) {
         let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
-        let ctx =
-            testing::on_cpu(CpuOptions { seed: steps, ..CpuOptions::default() }, faults, Policy::Ordered);
+        let ctx = testing::on_cpu(CpuOptions::default().seed(steps), faults, Policy::Ordered);
         subject.watch(&ctx);
         let s = Setup::on(ctx);
         let end = || -> Result<u32> {

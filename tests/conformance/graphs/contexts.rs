@@ -613,7 +613,7 @@ fn timed(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let y = two.zeros::<u32, 1>([N]).unwrap();
-        let timing = EventOptions { timing: true };
+        let timing = EventOptions::default().timing(true);
         let (graph, (start, end, near)) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
@@ -894,12 +894,8 @@ fn seeds(s: &Subject) {
     for seed in 0..16_u64 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut open = |at: u64| {
-            let options = CpuOptions {
-                seed: 2 * seed + at,
-                lanes: rng.usize(1..4),
-                threads: rng.bool(),
-                ..CpuOptions::default()
-            };
+            let options =
+                CpuOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
             let faults = CpuFaults {
                 delays: true,
                 refusals: if rng.bool() { 0.0 } else { 0.2 },

@@ -130,7 +130,7 @@ fn refused(subject: &Subject) {
         |b, x| b.input("x", x).map(drop),
         |b, _| b.value("a", 1_u32).map(drop),
         |b, _| {
-            drop(b.marker_with(EventOptions { timing: true }));
+            drop(b.marker_with(EventOptions::default().timing(true)));
             Ok(())
         },
     ];

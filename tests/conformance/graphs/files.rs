@@ -358,7 +358,7 @@ fn damaged(subject: &Subject) {
     std::fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
     let error = ctx.load_graph(&path).unwrap_err();
     assert!(error.to_string().contains("graph.fpg") && error.to_string().contains("bytes"), "{error}");
-    let error = ctx.load_graph_with(&path, LoadOptions { memory_limit: 100 }).unwrap_err();
+    let error = ctx.load_graph_with(&path, LoadOptions::default().memory_limit(100)).unwrap_err();
     // The call reads no more than the header of a file that is above the limit.
     let Kind::GraphMemory { needed, limit: 100, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(*needed, bytes.len() as u64);

@@ -140,7 +140,7 @@ fn callbacks(subject: &Subject) {
 
 fn priorities(subject: &Subject) {
     let ctx = subject.ctx();
-    let make = |priority| ctx.queue_with(QueueOptions { priority, ..QueueOptions::default() });
+    let make = |priority| ctx.queue_with(QueueOptions::default().priority(priority));
     let queues = [Priority::Low, Priority::Normal, Priority::High].map(make);
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let graph = step(&ctx, &queues[0], &y);

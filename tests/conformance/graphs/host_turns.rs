@@ -33,7 +33,7 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
 
 /// Returns a context in which a flush runs the host callbacks that are due.
 fn without_threads(subject: &Subject) -> Context {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+    let ctx = Context::on_cpu(CpuOptions::default().threads(false));
     subject.watch(&ctx);
     ctx
 }

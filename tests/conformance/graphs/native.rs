@@ -325,7 +325,7 @@ fn mixed_parts(subject: &Subject) {
 
 fn timed(subject: &Subject) {
     let (ctx, _) = open(subject, 1);
-    let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().timing(true));
     let chain = Chain::new(&ctx, &queue);
     let mut values = [1, 2, 3];
     for _ in 0..5 {

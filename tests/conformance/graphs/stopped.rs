@@ -209,7 +209,7 @@ fn host_function(subject: &Subject) {
 /// Opens a context with this limit.
 fn limited(subject: &Subject, launch_limit: Duration) -> Context {
     if subject.is_cpu() {
-        let ctx = Context::on_cpu(CpuOptions { launch_limit, ..CpuOptions::default() });
+        let ctx = Context::on_cpu(CpuOptions::default().launch_limit(launch_limit));
         subject.watch(&ctx);
         return ctx;
     }

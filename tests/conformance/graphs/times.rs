@@ -29,19 +29,21 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 1000;
-const TIMED: EventOptions = EventOptions { timing: true };
+fn with_clock() -> EventOptions {
+    EventOptions::default().timing(true)
+}
 
 /// Captures `parts` parts with a marker before each and one at the end. A part has a launch, a copy and a fill.
 fn marked(ctx: &Context, queue: &CommandQueue, parts: usize) -> (Graph, Vec<Event>) {
     let iota = ctx.kernel::<Iota>().unwrap();
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let captured = queue.capture(|c| {
-        let mut markers = vec![c.marker_with(TIMED)];
+        let mut markers = vec![c.marker_with(with_clock())];
         for _ in 0..parts {
             c.launch(&iota, Grid::threads([N]), Iota { start: 3, step: 1, out: &mut x })?;
             c.copy(&x, &mut y)?;
             c.fill(&mut x, 5)?;
-            markers.push(c.marker_with(TIMED));
+            markers.push(c.marker_with(with_clock()));
         }
         Ok(markers)
     });
@@ -88,9 +90,9 @@ fn covers_on(ctx: &Context) {
     let queue = ctx.queue("main");
     let (graph, markers) = marked(ctx, &queue, 2);
     let profiler = ctx.profile();
-    let before = queue.marker_with(TIMED);
+    let before = queue.marker_with(with_clock());
     let run = queue.replay(&graph).unwrap();
-    let after = queue.marker_with(TIMED);
+    let after = queue.marker_with(with_clock());
     let marks = events(&run, &markers);
     let profile = profiler.finish().wait().unwrap();
     let outer = seconds(&before, &after);
@@ -107,7 +109,7 @@ fn covers_on(ctx: &Context) {
 
 fn timed_queue(subject: &Subject) {
     let ctx = subject.ctx();
-    let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().timing(true));
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let captured = queue.capture(|c| {
         let start = c.marker();
@@ -135,8 +137,8 @@ fn timed_replay(subject: &Subject) {
 }
 
 fn timed_replay_on(ctx: &Context) {
-    let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
-    let other = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().timing(true));
+    let other = ctx.queue_with(QueueOptions::default().timing(true));
     let (graph, markers) = marked(ctx, &queue, 4);
     let mut z = other.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
@@ -156,7 +158,7 @@ fn timed_replay_on(ctx: &Context) {
 fn boundaries_alone(subject: &Subject) {
     let (device, queue) = raw::open_timed(subject);
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
-        let options = AdoptOptions { recorder, exclusive: true, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).exclusive(true);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         each_replay_on(&ctx);
@@ -168,7 +170,7 @@ fn boundaries_alone(subject: &Subject) {
 fn no_timestamps(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
-        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         let queue = ctx.queue("main");
@@ -195,7 +197,7 @@ fn untimed(subject: &Subject) {
         .capture(|c| {
             let plain = c.marker();
             c.fill(&mut x, 1)?;
-            Ok((plain, c.marker_with(TIMED)))
+            Ok((plain, c.marker_with(with_clock())))
         })
         .unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -209,7 +211,8 @@ fn untimed(subject: &Subject) {
     let error = timed.seconds_since(&plain).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
     // The marker itself is a point of the capture, and no run is named.
-    let (graph, (start, end)) = queue.capture(|c| Ok((c.marker_with(TIMED), c.marker_with(TIMED)))).unwrap();
+    let (graph, (start, end)) =
+        queue.capture(|c| Ok((c.marker_with(with_clock()), c.marker_with(with_clock())))).unwrap();
     let error = end.seconds_since(&start).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
     assert!(error.to_string().contains("Replay::event_of"), "{error}");
@@ -241,10 +244,10 @@ fn no_join(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         let side = c.fork("side");
-        let start = side.marker_with(TIMED);
+        let start = side.marker_with(with_clock());
         side.fill(&mut x, 1)?;
         c.wait_for_queue(&side)?;
-        Ok((start, side.marker_with(TIMED)))
+        Ok((start, side.marker_with(with_clock())))
     });
     let (graph, (start, end)) = captured.unwrap();
     let run = queue.replay(&graph).unwrap();
@@ -252,7 +255,7 @@ fn no_join(subject: &Subject) {
     // A command after the marker still needs a join.
     let unjoined = queue.capture(|c| {
         let side = c.fork("side");
-        side.marker_with(TIMED);
+        side.marker_with(with_clock());
         side.fill(&mut x, 1)
     });
     assert!(matches!(unjoined.unwrap_err().kind(), Kind::Unjoined { .. }));
@@ -263,9 +266,9 @@ fn child(subject: &Subject) {
     let queue = ctx.queue("main");
     let (inner, inside) = marked(&ctx, &queue, 2);
     let captured = queue.capture(|c| {
-        let start = c.marker_with(TIMED);
+        let start = c.marker_with(with_clock());
         c.replay(&inner)?;
-        Ok([start, c.marker_with(TIMED)])
+        Ok([start, c.marker_with(with_clock())])
     });
     let (graph, markers) = captured.unwrap();
     let run = queue.replay(&graph).unwrap();

@@ -167,7 +167,7 @@ pub fn table() -> Vec<Verb> {
         no_node("wait_for_queue", |_, q| q.wait_for_queue(q)),
         no_node("fork", |_, q| { q.fork("empty fork"); Ok(()) }),
         no_node("scope", |_, q| { q.scope(|| ()); Ok(()) }),
-        no_node("scope_with", |_, q| { q.scope_with(ScopeOptions { wait: false }, || ()); Ok(()) }),
+        no_node("scope_with", |_, q| { q.scope_with(ScopeOptions::default().wait(false), || ()); Ok(()) }),
         refused("make_current", |_, q| { q.make_current(); Ok(()) }),
         // New arrays.
         adds("zeros", |_, q| q.zeros::<u32, 1>([N]).map(drop)),

@@ -104,8 +104,9 @@ fn given(s: &Subject) {
         let given = || {
             let (device, queue, name) = cached::open(s.place());
             let exclusive = recorder == RecorderChoice::Direct;
-            let kernel_folder = Some(folder.0.clone());
-            let options = AdoptOptions { recorder, exclusive, kernel_folder, ..AdoptOptions::default() };
+            let kernel_folder = folder.0.clone();
+            let options =
+                AdoptOptions::default().recorder(recorder).exclusive(exclusive).kernel_folder(kernel_folder);
             let ctx = Context::adopt(device, queue, options).unwrap();
             s.watch(&ctx);
             ctx.kernel::<Mix>().unwrap();

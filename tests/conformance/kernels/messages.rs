@@ -71,11 +71,7 @@ impl Collected {
         let add = move |printed: &Printed<'_>| {
             lines.lock().unwrap().extend(printed.to_string().lines().map(str::to_owned));
         };
-        ctx.set_print(PrintOptions {
-            to: PrintTo::Function(Arc::new(add)),
-            capacity,
-            ..PrintOptions::default()
-        });
+        ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(add))).capacity(capacity));
         collected
     }
 
@@ -276,7 +272,7 @@ fn two_queues(s: &Subject) {
         let own = printed.lines.iter().map(|line| line.text.clone()).collect();
         copy.lock().unwrap().push((printed.queue.to_owned(), own));
     };
-    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(add)), ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(add))));
     let queues = [ctx.queue("a"), ctx.queue("b")];
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut all = Vec::new();
@@ -325,7 +321,7 @@ fn capacity(s: &Subject) {
         assert!(numbers.is_sorted() && numbers.iter().all(|&number| number < 640));
     }
     let largest = ctx.info().max_binding;
-    ctx.set_print(PrintOptions { capacity: u32::MAX, ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().capacity(u32::MAX));
     if largest < u64::from(u32::MAX - 3) {
         let error = queue.launch_dyn(&kernel, Grid::groups([1]), args![]).unwrap_err();
         let is_named = |found: u64, limit: u64| found > limit && limit == largest;
@@ -546,10 +542,7 @@ fn no_cost(s: &Subject) {
 fn functions(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    ctx.set_print(PrintOptions {
-        to: PrintTo::Function(Arc::new(|_| panic!("no space"))),
-        ..PrintOptions::default()
-    });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(|_| panic!("no space")))));
     print_one(&ctx, &queue, 1);
     let error = queue.finish().wait().unwrap_err();
     assert!(
@@ -562,11 +555,11 @@ fn functions(s: &Subject) {
     let waits = queue.clone();
     let copy = found.clone();
     let wait = move |_: &Printed<'_>| *copy.lock().unwrap() = waits.finish().wait().err();
-    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(wait)), ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(wait))));
     let x = print_one(&ctx, &queue, 1);
     assert_eq!(queue.read(&x).wait().unwrap(), [2]);
     // The print function keeps the context alive.
-    ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Log));
     let error = found.lock().unwrap().take().expect("the wait returns an error");
     assert!(matches!(error.kind(), Kind::WaitInPrint { awaited } if awaited == "queue `q`"), "{error}");
 }
@@ -583,7 +576,7 @@ fn blocked_function(s: &Subject) {
         gate.0.send(()).unwrap();
         gate.1.recv().unwrap();
     };
-    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(block)), ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(block))));
     let x = print_one(&ctx, &queue, 1);
     let end = queue.marker();
     let mut finished = queue.finish();
@@ -648,7 +641,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     };
     let to = PrintTo::Function(Arc::new(join));
     let limit = Duration::from_millis(1);
-    ctx.set_print(PrintOptions { to, limit, ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(to).limit(limit));
     let line = line!() + 1;
     let x = print_one(ctx, &queue, 1);
     let end = queue.marker();
@@ -661,7 +654,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [2], "a later wait returns the result");
     // The print function keeps the context alive.
-    ctx.set_print(PrintOptions { to: PrintTo::Log, ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Log));
     let found = std::mem::take(&mut *found.lock().unwrap());
     assert_eq!(found.len(), 3);
     for error in &found {

@@ -39,7 +39,7 @@ fn lines_of(ctx: &Context) -> Lines {
     let add = move |printed: &Printed<'_>| {
         copy.lock().unwrap().extend(printed.to_string().lines().map(str::to_owned));
     };
-    ctx.set_print(PrintOptions { to: PrintTo::Function(Arc::new(add)), ..PrintOptions::default() });
+    ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(add))));
     lines
 }
 
@@ -68,7 +68,7 @@ fn too_long(s: &Subject) {
 }
 
 fn checked(s: &Subject) {
-    let check = CheckOptions { fail_queue: true, ..CheckOptions::default() };
+    let check = CheckOptions::default().fail_queue(true);
     let ctx = s.options(|options| options.check = Some(check));
     let lines = lines_of(&ctx);
     let queue = ctx.queue("q");

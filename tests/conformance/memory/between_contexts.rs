@@ -352,7 +352,7 @@ fn failures(s: &Subject) {
     for threads in [true, false] {
         // The device is lost at a step of the fill or of one of the pieces.
         for lost_after in [0, 1, 3, 5] {
-            let options = CpuOptions { threads, ..CpuOptions::default() };
+            let options = CpuOptions::default().threads(threads);
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
             for from_lost in [true, false] {
                 let lost = testing::on_cpu(options, faults, Policy::default());
@@ -417,7 +417,7 @@ fn dropped(s: &Subject) {
 
 fn timed(s: &Subject) {
     each_pair(s, |names, source, target| {
-        let queue = target.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+        let queue = target.queue_with(QueueOptions::default().timing(true));
         let x = source.full([LARGE], 2_u32).unwrap();
         let mut y = target.zeros([LARGE]).unwrap();
         queue.fill(&mut y, 1).unwrap();
@@ -439,12 +439,8 @@ fn seeds(s: &Subject) {
     for seed in 0..24_u64 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut open = |at: u64| {
-            let options = CpuOptions {
-                seed: 2 * seed + at,
-                lanes: rng.usize(1..4),
-                threads: rng.bool(),
-                ..CpuOptions::default()
-            };
+            let options =
+                CpuOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
             let faults = CpuFaults {
                 delays: true,
                 refusals: if rng.bool() { 0.0 } else { 0.2 },

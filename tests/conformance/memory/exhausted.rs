@@ -110,7 +110,7 @@ fn works_on(s: &Subject) {
 
 fn free_goes_first(s: &Subject) {
     let contexts = [s.ctx(), {
-        let ctx = Context::on_cpu(CpuOptions { memory: 4 * MIB, ..CpuOptions::default() });
+        let ctx = Context::on_cpu(CpuOptions::default().memory(4 * MIB));
         s.watch(&ctx);
         ctx
     }];
@@ -138,7 +138,7 @@ fn names_the_limit(error: &Error) -> bool {
 
 fn by_the_device(s: &Subject) {
     for threads in [true, false] {
-        let ctx = Context::on_cpu(CpuOptions { memory: 20 * MIB, threads, ..CpuOptions::default() });
+        let ctx = Context::on_cpu(CpuOptions::default().memory(20 * MIB).threads(threads));
         s.watch(&ctx);
         for round in 0..3 {
             let (arrays, error) = fill(&ctx, round);
@@ -158,7 +158,7 @@ fn by_the_device(s: &Subject) {
 
 fn staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
-        let ctx = Context::on_cpu_with(CpuOptions { memory: 5 * MIB, ..CpuOptions::default() }, policy);
+        let ctx = Context::on_cpu_with(CpuOptions::default().memory(5 * MIB), policy);
         s.watch(&ctx);
         let queue = ctx.queue("q");
         let other = ctx.queue("other");
@@ -179,7 +179,7 @@ fn staging(s: &Subject) {
 
 fn across(s: &Subject) {
     for (_, source) in partners(s, Policy::Ordered) {
-        let target = Context::on_cpu(CpuOptions { memory: 4 * MIB, ..CpuOptions::default() });
+        let target = Context::on_cpu(CpuOptions::default().memory(4 * MIB));
         s.watch(&target);
         let from = source.queue("from");
         let to = target.queue("to");
@@ -200,7 +200,7 @@ fn across(s: &Subject) {
 fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(s.place()));
     let recorder = RecorderChoice::Direct;
-    let options = AdoptOptions { recorder, exclusive: true, threads, policy, ..AdoptOptions::default() };
+    let options = AdoptOptions::default().recorder(recorder).exclusive(true).threads(threads).policy(policy);
     let ctx = Context::adopt(device, queue, options).unwrap();
     s.watch(&ctx);
     (ctx, driver)

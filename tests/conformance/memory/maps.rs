@@ -101,9 +101,8 @@ fn map_later(s: &Subject) {
 fn behind_batches(s: &Subject) {
     for shared_memory in [true, false] {
         let ctx = s.switched(|switches| switches.shared_memory &= shared_memory);
-        let queues = [Priority::Low, Priority::Normal, Priority::High].map(|priority| {
-            ctx.queue_with(QueueOptions { label: "q".into(), priority, ..QueueOptions::default() })
-        });
+        let queues = [Priority::Low, Priority::Normal, Priority::High]
+            .map(|priority| ctx.queue_with(QueueOptions::default().label("q").priority(priority)));
         let old = ctx.full([64], 1_u32).unwrap();
         old.map_read().wait().unwrap();
         for round in 0..3 {

@@ -80,7 +80,7 @@ const ASKS: [Ask; 17] = [
 /// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for the
 /// copy in the callback, the other queue, and its copy.
 fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
-    let options = QueueOptions { label: "asked for".into(), timing: true, ..QueueOptions::default() };
+    let options = QueueOptions::default().label("asked for").timing(true);
     let queue = ctx.queue_with(options);
     let other = ctx.queue("other");
     let x = ctx.zeros([N]).unwrap();
@@ -138,7 +138,7 @@ fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
 
 fn late_time(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
-    let options = QueueOptions { label: "one".into(), timing: true, ..QueueOptions::default() };
+    let options = QueueOptions::default().label("one").timing(true);
     let one = ctx.queue_with(options);
     let two = ctx.queue("two");
     let gate = ctx.user_event("gate");

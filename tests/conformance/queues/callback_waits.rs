@@ -209,7 +209,7 @@ fn in_callback(
     place: Where,
     wait: impl FnOnce(Target) -> Result<()> + Send + 'static,
 ) -> Result<()> {
-    let timed = |label: &str| QueueOptions { label: label.into(), timing: true, ..QueueOptions::default() };
+    let timed = |label: &str| QueueOptions::default().label(label).timing(true);
     let ctx = place.context(contexts);
     let queue = contexts[0].queue_with(timed("called"));
     let other = ctx.queue_with(timed("other"));

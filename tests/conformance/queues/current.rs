@@ -106,7 +106,7 @@ fn entry_without(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
-    let no_wait = ScopeOptions { wait: false };
+    let no_wait = ScopeOptions::default().wait(false);
     let read = first.scope(|| second.scope_with(no_wait, || ctx.current_queue().read(&x)));
     assert_eq!(read.wait().unwrap(), [0; N]);
     gate.signal();

@@ -329,7 +329,7 @@ fn given(subject: &Subject) {
 
 fn timed(subject: &Subject) {
     let ctx = subject.ctx();
-    let timed = QueueOptions { label: "timed".into(), timing: true, ..QueueOptions::default() };
+    let timed = QueueOptions::default().label("timed").timing(true);
     let queue = ctx.queue_with(timed);
     let mut x = shared_by(&ctx);
     let mut y = shared_by(&ctx);

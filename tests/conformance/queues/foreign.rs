@@ -129,7 +129,7 @@ fn unwritten(subject: &Subject) {
 fn long(subject: &Subject) {
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
         let (device, queue) = raw::open_with(subject, |limits| limits.max_storage_buffer_binding_size = 4096);
-        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder);
         let ctx = Context::adopt(device, queue, options).unwrap();
         subject.watch(&ctx);
         let program = Program::of(&ctx);

@@ -124,13 +124,8 @@ fn destroyed_later(subject: &Subject) {
 
 fn destroyed_meanwhile(subject: &Subject) {
     // The contexts have no threads, so a flush has submitted when it returns.
-    let of_the_variable = AdoptOptions { threads: false, ..AdoptOptions::default() };
-    let direct = AdoptOptions {
-        exclusive: true,
-        recorder: RecorderChoice::Direct,
-        threads: false,
-        ..AdoptOptions::default()
-    };
+    let of_the_variable = AdoptOptions::default().threads(false);
+    let direct = AdoptOptions::default().exclusive(true).recorder(RecorderChoice::Direct).threads(false);
     for options in [of_the_variable, direct] {
         let (device, queue) = raw::open(subject);
         let ctx = Context::adopt(device, queue, options).unwrap();

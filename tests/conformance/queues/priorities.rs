@@ -43,11 +43,7 @@ impl Race {
     }
 
     fn queue(&self, priority: Priority) -> CommandQueue {
-        self.ctx.queue_with(QueueOptions {
-            label: format!("{priority:?}"),
-            priority,
-            ..QueueOptions::default()
-        })
+        self.ctx.queue_with(QueueOptions::default().label(format!("{priority:?}")).priority(priority))
     }
 
     /// Enqueues launches that note their ticks in these places.
@@ -90,7 +86,7 @@ fn numbers(subject: &Subject) {
     let ctx = subject.ctx();
     assert_eq!(ctx.queue("plain").priority(), Priority::Normal);
     for priority in [-5, 0, 5].map(Priority::clamped) {
-        let queue = ctx.queue_with(QueueOptions { label: "q".into(), priority, ..QueueOptions::default() });
+        let queue = ctx.queue_with(QueueOptions::default().label("q").priority(priority));
         assert_eq!(queue.priority(), priority);
         assert_eq!(queue.fork("child").priority(), priority);
     }

@@ -53,7 +53,7 @@ fn arrays(subject: &Subject) {
 
 /// Each round of the waiting thread ends while the other thread goes on without a wait.
 fn beside(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit { commands: 200, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(200));
     let queue = ctx.queue("waits");
     let stop = AtomicBool::new(false);
     let rounds = AtomicU32::new(0);
@@ -81,7 +81,7 @@ fn beside(subject: &Subject) {
 /// Opens a context with this limit.
 fn limited(subject: &Subject, backlog: BacklogLimit) -> Context {
     if subject.is_cpu() {
-        let ctx = Context::on_cpu(CpuOptions { backlog, ..CpuOptions::default() });
+        let ctx = Context::on_cpu(CpuOptions::default().backlog(backlog));
         subject.watch(&ctx);
         return ctx;
     }
@@ -90,7 +90,7 @@ fn limited(subject: &Subject, backlog: BacklogLimit) -> Context {
 
 fn room(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(limit));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     for at in 0..600 {
@@ -107,7 +107,7 @@ fn room(subject: &Subject) {
         assert_eq!(queue.read(x).wait().unwrap(), [at as u32; N]);
     }
     // The bytes of uploads are limited too. A single upload may be larger.
-    let ctx = limited(subject, BacklogLimit { bytes: 1000, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().bytes(1000));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([4096]).unwrap();
     for at in 0..50 {
@@ -121,8 +121,8 @@ fn room(subject: &Subject) {
 
 /// The call itself plans and submits.
 fn alone(_: &Subject) {
-    let backlog = BacklogLimit { commands: 100, ..BacklogLimit::default() };
-    let ctx = Context::on_cpu(CpuOptions { backlog, threads: false, ..CpuOptions::default() });
+    let backlog = BacklogLimit::default().commands(100);
+    let ctx = Context::on_cpu(CpuOptions::default().backlog(backlog).threads(false));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     (0..600).for_each(|at| queue.fill(&mut x, at).unwrap());
@@ -131,7 +131,7 @@ fn alone(_: &Subject) {
 
 /// A thread of the context compiles the kernels of the verb, and the queue waits for it.
 fn compiles(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(20));
     let queue = ctx.queue("main");
     let x = ctx.array(&[1_u32, 2, 4]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -143,7 +143,7 @@ fn compiles(subject: &Subject) {
 
 /// The other context reaches the copy by itself.
 fn elsewhere(subject: &Subject) {
-    let ctx = limited(subject, BacklogLimit { commands: 20, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(20));
     let other = subject.ctx();
     let queue = ctx.queue("main");
     let mut x = other.zeros::<u32, 1>([N]).unwrap();
@@ -160,7 +160,7 @@ fn elsewhere(subject: &Subject) {
 
 fn held(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(limit));
     let queue = ctx.queue("held");
     let other = ctx.queue("other");
     let gate = ctx.user_event("gate");
@@ -191,7 +191,7 @@ fn held(subject: &Subject) {
 
 fn callback(subject: &Subject) {
     let limit = 100;
-    let ctx = limited(subject, BacklogLimit { commands: limit, ..BacklogLimit::default() });
+    let ctx = limited(subject, BacklogLimit::default().commands(limit));
     let queue = ctx.queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();

@@ -254,7 +254,7 @@ fn weak(subject: &Subject) {
 /// Makes the owner of the device a context without threads: its work is submitted when its flush returns.
 fn owner(subject: &Subject) {
     let (device, queue) = raw::open(subject);
-    let options = AdoptOptions { threads: false, ..AdoptOptions::default() };
+    let options = AdoptOptions::default().threads(false);
     let theirs = Context::adopt(device.clone(), queue.clone(), options).unwrap();
     let ours = Context::adopt(device, queue, AdoptOptions::default()).unwrap();
     subject.watch(&ours);

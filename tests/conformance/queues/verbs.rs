@@ -133,7 +133,7 @@ fn record_and_wait(subject: &Subject) {
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
-    let no_wait = fencepost::ScopeOptions { wait: false };
+    let no_wait = fencepost::ScopeOptions::default().wait(false);
     first.scope_with(no_wait, || ctx.current_queue().record(&event)).unwrap();
     assert!(!event.is_complete().unwrap());
     second.scope_with(no_wait, || ctx.current_queue().wait_for(&event)).unwrap();

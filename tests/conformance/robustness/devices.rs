@@ -17,7 +17,7 @@ const VARIABLE: &str = "FENCEPOST_ADAPTER";
 const WRONG: &str = "an adapter of the moon";
 
 fn open(adapter: AdapterChoice) -> Error {
-    let options = ContextOptions { adapter, ..ContextOptions::default() };
+    let options = ContextOptions::default().adapter(adapter);
     Context::with_options(options).wait().map(|_| ()).expect_err("there is no such adapter")
 }
 

@@ -106,7 +106,7 @@ fn sizes(s: &Subject) {
     let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?)).unwrap();
     let saved = folder.0.join("graph");
     graph.save(&saved).unwrap();
-    let error = ctx.load_graph_with(&saved, LoadOptions { memory_limit: 16 }).unwrap_err();
+    let error = ctx.load_graph_with(&saved, LoadOptions::default().memory_limit(16)).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { limit: 16, .. }), "{error}");
     ctx.load_graph(&saved).unwrap();
 }

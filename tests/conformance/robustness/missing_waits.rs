@@ -70,7 +70,7 @@ const KINDS: &[(&str, Kind)] = &[
 
 impl Bench {
     fn new(seed: u64, threads: bool, flushes: bool) -> Self {
-        let options = CpuOptions { seed, threads, ..CpuOptions::default() };
+        let options = CpuOptions::default().seed(seed).threads(threads);
         let ctx = Context::on_cpu_with(options, Policy::Unchecked);
         let writes = ctx.queue("writes");
         let reads = ctx.queue("reads");

@@ -159,7 +159,7 @@ fn captured(s: &Subject) {
         let value = || Dropped(user.clone());
         let print = |value: Dropped| {
             let to = PrintTo::Function(Arc::new(move |_| _ = &value));
-            ctx.set_print(PrintOptions { to, ..PrintOptions::default() });
+            ctx.set_print(PrintOptions::default().to(to));
         };
         print(value());
         print(value());

@@ -117,7 +117,7 @@ fn no_queries(subject: &Subject) {
     for recorder in recorders.into_iter().filter(|&recorder| not_tried(recorder).is_none()) {
         let (device, queue, driver) = refusing::open(&adapter);
         let exclusive = recorder == RecorderChoice::Direct;
-        let options = AdoptOptions { recorder, exclusive, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).exclusive(exclusive);
         let ctx = Context::adopt(device, queue, options).unwrap();
         subject.watch(&ctx);
         let expected = exercise(&ctx, &ctx.queue("plain"));

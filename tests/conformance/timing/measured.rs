@@ -39,7 +39,7 @@ fn boundaries_alone(subject: &Subject) {
     let (device, queue) = raw::open_timed(subject);
     assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS));
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct] {
-        let options = AdoptOptions { recorder, exclusive: true, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder).exclusive(true);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         each_kind(&ctx);
@@ -126,7 +126,7 @@ fn in_place(subject: &Subject) {
 fn no_timestamps(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
-        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
         let queue = ctx.queue("q");

@@ -67,7 +67,7 @@ fn contexts(subject: &Subject) {
 }
 
 fn lanes(subject: &Subject) {
-    let ctx = fencepost::Context::on_cpu(CpuOptions { lanes: 2, ..CpuOptions::default() });
+    let ctx = fencepost::Context::on_cpu(CpuOptions::default().lanes(2));
     subject.watch(&ctx);
     let queues = [timed(&ctx, "first"), timed(&ctx, "second"), timed(&ctx, "third")];
     let [first, second, third] = queues.each_ref().map(|queue| queue.marker());

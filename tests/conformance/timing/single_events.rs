@@ -21,7 +21,9 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 1000;
-const TIMED: EventOptions = EventOptions { timing: true };
+fn with_clock() -> EventOptions {
+    EventOptions::default().timing(true)
+}
 
 /// Launches a kernel on `queue` several times.
 fn work(ctx: &Context, queue: &CommandQueue, times: usize) {
@@ -36,14 +38,14 @@ fn on_any_queue(s: &Subject) {
     let ctx = s.ctx();
     for queue in [ctx.queue("plain"), timed(&ctx, "watched")] {
         let marks: Vec<Event> =
-            (0..4).map(|turn| (work(&ctx, &queue, turn), queue.marker_with(TIMED)).1).collect();
+            (0..4).map(|turn| (work(&ctx, &queue, turn), queue.marker_with(with_clock())).1).collect();
         let seconds = |from: usize, to: usize| marks[to].seconds_since(&marks[from]).wait().unwrap();
         assert!((1..4).all(|turn| seconds(turn - 1, turn) > 0.0), "there is work between any two");
         assert!((seconds(0, 3) - seconds(0, 1) - seconds(1, 2) - seconds(2, 3)).abs() < 1e-9);
         assert_eq!(seconds(3, 1), -seconds(1, 3));
     }
     let queue = ctx.queue("plain");
-    let with = queue.marker_with(TIMED);
+    let with = queue.marker_with(with_clock());
     let without = queue.marker();
     let error = without.seconds_since(&with).wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
@@ -56,19 +58,19 @@ fn between(s: &Subject) {
     let watched = timed(&ctx, "watched");
     for _ in 0..10 {
         work(&ctx, &plain, 2);
-        let start = plain.marker_with(TIMED);
+        let start = plain.marker_with(with_clock());
         watched.wait_for(&start).unwrap();
         work(&ctx, &watched, 1);
         let inside = watched.marker();
         plain.wait_for(&inside).unwrap();
-        let end = plain.marker_with(TIMED);
+        let end = plain.marker_with(with_clock());
         assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
         assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
         // A tuning times the work of the plain queue itself, from its start to its end.
         plain.start_tuning().unwrap();
         work(&ctx, &plain, 3);
         let seconds = plain.stop_tuning();
-        let last = plain.marker_with(TIMED);
+        let last = plain.marker_with(with_clock());
         let seconds = seconds.wait().unwrap();
         let around = last.seconds_since(&end).wait().unwrap();
         assert!(seconds > 0.0 && seconds <= around, "{seconds} s of kernels in {around} s");
@@ -80,7 +82,7 @@ fn waits_for_no_more(s: &Subject) {
     let queue = ctx.queue("plain");
     let gate = ctx.user_event("gate");
     work(&ctx, &queue, 1);
-    let marker = queue.marker_with(TIMED);
+    let marker = queue.marker_with(with_clock());
     queue.wait_for(&gate.event()).unwrap();
     marker.wait().unwrap();
     assert!(marker.is_complete().unwrap());
@@ -91,10 +93,10 @@ fn waits_for_no_more(s: &Subject) {
 fn recorded(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("plain");
-    let event = ctx.event_with(TIMED);
-    let never = event.seconds_since(&queue.marker_with(TIMED)).wait().unwrap_err();
+    let event = ctx.event_with(with_clock());
+    let never = event.seconds_since(&queue.marker_with(with_clock())).wait().unwrap_err();
     assert!(matches!(never.kind(), Kind::NotMeasured { .. }), "{never}");
-    let start = queue.marker_with(TIMED);
+    let start = queue.marker_with(with_clock());
     let mut before = 0.0;
     for _ in 0..5 {
         work(&ctx, &queue, 1);
@@ -122,10 +124,10 @@ fn tuning(s: &Subject) {
     assert_eq!(tuned(&mut || work(&ctx, &other, 3)), 0.0, "another queue's kernels are not this one's");
     let launch =
         |y: &mut DeviceArray<u32>| queue.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y });
-    let from = queue.marker_with(TIMED);
+    let from = queue.marker_with(with_clock());
     let once = tuned(&mut || launch(&mut y).unwrap());
     let often = tuned(&mut || (0..20).for_each(|_| launch(&mut y).unwrap()));
-    let around = queue.marker_with(TIMED).seconds_since(&from).wait().unwrap();
+    let around = queue.marker_with(with_clock()).seconds_since(&from).wait().unwrap();
     assert!(once > 0.0 && often > 0.0 && once + often <= around, "{once} and {often} in {around}");
     let profiler = ctx.profile();
     let tuned = tuned(&mut || (0..20).for_each(|_| launch(&mut y).unwrap()));

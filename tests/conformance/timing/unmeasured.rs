@@ -34,7 +34,7 @@ fn untimed(subject: &Subject) {
     plain.full([4], 1_u32).unwrap();
     let error = error(&watched.marker(), &plain.marker());
     assert!(matches!(error.kind(), Kind::Untimed { queue } if queue == "plain"), "{error}");
-    assert!(error.to_string().contains("timing: true"), "{error}");
+    assert!(error.to_string().contains("timing(true)"), "{error}");
 }
 
 fn gone(subject: &Subject) {
@@ -101,11 +101,10 @@ fn no_timestamps(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     assert!(!device.features().contains(wgpu::Features::TIMESTAMP_QUERY));
     for recorder in [RecorderChoice::Wgpu, RecorderChoice::Hal] {
-        let options = AdoptOptions { recorder, ..AdoptOptions::default() };
+        let options = AdoptOptions::default().recorder(recorder);
         let ctx = Context::adopt(device.clone(), queue.clone(), options).unwrap();
         subject.watch(&ctx);
-        let queue =
-            ctx.queue_with(QueueOptions { label: "q".into(), timing: true, ..QueueOptions::default() });
+        let queue = ctx.queue_with(QueueOptions::default().label("q").timing(true));
         assert!(!queue.is_timed());
         let start = queue.marker();
         let x = queue.full([4], 1_u32).unwrap();

@@ -59,7 +59,7 @@ fn saxpy(ctx: &Context, queue: &CommandQueue) -> Result<DeviceArray<f32>> {
 }
 
 fn device_time(ctx: &Context) -> Result<Found> {
-    let timed = QueueOptions { label: "device time".into(), timing: true, ..QueueOptions::default() };
+    let timed = QueueOptions::default().label("device time").timing(true);
     let queue = ctx.queue_with(timed);
     let start = queue.marker();
     saxpy(ctx, &queue)?;

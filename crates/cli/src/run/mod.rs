@@ -42,8 +42,7 @@ fn run_kernel(options: &cli::Run) -> Result<Outcome> {
     let signature = Signature::of(kernel.interface());
     check(&signature, options)?;
     let profiler = options.trace.as_ref().map(|file| (ctx.profile(), file));
-    let queue =
-        ctx.queue_with(QueueOptions { label: "run".into(), timing: options.time, ..QueueOptions::default() });
+    let queue = ctx.queue_with(QueueOptions::default().label("run").timing(options.time));
 
     let Arguments { values, mut buffers } = bind(&queue, &signature, &Limit::of(ctx.info()), options)?;
     let grid = grid::grid(options.grid, options.groups, &signature, &buffers)?;

@@ -145,7 +145,7 @@ impl Context {
     /// let ctx = Context::adopt(device.clone(), queue.clone(), AdoptOptions::default())?;
     /// ctx.queue("beside the work of the program").finish().wait()?;
     ///
-    /// let options = AdoptOptions { exclusive: true, recorder: RecorderChoice::Direct, ..AdoptOptions::default() };
+    /// let options = AdoptOptions::default().exclusive(true).recorder(RecorderChoice::Direct);
     /// let ctx = Context::adopt(device, queue, options)?;
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -232,7 +232,7 @@ impl Context {
     /// ```
     /// use fencepost::{Context, CpuOptions};
     /// for seed in 0..10 {
-    ///     let ctx = Context::on_cpu(CpuOptions { seed, ..CpuOptions::default() });
+    ///     let ctx = Context::on_cpu(CpuOptions::default().seed(seed));
     ///     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     ///     let x = a.array(&[1_u32, 2])?;
     ///     assert_eq!(b.read(&x).wait()?, [1, 2]);
@@ -278,7 +278,7 @@ impl Context {
     /// ```
     /// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions, Grid, args};
     /// let check = Some(CheckOptions::default());
-    /// let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+    /// let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     /// let ctx = Context::with_options(options).wait()?;
     /// let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
     ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }";

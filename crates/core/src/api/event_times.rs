@@ -30,7 +30,7 @@ impl Event {
     /// ```
     /// # let (ctx, _) = fencepost::doctest();
     /// use fencepost::QueueOptions;
-    /// let queue = ctx.queue_with(QueueOptions { timing: true, ..QueueOptions::default() });
+    /// let queue = ctx.queue_with(QueueOptions::default().timing(true));
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let start = queue.marker();
     /// queue.fill(&mut x, 7)?;

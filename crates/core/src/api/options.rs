@@ -14,14 +14,11 @@ use std::time::Duration;
 /// # Example
 /// ```no_run
 /// use fencepost::{AdapterChoice, Context, ContextOptions, Policy};
-/// let options = ContextOptions {
-///     adapter: AdapterChoice::Name("llvmpipe".into()),
-///     policy: Policy::Checked,
-///     ..ContextOptions::default()
-/// };
+/// let options = ContextOptions::default().adapter(AdapterChoice::Name("llvmpipe".into())).policy(Policy::Checked);
 /// let ctx = Context::with_options(options).wait()?;
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct ContextOptions {
     /// Adapter to open.
@@ -89,6 +86,71 @@ impl Default for ContextOptions {
     }
 }
 
+impl ContextOptions {
+    /// Sets the adapter to open.
+    #[must_use]
+    pub fn adapter(mut self, adapter: AdapterChoice) -> Self {
+        self.adapter = adapter;
+        self
+    }
+
+    /// Sets the treatment of uses that the program does not order.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets the recorder of the work.
+    #[must_use]
+    pub fn recorder(mut self, recorder: RecorderChoice) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// Sets the longest delay of a result.
+    #[must_use]
+    pub fn lateness(mut self, lateness: Duration) -> Self {
+        self.lateness = lateness;
+        self
+    }
+
+    /// Sets the folder that keeps compiled kernels.
+    #[must_use]
+    pub fn kernel_folder(mut self, kernel_folder: impl Into<PathBuf>) -> Self {
+        self.kernel_folder = Some(kernel_folder.into());
+        self
+    }
+
+    /// Sets the checks of launches on the CPU as a device.
+    #[must_use]
+    pub fn check(mut self, check: impl Into<Option<CheckOptions>>) -> Self {
+        self.check = check.into();
+        self
+    }
+
+    /// Sets the longest time of a launch on the CPU as a device, and of a chunked loop.
+    #[must_use]
+    pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
+        self.launch_limit = launch_limit;
+        self
+    }
+
+    /// With `true`, refuses WGSL that a browser would refuse.
+    #[must_use]
+    pub fn portable_wgsl(mut self, portable_wgsl: bool) -> Self {
+        self.portable_wgsl = portable_wgsl;
+        self
+    }
+
+    /// Sets the limit of the work that is enqueued and not given to the device.
+    #[must_use]
+    pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
+        self.backlog = backlog;
+        self
+    }
+}
+
 /// The options of [`Context::adopt`](crate::Context::adopt), which makes a context of a wgpu device.
 ///
 /// # Example
@@ -97,6 +159,7 @@ impl Default for ContextOptions {
 /// let options = AdoptOptions::default();
 /// assert!(!options.exclusive && options.threads);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AdoptOptions {
     /// Treatment of uses of the same bytes that the program does not order.
@@ -136,5 +199,70 @@ impl Default for AdoptOptions {
             portable_wgsl: options.portable_wgsl,
             backlog: options.backlog,
         }
+    }
+}
+
+impl AdoptOptions {
+    /// Sets the treatment of uses that the program does not order.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets the recorder of the work.
+    #[must_use]
+    pub fn recorder(mut self, recorder: RecorderChoice) -> Self {
+        self.recorder = recorder;
+        self
+    }
+
+    /// With `true`, promises that the program itself submits nothing to the queue.
+    #[must_use]
+    pub fn exclusive(mut self, exclusive: bool) -> Self {
+        self.exclusive = exclusive;
+        self
+    }
+
+    /// With `false`, makes a context without threads.
+    #[must_use]
+    pub fn threads(mut self, threads: bool) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets the longest delay of a result.
+    #[must_use]
+    pub fn lateness(mut self, lateness: Duration) -> Self {
+        self.lateness = lateness;
+        self
+    }
+
+    /// Sets the folder that keeps compiled kernels.
+    #[must_use]
+    pub fn kernel_folder(mut self, kernel_folder: impl Into<PathBuf>) -> Self {
+        self.kernel_folder = Some(kernel_folder.into());
+        self
+    }
+
+    /// Sets the longest time of a chunked loop.
+    #[must_use]
+    pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
+        self.launch_limit = launch_limit;
+        self
+    }
+
+    /// With `true`, refuses WGSL that a browser would refuse.
+    #[must_use]
+    pub fn portable_wgsl(mut self, portable_wgsl: bool) -> Self {
+        self.portable_wgsl = portable_wgsl;
+        self
+    }
+
+    /// Sets the limit of the work that is enqueued and not given to the device.
+    #[must_use]
+    pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
+        self.backlog = backlog;
+        self
     }
 }

@@ -32,9 +32,10 @@ const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the que
 /// ```
 /// # let (ctx, _) = fencepost::doctest();
 /// use fencepost::{Priority, QueueOptions};
-/// let urgent = QueueOptions { label: "urgent".into(), priority: Priority::High, ..QueueOptions::default() };
+/// let urgent = QueueOptions::default().label("urgent").priority(Priority::High);
 /// assert_eq!(ctx.queue_with(urgent).priority(), Priority::High);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct QueueOptions {
     /// Name of the queue in messages.
@@ -49,6 +50,29 @@ pub struct QueueOptions {
 impl Default for QueueOptions {
     fn default() -> Self {
         Self { label: "queue".into(), priority: Priority::Normal, timing: false }
+    }
+}
+
+impl QueueOptions {
+    /// Sets the name of the queue in messages.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = label.into();
+        self
+    }
+
+    /// Sets the priority.
+    #[must_use]
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// With `true`, times the commands of the queue.
+    #[must_use]
+    pub fn timing(mut self, timing: bool) -> Self {
+        self.timing = timing;
+        self
     }
 }
 
@@ -224,7 +248,7 @@ impl CommandQueue {
     /// ```
     /// use fencepost::EventOptions;
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let timed = EventOptions { timing: true };
+    /// let timed = EventOptions::default().timing(true);
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let start = queue.marker_with(timed);
     /// queue.fill(&mut x, 7)?;

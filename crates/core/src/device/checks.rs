@@ -19,11 +19,12 @@ const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 /// # Example
 /// ```
 /// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions};
-/// let check = Some(CheckOptions { nan: true, ..CheckOptions::default() });
-/// let options = ContextOptions { adapter: AdapterChoice::Cpu, check, ..ContextOptions::default() };
+/// let check = Some(CheckOptions::default().nan(true));
+/// let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
 /// let ctx = Context::with_options(options).wait()?;
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// `true` to find integer divisions by zero, divisions of the least integer by -1, shifts by too many bits, and
@@ -79,6 +80,43 @@ impl Default for CheckOptions {
             whole_vectors: false,
             fail_queue: false,
         }
+    }
+}
+
+impl CheckOptions {
+    /// With `true`, finds operands without a meaningful result.
+    #[must_use]
+    pub fn operands(mut self, operands: bool) -> Self {
+        self.operands = operands;
+        self
+    }
+
+    /// With `true`, finds operations that make a NaN.
+    #[must_use]
+    pub fn nan(mut self, nan: bool) -> Self {
+        self.nan = nan;
+        self
+    }
+
+    /// With `true`, finds reads of workgroup variables that no invocation wrote.
+    #[must_use]
+    pub fn unwritten_workgroup(mut self, unwritten_workgroup: bool) -> Self {
+        self.unwritten_workgroup = unwritten_workgroup;
+        self
+    }
+
+    /// With `true`, counts a store to a component as a store to the whole vector.
+    #[must_use]
+    pub fn whole_vectors(mut self, whole_vectors: bool) -> Self {
+        self.whole_vectors = whole_vectors;
+        self
+    }
+
+    /// With `true`, fails the queue of a launch that has mistakes.
+    #[must_use]
+    pub fn fail_queue(mut self, fail_queue: bool) -> Self {
+        self.fail_queue = fail_queue;
+        self
     }
 }
 

@@ -563,8 +563,8 @@ impl Allocate for WgpuDevice {
 /// # Example
 /// ```
 /// use fencepost::{AdapterChoice, BacklogLimit, Context, ContextOptions};
-/// let backlog = BacklogLimit { commands: 1000, ..BacklogLimit::default() };
-/// let options = ContextOptions { adapter: AdapterChoice::Cpu, backlog, ..ContextOptions::default() };
+/// let backlog = BacklogLimit::default().commands(1000);
+/// let options = ContextOptions::default().adapter(AdapterChoice::Cpu).backlog(backlog);
 /// let ctx = Context::with_options(options).wait()?;
 /// let (queue, mut x) = (ctx.queue("main"), ctx.zeros::<u32, 1>([4])?);
 /// for i in 0..5000 {
@@ -573,6 +573,7 @@ impl Allocate for WgpuDevice {
 /// assert_eq!(queue.read(&x).wait()?, [4999; 4]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BacklogLimit {
     /// Number of commands. The default is 131,072.
@@ -584,5 +585,21 @@ pub struct BacklogLimit {
 impl Default for BacklogLimit {
     fn default() -> Self {
         Self { commands: 1 << 17, bytes: 1 << 30 }
+    }
+}
+
+impl BacklogLimit {
+    /// Sets the number of commands.
+    #[must_use]
+    pub fn commands(mut self, commands: usize) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// Sets the bytes of uploads.
+    #[must_use]
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        self.bytes = bytes;
+        self
     }
 }

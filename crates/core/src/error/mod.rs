@@ -393,8 +393,8 @@ pub enum Kind {
     Abandoned { event: String },
     /// A call requests a time of a queue that is not timed.
     #[error(
-        "queue `{queue}` is not timed: make it with `QueueOptions {{ timing: true, .. }}`, or the event with \
-         `EventOptions {{ timing: true }}`"
+        "queue `{queue}` is not timed: make it with `QueueOptions::default().timing(true)`, or the event with \
+         `EventOptions::default().timing(true)`"
     )]
     Untimed { queue: String },
     /// A tuning of a queue was started twice, or stopped and never started.

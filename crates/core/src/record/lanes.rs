@@ -87,7 +87,7 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 /// # Example
 /// ```no_run
 /// use fencepost::{Context, ContextOptions, RecorderChoice};
-/// let options = ContextOptions { recorder: RecorderChoice::Hal, ..ContextOptions::default() };
+/// let options = ContextOptions::default().recorder(RecorderChoice::Hal);
 /// let ctx = Context::with_options(options).wait()?;
 /// assert!(ctx.state_dump().contains("recorder hal"));   // if the device supports it
 /// # Ok::<(), fencepost::Error>(())

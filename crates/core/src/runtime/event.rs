@@ -50,7 +50,7 @@ pub struct Event {
 /// ```
 /// use fencepost::EventOptions;
 /// # let (ctx, queue) = fencepost::doctest();
-/// let timed = EventOptions { timing: true };
+/// let timed = EventOptions::default().timing(true);
 /// let (start, end) = (ctx.event_with(timed), ctx.event_with(timed));
 /// let mut x = ctx.zeros::<u32, 1>([1024])?;
 /// queue.record(&start)?;
@@ -59,11 +59,21 @@ pub struct Event {
 /// assert!(end.seconds_since(&start).wait()? > 0.0);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
     /// `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works for the event on
     /// every queue. Otherwise it works on timed queues only.
     pub timing: bool,
+}
+
+impl EventOptions {
+    /// With `true`, reads the clock of the device at each recording.
+    #[must_use]
+    pub fn timing(mut self, timing: bool) -> Self {
+        self.timing = timing;
+        self
+    }
 }
 
 /// Present recording of an event.

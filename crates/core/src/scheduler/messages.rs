@@ -274,9 +274,10 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// ```
 /// use fencepost::PrintOptions;
 /// use fencepost::print::PrintTo;
-/// let options = PrintOptions { to: PrintTo::Log, ..PrintOptions::default() };
+/// let options = PrintOptions::default().to(PrintTo::Log);
 /// assert_eq!(options.capacity, 65_536);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct PrintOptions {
     /// Receiver of the lines.
@@ -293,6 +294,29 @@ pub struct PrintOptions {
 impl Default for PrintOptions {
     fn default() -> Self {
         Self { to: PrintTo::default(), capacity: CAPACITY, limit: LIMIT }
+    }
+}
+
+impl PrintOptions {
+    /// Sets the receiver of the lines.
+    #[must_use]
+    pub fn to(mut self, to: PrintTo) -> Self {
+        self.to = to;
+        self
+    }
+
+    /// Sets the bytes of device memory for the lines of one launch.
+    #[must_use]
+    pub fn capacity(mut self, capacity: u32) -> Self {
+        self.capacity = capacity;
+        self
+    }
+
+    /// Sets the longest wait for one call of the function that receives lines.
+    #[must_use]
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
     }
 }
 

@@ -58,7 +58,7 @@ fn main() -> Outcome {
     log::set_max_level(log::LevelFilter::Info);
     let count = adapters().len();
     for at in 0..count {
-        let options = ContextOptions { adapter: AdapterChoice::Index(at), ..ContextOptions::default() };
+        let options = ContextOptions::default().adapter(AdapterChoice::Index(at));
         let ctx = Context::with_options(options).wait()?;
         let queue = ctx.queue("main");
         turned(&ctx, &queue)?;

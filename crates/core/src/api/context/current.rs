@@ -34,6 +34,7 @@ struct Current {
 /// use fencepost::ScopeOptions;
 /// assert!(ScopeOptions::default().wait);
 /// ```
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
     /// `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
@@ -43,6 +44,15 @@ pub struct ScopeOptions {
 impl Default for ScopeOptions {
     fn default() -> Self {
         Self { wait: true }
+    }
+}
+
+impl ScopeOptions {
+    /// With `false`, the queue does not wait on entry.
+    #[must_use]
+    pub fn wait(mut self, wait: bool) -> Self {
+        self.wait = wait;
+        self
     }
 }
 
@@ -93,7 +103,7 @@ impl CommandQueue {
     /// use fencepost::ScopeOptions;
     /// # let (ctx, _) = fencepost::doctest();
     /// let side = ctx.queue("side");
-    /// let x = side.scope_with(ScopeOptions { wait: false }, || ctx.current_queue().array(&[1_u32, 2]))?;
+    /// let x = side.scope_with(ScopeOptions::default().wait(false), || ctx.current_queue().array(&[1_u32, 2]))?;
     /// assert_eq!(side.read(&x).wait()?, [1, 2]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```

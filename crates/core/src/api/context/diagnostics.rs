@@ -175,12 +175,12 @@ impl Context {
     /// use fencepost::print::PrintTo;
     /// use std::sync::{Arc, Mutex};
     /// # use fencepost::{AdapterChoice, Context, ContextOptions};
-    /// # let ctx = Context::with_options(ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() }).wait()?;
+    /// # let ctx = Context::with_options(ContextOptions::default().adapter(AdapterChoice::Cpu)).wait()?;
     /// # let queue = ctx.queue("main");
     /// let lines = Arc::new(Mutex::new(String::new()));
     /// let copy = lines.clone();
     /// let to = PrintTo::Function(Arc::new(move |printed| *copy.lock().unwrap() += &printed.to_string()));
-    /// ctx.set_print(PrintOptions { to, ..PrintOptions::default() });
+    /// ctx.set_print(PrintOptions::default().to(to));
     /// let text = "@compute @workgroup_size(1) fn k(@builtin(global_invocation_id) id: vec3<u32>) {
     ///     print(\"invocation {} of {}\", id.x, 3);
     /// }";

@@ -53,6 +53,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The options of [`Context::load_graph_with`].
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
     /// Maximum size of the file, and of the memory that its graph owns, in bytes. The default is 1 GiB.
@@ -62,6 +63,15 @@ pub struct LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         Self { memory_limit: 1 << 30 }
+    }
+}
+
+impl LoadOptions {
+    /// Sets the maximum size of the file, and of the memory of its graph, in bytes.
+    #[must_use]
+    pub fn memory_limit(mut self, memory_limit: u64) -> Self {
+        self.memory_limit = memory_limit;
+        self
     }
 }
 

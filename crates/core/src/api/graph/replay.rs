@@ -327,7 +327,7 @@ impl Replay {
     /// ```
     /// use fencepost::EventOptions;
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let timed = EventOptions { timing: true };
+    /// let timed = EventOptions::default().timing(true);
     /// let mut x = ctx.zeros::<u32, 1>([1024])?;
     /// let (graph, (start, end)) = queue.capture(|c| {
     ///     let start = c.marker_with(timed);

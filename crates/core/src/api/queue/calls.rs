@@ -54,7 +54,7 @@ impl CommandQueue {
     ///     squares: &'a mut DeviceArray<u32>,
     ///     total: &'a mut DeviceArray<u32>,
     /// }
-    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
     /// let ctx = Context::with_options(cpu).wait()?;
     /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<Squares>()?);
     /// let x = ctx.array(&[1, 2, 3])?;
@@ -117,7 +117,7 @@ impl CommandQueue {
     ///         if id.x < arrayLength(&x) { y[id.x] = 2u * x[id.x]; }
     ///     }
     ///     @compute @workgroup_size(1) fn last() { z[0] = y[arrayLength(&y) - 1u]; }";
-    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
     /// let ctx = Context::with_options(cpu).wait()?;
     /// let (queue, double, last) = (ctx.queue("main"), ctx.kernel_from(text, "double")?, ctx.kernel_from(text, "last")?);
     /// let (x, mut y, mut z) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros::<u32, 1>([3])?, ctx.zeros::<u32, 1>([1])?);
@@ -250,7 +250,7 @@ impl CommandQueue {
     /// struct AddUp<'a> {
     ///     x: &'a DeviceArray<u32>,
     /// }
-    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
     /// let ctx = Context::with_options(cpu).wait()?;
     /// let (queue, add_up) = (ctx.queue("main"), ctx.kernel::<AddUp>()?);
     /// let x = ctx.array(&[1, 2, 3])?;
@@ -314,7 +314,7 @@ impl CommandQueue {
     /// struct SumOfSquares<'a> {
     ///     x: &'a mut DeviceArray<u32>,
     /// }
-    /// let cpu = ContextOptions { adapter: AdapterChoice::Cpu, ..ContextOptions::default() };
+    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
     /// let ctx = Context::with_options(cpu).wait()?;
     /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<SumOfSquares>()?);
     /// let mut x = ctx.array(&[1, 2, 3])?;

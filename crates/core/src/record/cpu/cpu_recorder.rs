@@ -39,13 +39,14 @@ const STEPS_PER_YIELD: u32 = 64;
 /// # Example
 /// ```
 /// use fencepost::{Context, CpuOptions};
-/// let ctx = Context::on_cpu(CpuOptions { seed: 7, lanes: 2, ..CpuOptions::default() });
+/// let ctx = Context::on_cpu(CpuOptions::default().seed(7).lanes(2));
 /// let queue = ctx.queue("main");
 /// let x = queue.array(&[1_u32, 2, 3])?;
 /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 #[cfg(feature = "cpu")] // as on the module: the documentation of `fencepost` shows only this condition
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct CpuOptions {
     /// Seed of the run. The same seed and the same calls on one thread of a context without threads give the same run.
@@ -81,6 +82,64 @@ impl Default for CpuOptions {
             check: None,
             portable_wgsl: false,
         }
+    }
+}
+
+impl CpuOptions {
+    /// Sets the seed of the run.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets the number of simulated hardware queues.
+    #[must_use]
+    pub fn lanes(mut self, lanes: usize) -> Self {
+        self.lanes = lanes;
+        self
+    }
+
+    /// With `false`, makes a context without threads.
+    #[must_use]
+    pub fn threads(mut self, threads: bool) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets the limit of all allocations together, in bytes.
+    #[must_use]
+    pub fn memory(mut self, memory: u64) -> Self {
+        self.memory = memory;
+        self
+    }
+
+    /// Sets the longest time of a launch, and of a chunked loop.
+    #[must_use]
+    pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
+        self.launch_limit = launch_limit;
+        self
+    }
+
+    /// Sets the limit of the work that is enqueued and not given to the device.
+    #[must_use]
+    pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
+        self.backlog = backlog;
+        self
+    }
+
+    /// Sets the checks of launches.
+    #[must_use]
+    pub fn check(mut self, check: impl Into<Option<CheckOptions>>) -> Self {
+        self.check = check.into();
+        self
+    }
+
+    /// With `true`, refuses WGSL that a browser would refuse.
+    #[must_use]
+    pub fn portable_wgsl(mut self, portable_wgsl: bool) -> Self {
+        self.portable_wgsl = portable_wgsl;
+        self
     }
 }
 

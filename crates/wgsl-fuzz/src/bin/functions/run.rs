@@ -396,8 +396,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     pub(crate) fn new(adapter: usize) -> Result<Self> {
-        let open =
-            |adapter| Context::with_options(ContextOptions { adapter, ..ContextOptions::default() }).wait();
+        let open = |adapter| Context::with_options(ContextOptions::default().adapter(adapter)).wait();
         Ok(Self {
             cpu: open(AdapterChoice::Cpu).context("the CPU device does not open")?,
             adapter: open(AdapterChoice::Index(adapter)).context("the adapter does not open")?,
