@@ -75,7 +75,7 @@ fn main() -> Result<()> {
 fn loop_of_the_device(queue: &CommandQueue, solver: &mut Solver, most: u32) -> Result<Solution> {
     let (graph, (iterations, scalars, x)) = queue.capture(|c| {
         solver.start(c)?;
-        let go = solver.go.handle(); // the body writes the array through its own handle
+        let go = solver.go.clone(); // the body writes the array through its own handle
         let iterations = c.while_(&go, Bound::AtMost(most), |body| solver.iteration(body))?;
         Ok((iterations, c.read_as("scalars", &solver.scalars)?, c.read_as("x", &solver.x)?))
     })?;

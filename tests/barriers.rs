@@ -151,7 +151,7 @@ fn start_early(subject: &Subject) {
     let queues = ["one", "two"].map(|name| (ctx.queue(name), ctx.zeros::<u32, 1>([N]).unwrap()));
     let launch = |b: u32| {
         for (queue, array) in &queues {
-            let args = Mix { a: 3, b, x: &x, y: &mut array.handle() };
+            let args = Mix { a: 3, b, x: &x, y: &mut array.clone() };
             queue.launch(&kernel, Grid::threads([N]), args).unwrap();
         }
         queues.iter().for_each(|(queue, _)| queue.finish().wait().unwrap());
@@ -211,7 +211,7 @@ fn barriers(
     }
     let launch = |queue: &CommandQueue, array: &DeviceArray<u32>| -> Result<(), fencepost::Error> {
         for b in 0..LAUNCHES {
-            let args = Mix { a: 3, b, x: &x, y: &mut array.handle() };
+            let args = Mix { a: 3, b, x: &x, y: &mut array.clone() };
             queue.launch(&kernel, Grid::threads([N]), args)?;
         }
         Ok(())

@@ -146,8 +146,8 @@ fn forks(s: &Subject) {
                 forked(ctx.zeros::<u32, 1>([4]).map(drop).unwrap_err());
                 forked(queue.is_complete().unwrap_err());
                 forked(ctx.synchronize().wait().unwrap_err());
-                let y = x.handle();
-                let copied = &mut y.handle();
+                let y = x.clone();
+                let copied = &mut y.clone();
                 let [first, second] = later;
                 let calls: Vec<NamedCall<'_>> = vec![
                     ("a kernel that is compiled", Box::new(|| ctx.kernel_from(text, "adds").map(drop))),
@@ -172,11 +172,11 @@ fn forks(s: &Subject) {
                     ),
                     ("a kernel of the parent, waited for", Box::new(|| first.wait().map(drop))),
                     ("a kernel of the parent, awaited", Box::new(|| pollster::block_on(second).map(drop))),
-                    ("fill", Box::new(|| queue.fill(&mut y.handle(), 1))),
-                    ("upload", Box::new(|| queue.upload(&[1_u32; 64], &mut y.handle()).map(drop))),
+                    ("fill", Box::new(|| queue.fill(&mut y.clone(), 1))),
+                    ("upload", Box::new(|| queue.upload(&[1_u32; 64], &mut y.clone()).map(drop))),
                     ("copy", Box::new(|| queue.copy(&y, copied))),
                     ("get", Box::new(|| queue.get(&y, [0]).wait().map(drop))),
-                    ("set", Box::new(|| queue.set(&mut y.handle(), [0], 7).map(drop))),
+                    ("set", Box::new(|| queue.set(&mut y.clone(), [0], 7).map(drop))),
                     ("sum", Box::new(|| queue.sum(&y, &mut y.slice(0..1)?))),
                     ("sum_of", Box::new(|| queue.sum_of(&y).wait().map(drop))),
                     ("CommandQueue::zeros", Box::new(|| queue.zeros::<u32, 1>([4]).map(drop))),
@@ -204,7 +204,7 @@ fn forks(s: &Subject) {
                     ("Context::take_error", Box::new(|| ctx.take_error().map_or(Ok(()), Err))),
                     ("seconds_since", Box::new(|| event.seconds_since(&event).wait().map(drop))),
                     ("Context::flush", Box::new(|| ctx.flush())),
-                    ("capture", Box::new(|| queue.capture(|c| c.fill(&mut y.handle(), 1)).map(drop))),
+                    ("capture", Box::new(|| queue.capture(|c| c.fill(&mut y.clone(), 1)).map(drop))),
                     ("Replay::wait", Box::new(|| replay.wait())),
                     ("Replay::cancel", Box::new(|| replay.cancel())),
                     ("Replay::read", Box::new(|| replay.read(&output)?.wait().map(drop))),

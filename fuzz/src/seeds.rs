@@ -37,7 +37,7 @@ fn plain(ctx: &Context, c: &Capture) -> Result<()> {
 fn conditions(ctx: &Context, c: &Capture) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
     let (go, mut y) = (c.array(&[1_u32])?, c.zeros::<u32, 1>([64])?);
-    let mut same = y.handle();
+    let mut same = y.clone();
     let then = |body: &Capture| {
         body.launch_dyn(&add, Grid::groups([1]), args![k = 3_u32, y = &mut y])?;
         body.upload(&[1_u32, 2, 3, 4], &mut y.slice(8..12)?)
@@ -60,7 +60,7 @@ fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
     let mut left = c.array(&[3_u32])?;
     let times = c.array(&[2_i32])?;
     let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
-    let condition = left.handle();
+    let condition = left.clone();
     let rounds = c.while_(&condition, bound, |body| {
         let side = body.fork("side");
         side.launch_dyn(&add, Grid::groups([1]), args![k = 5_u32, y = &mut y])?;
@@ -70,7 +70,7 @@ fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
             let mut head = z.slice(0..16)?;
             let tail = y.slice(0..16)?;
             inner.copy(&tail, &mut head)?;
-            inner.do_while(&condition, Bound::AtMost(2), |last| last.fill(&mut z.handle(), 9)).map(drop)
+            inner.do_while(&condition, Bound::AtMost(2), |last| last.fill(&mut z.clone(), 9)).map(drop)
         })?;
         body.copy_region(&*x, region![..8; 2], &mut z, region![40..44])
     })?;

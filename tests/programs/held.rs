@@ -71,14 +71,14 @@ impl Held {
             Held::U32(array) => Held::U32(array.slice(range)?),
             Held::I32(array) => Held::I32(array.slice(range)?),
             Held::F32(array) => Held::F32(array.slice(range)?),
-            Held::Table(array) => Held::Table(array.handle()),
+            Held::Table(array) => Held::Table(array.clone()),
         })
     }
 
     /// Returns rows of a table.
     pub fn rows(&self, rows: Rows) -> Result<Held> {
         match self {
-            Held::Table(table) if rows.whole => Ok(Held::Table(table.handle())),
+            Held::Table(table) if rows.whole => Ok(Held::Table(table.clone())),
             Held::Table(table) => Ok(Held::Table(table.slice(rows.start..rows.start + rows.len)?)),
             _ => unreachable!("bug: rows of an array of one dimension"),
         }
@@ -116,19 +116,19 @@ impl Held {
         let from = src.region();
         let to = to.region();
         match (self, dst) {
-            (Held::U32(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
-            (Held::I32(x), Held::I32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
-            (Held::F32(x), Held::F32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
-            (Held::Table(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.handle(), to),
-            (Held::Table(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.handle(), to),
-            (Held::U32(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.handle(), to),
+            (Held::U32(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.clone(), to),
+            (Held::I32(x), Held::I32(y)) => queue.copy_region(x, from, &mut y.clone(), to),
+            (Held::F32(x), Held::F32(y)) => queue.copy_region(x, from, &mut y.clone(), to),
+            (Held::Table(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.clone(), to),
+            (Held::Table(x), Held::U32(y)) => queue.copy_region(x, from, &mut y.clone(), to),
+            (Held::U32(x), Held::Table(y)) => queue.copy_region(x, from, &mut y.clone(), to),
             _ => unreachable!("bug: a copy between types"),
         }
     }
 
     pub fn upload_region(&self, queue: &CommandQueue, dst: Pick, words: &[u32]) -> Result<()> {
         let to = dst.region();
-        typed!(self, array => queue.upload_region(bytemuck::cast_slice(words), &mut array.handle(), to))
+        typed!(self, array => queue.upload_region(bytemuck::cast_slice(words), &mut array.clone(), to))
     }
 
     pub fn read_region(&self, queue: &CommandQueue, src: Pick) -> Reading {

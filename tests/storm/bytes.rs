@@ -171,9 +171,9 @@ impl Worker<'_> {
         let (x, words) = match from {
             Some(from) => {
                 self.order(from, &lane, Access::Read)?;
-                (self.arrays[from].array.handle(), self.arrays[from].words.clone())
+                (self.arrays[from].array.clone(), self.arrays[from].words.clone())
             }
-            None => (home.constants.handle(), home.words.clone()),
+            None => (home.constants.clone(), home.words.clone()),
         };
         if kind == 1 {
             lane.queue.launch(&home.mix()?, grid, Mix { a, b, x: &x, y: &mut y })?;

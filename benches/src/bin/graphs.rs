@@ -83,8 +83,8 @@ impl Side {
     /// Launches on `queue` as often as `times` says.
     fn launch(&self, queue: &CommandQueue, times: u32, by: u32) -> Result<(), fencepost::Error> {
         for _ in 0..times {
-            let left = &mut self.left.handle();
-            let counters = &mut self.counters.handle();
+            let left = &mut self.left.clone();
+            let counters = &mut self.counters.clone();
             let grid = Grid::threads([counters.len()]);
             queue.launch(&self.kernel, grid, Count { by, left, counters })?;
         }
@@ -199,7 +199,7 @@ fn edits() -> Result<()> {
             }
             side.launch(captured, NODES - 2, 0)?;
             captured.parameter("by", &by)?;
-            let left = &mut side.left.handle();
+            let left = &mut side.left.clone();
             captured.launch(&side.kernel, Grid::threads([N]), Count { by: 0, left, counters: &mut x })?;
             side.launch(captured, 1, 0)?;
             captured.label_node("last")
@@ -269,7 +269,7 @@ fn loops() -> Result<()> {
     let looped = |starts: bool, bound: Bound| -> Result<Graph> {
         let (graph, _) = side.queue.capture(|captured| {
             if starts {
-                captured.copy(&started, &mut side.left.handle())?;
+                captured.copy(&started, &mut side.left.clone())?;
             }
             captured.while_(&side.left, bound, |body| side.launch(body, 1, 1))
         })?;
@@ -288,7 +288,7 @@ fn loops() -> Result<()> {
         took
     };
     let host_loop = || -> Result<()> {
-        side.queue.copy(&started, &mut side.left.handle())?;
+        side.queue.copy(&started, &mut side.left.clone())?;
         while side.queue.read(&side.left).wait()?[0] != 0 {
             side.launch(&side.queue, 1, 1)?;
         }

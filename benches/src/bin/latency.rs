@@ -69,7 +69,7 @@ impl<'a> Bench<'a> {
 
     fn launch_large(&self) -> Result<()> {
         let grid = Grid::threads([self.large.len()]);
-        let out = &mut self.large.handle();
+        let out = &mut self.large.clone();
         Ok(self.queue.launch(&self.spin, grid, Spin { rounds: ROUNDS, out })?)
     }
 
@@ -85,9 +85,8 @@ impl<'a> Bench<'a> {
     fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
-        let launch =
-            || self.queue.launch(&self.spin, grid, Spin { rounds: 1, out: &mut self.small.handle() });
-        let upload = || self.queue.upload(&bytes, &mut self.small.handle());
+        let launch = || self.queue.launch(&self.spin, grid, Spin { rounds: 1, out: &mut self.small.clone() });
+        let upload = || self.queue.upload(&bytes, &mut self.small.clone());
         let flush = || self.queue.flush();
         (0..3).try_for_each(|_| launch().and_then(|()| upload()).and_then(|()| flush()))?;
         self.queue.finish().wait()?;
@@ -132,7 +131,7 @@ impl<'a> Bench<'a> {
             self.queue.launch(
                 &self.spin,
                 Grid::threads([64]),
-                Spin { rounds: 1, out: &mut self.small.handle() },
+                Spin { rounds: 1, out: &mut self.small.clone() },
             )?;
             self.queue.finish().wait()
         };

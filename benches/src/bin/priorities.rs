@@ -155,7 +155,7 @@ impl<'a> Bench<'a> {
 
     fn fill(&self, queue: &CommandQueue, half: usize) -> Result<()> {
         let (src, dst) = &self.arrays[half];
-        (0..COPIES).try_for_each(|_| Ok(queue.copy(src, &mut dst.handle())?))
+        (0..COPIES).try_for_each(|_| Ok(queue.copy(src, &mut dst.clone())?))
     }
 
     /// Returns itself after a check that the copies copy the right bytes.

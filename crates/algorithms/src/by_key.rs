@@ -179,7 +179,7 @@ impl ByKey for CommandQueue {
         result(queue, x, "out", out)?;
         let keys = bits(keys)?;
         let x = flat(x)?;
-        let out = out.handle();
+        let out = out.clone();
         if x.is_empty() {
             let results = [("kept", &bits(&kept)?), ("out", &bits(&out)?), ("count", &count)];
             let x = bits(&x)?;
@@ -227,7 +227,7 @@ pub(crate) fn lengths_of_runs<T: Reducible>(
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);
     // The kernel does not read the elements, which are all 1.
-    let ones = keys.handle();
+    let ones = keys.clone();
     let results = Results::Runs { kept, lengths: true };
     let runs = Runs { keys, x: ones, out, count: elements, results, operator };
     stages::enqueue(queue, &runs, x.len(), &mut count)
@@ -311,7 +311,7 @@ impl<U: Element> Stages for Runs<'_, U> {
         partials: Option<&DeviceArray<u32>>,
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        let ([n, share], mut out) = ([shares.elements, shares.share].map(|n| n as u32), self.out.handle());
+        let ([n, share], mut out) = ([shares.elements, shares.share].map(|n| n as u32), self.out.clone());
         // A stage without partial results does not read the array that stands for them.
         let partials = partials.unwrap_or(&self.keys);
         let mut args = vec![
@@ -329,7 +329,7 @@ impl<U: Element> Stages for Runs<'_, U> {
         match &self.results {
             Results::Scan { .. } => args.push(value("initial", self.operator.initial)),
             Results::Runs { kept: keys, .. } => {
-                kept = keys.handle();
+                kept = keys.clone();
                 args.push((Some("kept".into()), (&mut kept).into_arg()));
             }
         }

@@ -51,7 +51,7 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
         overrides: &[(&str, f64)],
         count: Option<&DeviceArray<u32>>,
     ) -> Result<Self> {
-        let Some(count) = count.map(DeviceArray::handle) else {
+        let Some(count) = count.cloned() else {
             return trusted::kernel_with::<F>(queue, overrides).map(Self::Whole);
         };
         let kernel = trusted::part_kernel_with::<Counted<'_, F>>(queue, overrides)?;

@@ -188,7 +188,7 @@ impl Histogram for CommandQueue {
         let queue = &VerbQueue::new(self, "histogram");
         let x = bits(x)?;
         let mut counts = bits(counts)?;
-        let mut cleared = counts.handle();
+        let mut cleared = counts.clone();
         let binning = Binning::of(queue.verb, &bins, counts.len())?;
         check(queue, &[("x", &x)], &[("counts", &counts)])?;
         if x.is_empty() {
@@ -246,7 +246,7 @@ impl Binning {
     pub(crate) fn edges(&self, queue: &VerbQueue<'_>, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
         match &self.keys {
             Some(keys) => queue.array(keys),
-            None => Ok(x.handle()),
+            None => Ok(x.clone()),
         }
     }
 }

@@ -158,7 +158,7 @@ impl<T: Reducible> Combines<T> for Operation {
     fn with_operator(self, initial: T, verb: impl OfOperator<T>) -> Result<()> {
         match Operator::of_keys(self, initial) {
             Some(operator) => verb.enqueue::<u32>(operator, |x| x.cast_bits()),
-            None => verb.enqueue::<T>(Operator::of_elements(self, initial), DeviceArray::handle),
+            None => verb.enqueue::<T>(Operator::of_elements(self, initial), DeviceArray::clone),
         }
     }
 
@@ -222,7 +222,7 @@ impl<T: Combinable> Combines<T> for Monoid<'_, T> {
 
     #[track_caller]
     fn with_operator(self, initial: T, verb: impl OfOperator<T>) -> Result<()> {
-        verb.enqueue::<T>(self.operator(initial), DeviceArray::handle)
+        verb.enqueue::<T>(self.operator(initial), DeviceArray::clone)
     }
 
     fn shares_kernel(

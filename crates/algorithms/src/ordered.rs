@@ -27,7 +27,7 @@ impl<U: Element> Ordered<U> {
         count: Option<&DeviceArray<u32>>,
     ) -> Result<Self> {
         let kernel = operator.kernel(queue, "fold", &tuned(queue, &[]), count)?;
-        Ok(Self { kernel, rows: true, count: count.map(DeviceArray::handle), identity: operator.identity })
+        Ok(Self { kernel, rows: true, count: count.cloned(), identity: operator.identity })
     }
 
     /// Compiles the kernel of columns, which has no barriers.

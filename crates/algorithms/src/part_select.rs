@@ -138,7 +138,7 @@ impl PartSelect for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "select_part");
         same_shape(queue, x.array, "mask", mask)?;
-        compacted(queue, Kept::Masked, x, mask.handle(), result(queue, x.array, "out", out)?, count)
+        compacted(queue, Kept::Masked, x, mask.clone(), result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]
@@ -151,7 +151,7 @@ impl PartSelect for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "partition_part");
         same_shape(queue, x.array, "mask", mask)?;
-        compacted(queue, Kept::MaskedFirst, x, mask.handle(), result(queue, x.array, "out", out)?, count)
+        compacted(queue, Kept::MaskedFirst, x, mask.clone(), result(queue, x.array, "out", out)?, count)
     }
 
     #[track_caller]

@@ -64,6 +64,7 @@ impl Order {
 }
 
 /// Keys and their values, as bits. Without values, `values` is an unused array of one element.
+#[derive(Clone)]
 pub(crate) struct Columns {
     keys: DeviceArray<u32>,
     values: DeviceArray<u32>,
@@ -82,10 +83,6 @@ impl Columns {
         let values = if payload == Payload::None { 1 } else { n };
         Ok(Self { keys: or_empty(queue, arrays.keys, n)?, values: or_empty(queue, arrays.values, values)? })
     }
-
-    fn handle(&self) -> Self {
-        Self { keys: self.keys.handle(), values: self.values.handle() }
-    }
 }
 
 /// Returns the array, or a new one.
@@ -98,18 +95,13 @@ fn or_empty(queue: &VerbQueue<'_>, array: Option<DeviceArray<u32>>, n: usize) ->
 }
 
 /// The caller's arrays of keys and values.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Arrays {
     pub(crate) keys: Option<DeviceArray<u32>>,
     pub(crate) values: Option<DeviceArray<u32>>,
 }
 
 impl Arrays {
-    pub(crate) fn handle(&self) -> Self {
-        let handle = |array: &Option<DeviceArray<u32>>| array.as_ref().map(DeviceArray::handle);
-        Self { keys: handle(&self.keys), values: handle(&self.values) }
-    }
-
     /// Lists the arrays.
     pub(crate) fn list(&self) -> Vec<&DeviceArray<u32>> {
         self.keys.iter().chain(&self.values).collect()
@@ -318,11 +310,11 @@ impl<'a> Passes<'a> {
         let digits = self.order.digits();
         let mut from = match input {
             Some(input) => input,
-            None if digits.is_multiple_of(2) => out.handle(),
+            None if digits.is_multiple_of(2) => out.clone(),
             None => self.copied(queue, &out)?,
         };
         for digit in 0..digits {
-            let mut to = if (digits - digit) % 2 == 1 { out.handle() } else { self.scratch.handle() };
+            let mut to = if (digits - digit) % 2 == 1 { out.clone() } else { self.scratch.clone() };
             self.pass(queue, digit, &from, &mut to)?;
             from = to;
         }
@@ -332,7 +324,7 @@ impl<'a> Passes<'a> {
     /// Enqueues a copy of the elements to the scratch memory.
     #[track_caller]
     fn copied(&self, queue: &VerbQueue<'_>, out: &Columns) -> Result<Columns> {
-        let mut scratch = self.scratch.handle();
+        let mut scratch = self.scratch.clone();
         queue.copy(&out.keys, &mut scratch.keys)?;
         if scratch.values.len() > 1 {
             queue.copy(&out.values, &mut scratch.values)?;

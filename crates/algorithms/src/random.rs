@@ -165,7 +165,7 @@ impl RandomNumbers for CommandQueue {
         let n = out.len();
         let order = Sort::ascending().order::<u32>(Payload::Values)?;
         let keys = queue.empty::<u32, 1>([n])?;
-        let pairs = || Arrays { keys: Some(keys.handle()), values: Some(out.handle()) };
+        let pairs = || Arrays { keys: Some(keys.clone()), values: Some(out.clone()) };
         let sorts = [
             Prepared::of(queue, &order, n, None, None, pairs())?,
             Prepared::of(queue, &order, n, None, None, pairs())?,

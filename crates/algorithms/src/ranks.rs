@@ -68,10 +68,10 @@ impl RankSearch {
         values: &DeviceArray<u32>,
         places: &DeviceArray<u32>,
     ) -> Taken {
-        let x = x.handle();
-        let values = values.handle();
-        let places = places.handle();
-        Taken { x, table: self.table.handle(), values, places, flips: self.flips }
+        let x = x.clone();
+        let values = values.clone();
+        let places = places.clone();
+        Taken { x, table: self.table.clone(), values, places, flips: self.flips }
     }
 }
 
@@ -104,8 +104,8 @@ impl Stages for Taken {
         let n = shares.elements as u32;
         let share = shares.share as u32;
         let ([flip_clear, flip_set], x, table) = (self.flips, &self.x, &self.table);
-        let mut values = self.values.handle();
-        let mut places = self.places.handle();
+        let mut values = self.values.clone();
+        let mut places = self.places.clone();
         let values = &mut values;
         let places = &mut places;
         // A stage without partial results does not read the array that stands for them.

@@ -17,7 +17,7 @@ pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<
     let one = compiled::<u32>(queue, "iota", &WIDE)?;
     let two = trusted::kernel::<ConvertArgs>(queue)?;
     for (at, &(name, written)) in writes.iter().enumerate() {
-        let mut out = written.handle();
+        let mut out = written.clone();
         for &(read, x) in reads.iter().chain(&writes[..at]) {
             let checked = queue.check_launch(&two, ConvertArgs { n: 0, x, out: &mut out });
             checked.map_err(|error| of_verb(error, queue.verb, [read, name]))?;

@@ -267,7 +267,7 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         let shares = Shares::of(self.x.len());
         let x = of_kernel(self.x);
         let out = self.out.as_ref().map(of_kernel);
-        let mut arrays = Arrays { x, out, count: self.count.map(DeviceArray::handle) };
+        let mut arrays = Arrays { x, out, count: self.count.cloned() };
         let tiles = Tiles { queue, operator, reversed: scan.reversed };
         let last = tiles.kernel(arrays.out.is_none(), scan.exclusive, shares.count > 1, self.count)?;
         let mut total = match &self.total {
@@ -284,7 +284,7 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
         let unused = queue.empty([1])?;
         let mut all = queue.empty([1])?;
         scan.operation.combine_shares(queue, &combined, shares, self.x, &mut partials)?;
-        let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.handle()), count: None };
+        let mut sums = Arrays { x: of_kernel(&partials), out: Some(carries.clone()), count: None };
         let of_shares = Shares::one(shares.count);
         launch(queue, &spine, of_shares, &mut sums, &unused, &mut all, operator.without_initial())?;
         launch(queue, &last, shares, &mut arrays, &carries, &mut total, operator)
@@ -374,7 +374,7 @@ impl CountSums {
 
     #[track_caller]
     pub(crate) fn launch(&mut self, queue: &VerbQueue<'_>, counts: &DeviceArray<u32>) -> Result<()> {
-        let mut arrays = Arrays { x: counts.handle(), out: None, count: None };
+        let mut arrays = Arrays { x: counts.clone(), out: None, count: None };
         let shares = Shares::one(counts.len());
         let sum = Operator::of_elements(Operation::Sum, 0);
         launch(queue, &self.kernel, shares, &mut arrays, &self.carries, &mut self.total, sum)

@@ -73,7 +73,7 @@ impl ScanSegments for CommandQueue {
             return Ok(());
         }
         let heads = Heads::new(queue, &offsets, x.len())?;
-        let keys = heads.bits.handle();
+        let keys = heads.bits.clone();
         let mut state = queue.empty([1])?;
         let results =
             Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };

@@ -18,13 +18,13 @@ impl Heads {
     pub(crate) fn new(queue: &VerbQueue<'_>, offsets: &DeviceArray<u32>, elements: usize) -> Result<Self> {
         let kernel = trusted::kernel_with::<HeadsArgs<'_>>(queue, &WIDE)?;
         let bits = queue.empty([elements.div_ceil(u32::BITS as usize)])?;
-        Ok(Self { kernel, offsets: offsets.handle(), bits })
+        Ok(Self { kernel, offsets: offsets.clone(), bits })
     }
 
     #[track_caller]
     pub(crate) fn launch(&self, queue: &VerbQueue<'_>) -> Result<()> {
         let count = self.offsets.len() as u32;
-        let mut heads = self.bits.handle();
+        let mut heads = self.bits.clone();
         let grid = Grid::threads([heads.len()]);
         queue.launch(&self.kernel, grid, HeadsArgs { count, offsets: &self.offsets, heads: &mut heads })
     }

@@ -259,7 +259,7 @@ impl InSegments for CommandQueue {
         let zero = T::identity(Operation::Sum);
         let form = Form { products: true, ..Form::default() };
         let sum = Operator::of_elements(Operation::Sum, zero);
-        let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form).times(&y);
+        let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form).times(&y);
         lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)
     }
 }
@@ -276,7 +276,7 @@ fn finished<const D: usize>(
 ) -> Result<()> {
     let lists = Lists::of(queue, x, offsets, out)?;
     let sum = Operator::of_elements(Operation::Sum, 0.0);
-    let verb = lists.segments(lists.x.handle(), lists.out.handle(), sum, form);
+    let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form);
     lists.enqueue(queue, &[], &verb, none)
 }
 
@@ -292,6 +292,6 @@ fn compare<T: Reducible, const D: usize>(
     let lists = Lists::of(queue, x, offsets, out)?;
     let operator = Operator::of_elements(operation, operation.identity_of_keys());
     let form = Form { bits: nonzero_bits::<T>(), ..Form::default() };
-    let verb = lists.segments(lists.x.cast_bits(), lists.out.handle(), operator, form);
+    let verb = lists.segments(lists.x.cast_bits(), lists.out.clone(), operator, form);
     lists.enqueue(queue, &[], &verb, u32::from(operation == Operation::Smallest))
 }

@@ -186,8 +186,8 @@ fn search<T: Reducible, const D: usize>(
 ) -> Result<()> {
     let lists = Lists::of(queue, x, offsets, out)?;
     let x = lists.x.cast_bits();
-    let offsets = lists.offsets.handle();
-    let out = lists.out.handle();
+    let offsets = lists.offsets.clone();
+    let out = lists.out.clone();
     let overrides = [
         ("TYPE", type_number::<T>()),
         ("LARGEST", f64::from(largest)),
@@ -225,7 +225,7 @@ impl Stages for Places {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
         // A stage without partial results does not read the array that stands for them.
         let partials = partials.unwrap_or(&self.offsets);
-        let mut out = self.out.handle();
+        let mut out = self.out.clone();
         let args = vec![
             value("n", n),
             value("share", share),

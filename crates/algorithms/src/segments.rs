@@ -134,8 +134,8 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         operator: Operator<'a, U>,
         form: Form,
     ) -> Segments<'a, U> {
-        let offsets = self.offsets.handle();
-        let y = x.handle();
+        let offsets = self.offsets.clone();
+        let y = x.clone();
         Segments { offsets, x, y, out, operator, form }
     }
 
@@ -152,7 +152,7 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         let results = bits(&self.out)?;
         let reads = [&[("offsets", &self.offsets), ("x", &x)], others].concat();
         check(queue, &reads, &[("out", &results)])?;
-        let mut out = self.out.handle();
+        let mut out = self.out.clone();
         if out.is_empty() || x.is_empty() {
             return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, none) };
         }
@@ -201,7 +201,7 @@ pub(crate) struct Segments<'a, U: Element> {
 impl<U: Element> Segments<'_, U> {
     /// Sets the other factors of products. Without them, an element is multiplied with itself.
     pub(crate) fn times(self, y: &DeviceArray<U>) -> Self {
-        Self { y: y.handle(), ..self }
+        Self { y: y.clone(), ..self }
     }
 }
 
@@ -235,7 +235,7 @@ impl<U: Element> Stages for Segments<'_, U> {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
         // A stage without partial results does not read the array that stands for them.
         let partials = partials.unwrap_or(&self.offsets);
-        let mut out = self.out.handle();
+        let mut out = self.out.clone();
         let args = vec![
             value("n", n),
             value("share", share),

@@ -181,7 +181,7 @@ impl Select for CommandQueue {
         let queue = &VerbQueue::new(self, "nonzero");
         let kept = Kept::Nonzero { bits: nonzero_bits::<T>() };
         let mask = bits(x)?;
-        Compact::new(kept, mask.handle(), mask, result(queue, x, "out", out)?).enqueue(queue, count)
+        Compact::new(kept, mask.clone(), mask, result(queue, x, "out", out)?).enqueue(queue, count)
     }
 
     #[track_caller]
@@ -193,7 +193,7 @@ impl Select for CommandQueue {
     ) -> Result<()> {
         let queue = &VerbQueue::new(self, "unique");
         let elements = bits(x)?;
-        Compact::new(Kept::Heads, elements.handle(), elements, result(queue, x, "out", out)?)
+        Compact::new(Kept::Heads, elements.clone(), elements, result(queue, x, "out", out)?)
             .enqueue(queue, count)
     }
 }
@@ -311,7 +311,7 @@ impl Stages for Compact {
         // A stage without partial results does not read the array that stands for them.
         let x = &self.x;
         let partials = partials.unwrap_or(mask);
-        let mut out = self.out.handle();
+        let mut out = self.out.clone();
         let args = CompactArgs { n, share, x, mask, partials, out: &mut out, counts: result };
         kernel.launch(queue, shares.count, args)
     }

@@ -87,8 +87,8 @@ impl SortSegments for CommandQueue {
         let (segments, places) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
         let (keys, sorted) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
         let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
-            keys: Some(keys.handle()),
-            values: Some(values.handle()),
+            keys: Some(keys.clone()),
+            values: Some(values.clone()),
         };
         let input = pairs(&x, &segments);
         let between = pairs(&keys, &sorted);

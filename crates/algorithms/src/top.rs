@@ -162,9 +162,9 @@ fn part<T: Reducible>(
     let values = if out.values.is_some() { Some(queue.empty([n])?) } else { None };
     let sorted = Arrays { keys, values };
     let input = Arrays { keys: Some(x), values: None };
-    radix::enqueue(queue, &order, n, Some(input), sorted.handle())?;
+    radix::enqueue(queue, &order, n, Some(input), sorted.clone())?;
     for (sorted, out) in sorted.list().into_iter().zip(out.list()) {
-        queue.copy(&sorted.slice(first..first + out.len())?, &mut out.handle())?;
+        queue.copy(&sorted.slice(first..first + out.len())?, &mut out.clone())?;
     }
     Ok(())
 }

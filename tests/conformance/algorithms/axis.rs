@@ -164,7 +164,7 @@ fn refused(s: &Subject) {
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let error = queue.reduce(&x, Operation::Sum, Axis(2), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
-    let named = x.handle().named("x");
+    let named = x.clone().named("x");
     let list = queue.full([5], 1_u32).unwrap().named("list");
     let error = queue.reduce(&named, Operation::Sum, Axis(2), &mut out).unwrap_err();
     let said = "verb `reduce`: axis 2 is outside array `x`, which has 2 axes: pass an axis from 0 to 1";
@@ -172,7 +172,7 @@ fn refused(s: &Subject) {
     let error = queue.reduce(&list, Operation::Sum, Axis(1), &mut queue.zeros([1]).unwrap()).unwrap_err();
     let said = "verb `reduce`: axis 1 is outside array `list`, which has 1 axis: pass axis 0";
     assert_eq!(error.to_string(), said);
-    let mut named = out.handle().named("out");
+    let mut named = out.clone().named("out");
     let error = queue.reduce(&x, Operation::Sum, Axis(0), &mut named).unwrap_err();
     let said = "verb `reduce`, argument `out`: array `out` has shape [4, 1], [1, 5] is needed: the result has one element \
                 along the axis, and the shape of `x` else";

@@ -254,12 +254,12 @@ fn refused(s: &Subject) {
         let aliased = |error: fencepost::Error| {
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         };
-        aliased(queue.scan_by_key(&keys, &x, &mut x.handle(), sum).unwrap_err());
-        aliased(queue.scan_by_key(&keys, &x, &mut keys.handle(), sum).unwrap_err());
-        aliased(queue.reduce_by_key(&keys, &x, add, &mut out.handle(), &mut out, &mut count).unwrap_err());
+        aliased(queue.scan_by_key(&keys, &x, &mut x.clone(), sum).unwrap_err());
+        aliased(queue.scan_by_key(&keys, &x, &mut keys.clone(), sum).unwrap_err());
+        aliased(queue.reduce_by_key(&keys, &x, add, &mut out.clone(), &mut out, &mut count).unwrap_err());
         aliased(queue.run_lengths(&x, &mut kept, &mut out, &mut x.slice(0..1).unwrap()).unwrap_err());
         aliased(
-            queue.run_lengths(&x, &mut kept.handle(), &mut out, &mut kept.slice(0..1).unwrap()).unwrap_err(),
+            queue.run_lengths(&x, &mut kept.clone(), &mut out, &mut kept.slice(0..1).unwrap()).unwrap_err(),
         );
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.reduce_by_key(&foreign, &x, add, &mut kept, &mut out, &mut count).unwrap_err();

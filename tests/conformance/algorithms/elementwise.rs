@@ -184,7 +184,7 @@ fn refused(s: &Subject) {
     shape(queue.where_(&x, &x, &x, &mut short));
     shape(queue.where_(&x, &short, &x, &mut y));
     shape(queue.where_(&short, &x, &x, &mut y));
-    let own = || x.handle();
+    let own = || x.clone();
     let aliased =
         [queue.axpy(1, &x, &mut own()), queue.clamp(&x, 1, 2, &mut own()), queue.cast(&x, &mut own())];
     for result in aliased.into_iter().chain([queue.where_(&x, &y, &y, &mut own())]) {

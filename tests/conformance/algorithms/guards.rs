@@ -60,7 +60,7 @@ fn small(s: &Subject) {
         let mut of_keys = array(0);
         let mut of_scratch = array(0);
         let mut scratch = queue.array(&[vec![0; ELEMENTS], vec![BEHIND]].concat()).unwrap();
-        let result = scratch.handle();
+        let result = scratch.clone();
         let args = args![
             n = ELEMENTS as u32,
             low = 0_u32,

@@ -113,7 +113,7 @@ fn refused(s: &Subject) {
     assert!(many.iter().all(|&count| host::histogram(&[1.0_f32], Bins::even(0.0..1.0), count).is_none()));
     let words = x.cast_bits::<u32>();
     shape(queue.histogram(&words, Bins::modulo(), &mut queue.zeros([0]).unwrap()).unwrap_err());
-    let error = queue.histogram(&words, Bins::modulo(), &mut words.handle()).unwrap_err();
+    let error = queue.histogram(&words, Bins::modulo(), &mut words.clone()).unwrap_err();
     assert!(
         matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `histogram`"),
         "{error}"

@@ -71,8 +71,8 @@ fn refused(s: &Subject) {
         let (graph, ()) = queue
             .capture(|c| {
                 verb_refuses(c.sum(&x, &mut own()));
-                verb_refuses(c.scan(&x, &mut x.handle(), Scan::inclusive(Operation::Sum)));
-                verb_refuses(c.sort(&x, &mut x.handle(), Sort::ascending()));
+                verb_refuses(c.scan(&x, &mut x.clone(), Scan::inclusive(Operation::Sum)));
+                verb_refuses(c.sort(&x, &mut x.clone(), Sort::ascending()));
                 Ok(())
             })
             .unwrap();

@@ -137,12 +137,12 @@ fn refused(s: &Subject) {
     let mut out = queue.full([9], 2_u32).unwrap();
     let error = queue.map(&x, "x", &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-    let error = queue.zip(&x, &out, "x", &mut x.handle()).unwrap_err();
+    let error = queue.zip(&x, &out, "x", &mut x.clone()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-    let error = queue.map(&x, "x + 1u", &mut x.handle()).unwrap_err().to_string();
+    let error = queue.map(&x, "x + 1u", &mut x.clone()).unwrap_err().to_string();
     assert!(error.starts_with("verb `map`: arguments `x` and `out` overlap"), "{error}");
     let y = queue.full([10], 3_u32).unwrap();
-    let error = queue.zip(&x, &y, "x + y", &mut y.handle()).unwrap_err().to_string();
+    let error = queue.zip(&x, &y, "x + y", &mut y.clone()).unwrap_err().to_string();
     assert!(error.starts_with("verb `zip`: arguments `y` and `out` overlap"), "{error}");
     let error = queue.map(&x, "x", &mut queue.zeros_padded::<u32, 1>([10], [12]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");

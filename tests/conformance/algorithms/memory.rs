@@ -65,7 +65,7 @@ const VERBS: &[(&str, Verb)] = &[
         queue.sort_part(Part::new(&a.x, &a.offsets.slice(0..1)?), &mut a.out, Sort::ascending())
     }),
     ("top_k", |queue, a| {
-        let mut places = a.places.handle();
+        let mut places = a.places.clone();
         queue.top_k(&a.x, &mut a.three, &mut places)
     }),
     ("kth", |queue, a| queue.kth(&a.x, 7, &mut a.one)),
@@ -154,7 +154,7 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("reduce_by_key", |queue, x, [a, b, c], one| queue.reduce_by_key(x, a, Operation::Sum, b, c, one)),
     ("scan", |queue, x, [a, ..], _| queue.scan(x, a, Scan::inclusive(Operation::Sum))),
     ("scan_in_place", |queue, x, _, _| {
-        queue.scan_in_place(&mut x.handle(), Scan::exclusive(Operation::Sum).reversed())
+        queue.scan_in_place(&mut x.clone(), Scan::exclusive(Operation::Sum).reversed())
     }),
     ("scan_with_total", |queue, x, [a, ..], one| {
         queue.scan_with_total(x, a, one, Scan::exclusive(Operation::Sum))

@@ -114,7 +114,7 @@ fn launched<'a>(
 ) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, entry, overrides).unwrap();
     let queue = ctx.queue("q");
-    let result = out.handle();
+    let result = out.clone();
     queue.launch_dyn(&kernel, Grid::threads([LEN + 28]), args(out)).unwrap();
     queue.read(&result).wait().unwrap()
 }
@@ -196,7 +196,7 @@ fn adds(ctx: &Context, text: &str, words: &[u32]) -> bool {
         let x = ctx.array(&words[..of_x]).unwrap();
         let mut y = ctx.array(&words[LEN - of_y..]).unwrap();
         let queue = ctx.queue("q");
-        let result = y.handle();
+        let result = y.clone();
         queue.launch_dyn(&kernel, Grid::threads([128]), args![a = 3_u32, x = &x, y = &mut y]).unwrap();
         let mut expected = words[LEN - of_y..].to_vec();
         expected.iter_mut().zip(&words[..90]).for_each(|(y, x)| *y = x.wrapping_mul(3).wrapping_add(*y));

@@ -89,7 +89,7 @@ fn moves(ctx: &Context, shader: &str, text: &str) -> bool {
     [0, 1].into_iter().all(|clamp| {
         let arrays = [&x, &places].map(|list| ctx.array(list).unwrap());
         let mut out = ctx.full([120], 9_u32).unwrap();
-        let result = out.handle();
+        let result = out.clone();
         let overrides = [("CLAMP", f64::from(clamp))];
         let overrides = if shader == "gather" { &overrides[..] } else { &[] };
         let args = args![n = LEN, count = LEN, x = &arrays[0], places = &arrays[1], out = &mut out];
@@ -118,7 +118,7 @@ fn transposes(ctx: &Context, text: &str) -> bool {
         let tiles_y = rows.div_ceil(16);
         let tiles = batches * tiles_x * tiles_y;
         let word = |n: usize| n as u32;
-        let result = out.handle();
+        let result = out.clone();
         let args = args![
             rows = word(rows),
             columns = word(columns),
@@ -141,7 +141,7 @@ fn permutes(ctx: &Context, text: &str) -> bool {
     let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([720]).unwrap());
     let count = |k: usize| shape[axes[k]] as u32;
     let stride = |k: usize| shape[axes[k] + 1..].iter().product::<usize>() as u32;
-    let result = out.handle();
+    let result = out.clone();
     let args = args![
         n = 720_u32,
         count_1 = count(1),
@@ -169,7 +169,7 @@ fn copies_strided(ctx: &Context, text: &str) -> bool {
     let x: Vec<u32> = (1..=800).collect();
     let (array, mut out) = (ctx.array(&x).unwrap(), ctx.zeros::<u32, 1>([720]).unwrap());
     let count = |k: usize| shape[k] as u32;
-    let result = out.handle();
+    let result = out.clone();
     let source = |k: usize| from.strides[k] as u32;
     let place = |k: usize| to.strides[k] as u32;
     let args = args![

@@ -317,7 +317,7 @@ fn refused(s: &Subject) {
             ]
             .map(Result::unwrap_err)
         };
-        let mut own = x.handle();
+        let mut own = x.clone();
         for error in verbs(&two, &mut x.slice(0..1).unwrap(), &mut own) {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
             assert!(error.to_string().contains("_part`, argument `count of the part`: array"), "{error}");
@@ -328,29 +328,29 @@ fn refused(s: &Subject) {
         for error in verbs(&foreign, &mut one, &mut out) {
             assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         }
-        let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.handle()).unwrap_err();
+        let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.clone()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
-        let kept = queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut count.handle());
+        let kept = queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut count.clone());
         let text = kept.unwrap_err().to_string();
         let both = "verb `select_part`: arguments `count` and `count of the part` overlap in array";
         assert!(text.starts_with(both), "{text}");
         let none = x.slice(0..0).unwrap();
-        let kept = queue.unique_part(Part::new(&none, &count), &mut none.handle(), &mut count.handle());
+        let kept = queue.unique_part(Part::new(&none, &count), &mut none.clone(), &mut count.clone());
         let text = kept.unwrap_err().to_string();
         let both = "verb `unique_part`: arguments `count of the part` and `count` overlap in array";
         assert!(text.starts_with(both), "{text}");
-        let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.handle()).unwrap_err();
+        let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.clone()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
         let error = queue.min_part(Part::new(&none, &foreign), &mut one).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         // The verbs of no elements name the count too.
         let counts = [
-            queue.count_nonzero_part(Part::new(&none, &count), &mut count.handle()),
+            queue.count_nonzero_part(Part::new(&none, &count), &mut count.clone()),
             queue.run_lengths_part(
                 Part::new(&none, &count),
-                &mut none.handle(),
-                &mut none.handle(),
-                &mut count.handle(),
+                &mut none.clone(),
+                &mut none.clone(),
+                &mut count.clone(),
             ),
         ];
         for error in counts.map(Result::unwrap_err) {

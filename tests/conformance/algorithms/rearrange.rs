@@ -194,10 +194,10 @@ fn refused(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
     let square = queue.full([3, 3], 4_u32).unwrap();
     let aliased = [
-        queue.gather(&square, &short, Outside::Zero, &mut square.handle()),
-        queue.scatter(&square, &short, &mut square.handle()),
-        queue.scatter_add(&short, &square, &mut square.handle()),
-        queue.transpose(&square, &mut square.handle()),
+        queue.gather(&square, &short, Outside::Zero, &mut square.clone()),
+        queue.scatter(&square, &short, &mut square.clone()),
+        queue.scatter_add(&short, &square, &mut square.clone()),
+        queue.transpose(&square, &mut square.clone()),
     ];
     for result in aliased {
         let error = result.unwrap_err();
@@ -208,9 +208,9 @@ fn refused(s: &Subject) {
     let first = long.slice(0..128).unwrap();
     let second = long.slice(64..192).unwrap();
     let unmoved = [
-        ("permute", queue.permute(&x, [0, 1], &mut x.handle())),
+        ("permute", queue.permute(&x, [0, 1], &mut x.clone())),
         ("transpose", queue.transpose(&row, &mut x.reshape([10, 1]).unwrap())),
-        ("permute", queue.permute(&first, [0], &mut second.handle())),
+        ("permute", queue.permute(&first, [0], &mut second.clone())),
         ("permute", queue.permute(&x, [1, 0], &mut x.reshape([5, 2]).unwrap())),
     ];
     for (verb, result) in unmoved {
@@ -219,7 +219,7 @@ fn refused(s: &Subject) {
         assert!(error.to_string().starts_with(&said), "{error}");
     }
     let empty = queue.zeros::<u32, 1>([0]).unwrap();
-    let error = queue.gather(&empty, &square, Outside::Zero, &mut square.handle()).unwrap_err();
+    let error = queue.gather(&empty, &square, Outside::Zero, &mut square.clone()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").full([3, 3], 4_u32).unwrap();
     let foreign_results = [

@@ -152,7 +152,7 @@ fn refused(s: &Subject) {
         let mut two = queue.zeros([2]).unwrap();
         let error = queue.scan_with_total(&x, &mut out, &mut two, scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.scan(&x, &mut x.handle(), scan).unwrap_err();
+        let error = queue.scan(&x, &mut x.clone(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         let mut first = out.slice(0..1).unwrap();
         let error = queue.scan_with_total(&x, &mut out, &mut first, scan).unwrap_err();

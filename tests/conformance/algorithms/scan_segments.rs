@@ -86,7 +86,7 @@ fn refused(s: &Subject) {
         let mut out = queue.full([len], 7_u32).unwrap();
         let error = queue.scan_segments(&x, &offsets, &mut queue.zeros([3]).unwrap(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.scan_segments(&x, &offsets, &mut x.handle(), scan).unwrap_err();
+        let error = queue.scan_segments(&x, &offsets, &mut x.clone(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         let error = queue.scan_segments(&x, &out.slice(0..3).unwrap(), &mut out, scan).unwrap_err();
         assert!(error.to_string().contains("`offsets`"), "{error}");

@@ -179,7 +179,7 @@ fn empty(s: &Subject) {
     for (list, offsets) in
         [(&[][..], &[0_u32, 0, 0][..]), (&[4.0, 2.0, 5.0], &[3, 3, 3]), (&[4.0], &[1, 9, 9])]
     {
-        let x = if list.is_empty() { none.handle() } else { queue.array(list).unwrap() };
+        let x = if list.is_empty() { none.clone() } else { queue.array(list).unwrap() };
         let places = queue.array(offsets).unwrap();
         let words = |at: usize| {
             let (verb, of_host) = exact_verbs::<f32>()[at];
@@ -226,7 +226,7 @@ fn refused(s: &Subject) {
             let error = verb(&queue, &x, &offsets, &mut queue.zeros([3]).unwrap()).unwrap_err();
             assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
             for aliased in [x.slice(64..66).unwrap().cast_bits(), offsets.slice(0..2).unwrap()] {
-                let error = verb(&queue, &x, &offsets, &mut aliased.handle()).unwrap_err();
+                let error = verb(&queue, &x, &offsets, &mut aliased.clone()).unwrap_err();
                 assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
             }
             let error = verb(&queue, &other.zeros([len]).unwrap(), &offsets, &mut out).unwrap_err();

@@ -149,7 +149,7 @@ fn refused(s: &Subject) {
                     between two `offsets`, so there is one result less than offsets";
         assert_eq!(error.to_string(), said);
         for aliased in [x.slice(64..66).unwrap(), offsets.slice(0..2).unwrap()] {
-            let error = queue.reduce_segments(&x, &offsets, sum, &mut aliased.handle()).unwrap_err();
+            let error = queue.reduce_segments(&x, &offsets, sum, &mut aliased.clone()).unwrap_err();
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         }
         let foreign = other.zeros::<u32, 1>([len]).unwrap();

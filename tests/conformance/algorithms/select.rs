@@ -182,9 +182,9 @@ fn refused(s: &Subject) {
         let aliased = |error: fencepost::Error| {
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         };
-        aliased(queue.select(&x, &mask, &mut x.handle(), &mut count).unwrap_err());
-        aliased(queue.partition(&x, &mask, &mut mask.handle(), &mut count).unwrap_err());
-        aliased(queue.unique(&x, &mut out.handle(), &mut out.slice(0..1).unwrap()).unwrap_err());
+        aliased(queue.select(&x, &mask, &mut x.clone(), &mut count).unwrap_err());
+        aliased(queue.partition(&x, &mask, &mut mask.clone(), &mut count).unwrap_err());
+        aliased(queue.unique(&x, &mut out.clone(), &mut out.slice(0..1).unwrap()).unwrap_err());
         aliased(queue.nonzero(&x, &mut out, &mut x.slice(0..1).unwrap()).unwrap_err());
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.select(&foreign, &mask, &mut out, &mut count).unwrap_err();

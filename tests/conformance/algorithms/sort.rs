@@ -182,17 +182,17 @@ fn refused(s: &Subject) {
         let shape = [
             queue.sort(&x, &mut longer, sort),
             queue.argsort(&x, &mut longer, sort),
-            queue.sort_pairs(&x, &longer.handle(), &mut out, &mut values, sort),
+            queue.sort_pairs(&x, &longer.clone(), &mut out, &mut values, sort),
             queue.sort_pairs_in_place(&mut out, &mut longer, sort),
         ];
         for error in shape.map(Result::unwrap_err) {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         }
         let aliased = [
-            queue.sort(&x, &mut x.handle(), sort),
-            queue.argsort(&x, &mut x.handle(), sort),
-            queue.sort_pairs(&x, &values.handle(), &mut out, &mut values, sort),
-            queue.sort_pairs_in_place(&mut out.handle(), &mut out, sort),
+            queue.sort(&x, &mut x.clone(), sort),
+            queue.argsort(&x, &mut x.clone(), sort),
+            queue.sort_pairs(&x, &values.clone(), &mut out, &mut values, sort),
+            queue.sort_pairs_in_place(&mut out.clone(), &mut out, sort),
         ];
         let verbs = ["sort", "argsort", "sort_pairs", "sort_pairs_in_place"];
         let arguments = [["x", "out"], ["x", "places"], ["values", "out_values"], ["keys", "values"]];
@@ -205,7 +205,7 @@ fn refused(s: &Subject) {
         let from_other = [
             queue.sort(&x, &mut foreign, sort),
             queue.sort_in_place(&mut foreign, sort),
-            queue.argsort(&foreign.handle(), &mut out, sort),
+            queue.argsort(&foreign.clone(), &mut out, sort),
             queue.sort_pairs_in_place(&mut out, &mut foreign, sort),
         ];
         for error in from_other.map(Result::unwrap_err) {

@@ -84,7 +84,7 @@ fn refused(s: &Subject) {
         let error =
             queue.sort_segments(&x, &offsets, &mut queue.zeros([len + 1]).unwrap(), sort).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.sort_segments(&x, &offsets, &mut x.handle(), sort).unwrap_err();
+        let error = queue.sort_segments(&x, &offsets, &mut x.clone(), sort).unwrap_err();
         assert!(
             matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `sort_segments`"),
             "{error}"

@@ -132,10 +132,10 @@ fn refused(s: &Subject) {
         let mut places = queue.full([3], 7_u32).unwrap();
         let mut longer = queue.zeros::<u32, 1>([2 * len + 1]).unwrap();
         let shape = [
-            queue.searchsorted(&x, &longer.handle(), Side::Left, &mut places),
+            queue.searchsorted(&x, &longer.clone(), Side::Left, &mut places),
             queue.merge(&x, &x, &mut longer),
-            queue.top_k(&x, &mut longer.handle(), &mut places),
-            queue.top_k(&x, &mut longer.handle(), &mut longer),
+            queue.top_k(&x, &mut longer.clone(), &mut places),
+            queue.top_k(&x, &mut longer.clone(), &mut longer),
             queue.kth(&x, 0, &mut out),
         ];
         for error in shape.map(Result::unwrap_err) {
@@ -147,10 +147,10 @@ fn refused(s: &Subject) {
         }
         let part = |from: usize| x.slice(from..from + 3).unwrap();
         let aliased = [
-            queue.searchsorted(&x, &out.handle(), Side::Left, &mut part(0)),
-            queue.merge(&x, &queue.empty([0]).unwrap(), &mut x.handle()),
+            queue.searchsorted(&x, &out.clone(), Side::Left, &mut part(0)),
+            queue.merge(&x, &queue.empty([0]).unwrap(), &mut x.clone()),
             queue.top_k(&x, &mut out, &mut part(0)),
-            queue.top_k(&x, &mut out.handle(), &mut out),
+            queue.top_k(&x, &mut out.clone(), &mut out),
             queue.kth(&x, 0, &mut x.slice(0..1).unwrap()),
         ];
         for error in aliased.map(Result::unwrap_err) {
@@ -187,7 +187,7 @@ fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -
     let part = |from: usize, len: usize| out.slice(from..from + len);
     let (sorted, places) =
         (part(0, 128)?, |from, len| Ok::<_, fencepost::Error>(part(from, len)?.cast_bits()));
-    queue.merge(&x.slice(0..64)?, &x.slice(64..128)?, &mut sorted.handle())?;
+    queue.merge(&x.slice(0..64)?, &x.slice(64..128)?, &mut sorted.clone())?;
     queue.searchsorted(&sorted, x, Side::Right, &mut places(128, x.len())?)?;
     let after = 128 + x.len().next_multiple_of(64);
     queue.top_k(x, &mut part(after, 5)?, &mut places(after + 64, 5)?)?;

@@ -89,7 +89,7 @@ fn refused(s: &Subject) {
     let error =
         queue.copy_strided([2; 7], &many, seven, &mut queue.zeros([128]).unwrap(), seven).unwrap_err();
     assert!(error.to_string().contains("7 in the shape"), "{error}");
-    let mut own = x.handle();
+    let mut own = x.clone();
     let error = queue.copy_strided([3], &x, line(0, 1), &mut own, line(50, 1)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([9]).unwrap();

@@ -103,7 +103,7 @@ impl Arrays {
         queue.upload(&offsets, &mut self.offsets).unwrap();
         queue.upload(&[n * (round + 1) / 7], &mut self.count).unwrap();
         for result in self.results() {
-            queue.fill(&mut result.handle(), 9).unwrap();
+            queue.fill(&mut result.clone(), 9).unwrap();
         }
     }
 

@@ -65,15 +65,15 @@ fn hazards(s: &Subject) {
     let (x, out) = (one.zeros::<u32, 1>([100]).unwrap(), two.zeros::<u32, 1>([100]).unwrap());
     let offsets = two.zeros::<u32, 1>([3]).unwrap();
     two.wait_for_queue(&one).unwrap();
-    one.fill(&mut x.handle(), 1).unwrap();
+    one.fill(&mut x.clone(), 1).unwrap();
     let sorts: [(&str, &dyn Fn() -> Result<()>); 4] = [
-        ("read by verb `sort` with argument `x`", &|| two.sort(&x, &mut out.handle(), Sort::ascending())),
-        ("write by verb `sort` with argument `out`", &|| two.sort(&out, &mut x.handle(), Sort::ascending())),
+        ("read by verb `sort` with argument `x`", &|| two.sort(&x, &mut out.clone(), Sort::ascending())),
+        ("write by verb `sort` with argument `out`", &|| two.sort(&out, &mut x.clone(), Sort::ascending())),
         ("write by verb `sort_in_place` with argument `x`", &|| {
-            two.sort_in_place(&mut x.handle(), Sort::ascending())
+            two.sort_in_place(&mut x.clone(), Sort::ascending())
         }),
         ("read by verb `sort_segments` with argument `x`", &|| {
-            two.sort_segments(&x, &offsets, &mut out.handle(), Sort::ascending())
+            two.sort_segments(&x, &offsets, &mut out.clone(), Sort::ascending())
         }),
     ];
     for (named, sort) in sorts {

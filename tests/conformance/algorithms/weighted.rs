@@ -113,7 +113,7 @@ fn refused(s: &Subject) {
         error.to_string().starts_with("verb `histogram_weighted`: the array of counts has shape"),
         "{error}"
     );
-    let error = queue.histogram_weighted(&x, &weights, bins(), &mut weights.handle()).unwrap_err();
+    let error = queue.histogram_weighted(&x, &weights, bins(), &mut weights.clone()).unwrap_err();
     assert!(
         matches!(error.kind(), Kind::Aliased { subject, first, .. } if subject == "verb `histogram_weighted`" && first == "weights"),
         "{error}"
@@ -127,7 +127,7 @@ fn refused(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
     assert_eq!(host::histogram_fixed(&[1_u32], &[1.0], 32, bins(), 4), None);
     assert_eq!(host::histogram_weighted(&[1_u32, 2], &[1], bins(), 4), None);
-    let error = queue.histogram_fixed(&x, &numbers, 8, bins(), &mut numbers.handle()).unwrap_err();
+    let error = queue.histogram_fixed(&x, &numbers, 8, bins(), &mut numbers.clone()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     assert_eq!(queue.read(&sums).wait().unwrap(), [9; 4]);
     assert_eq!(queue.read(&weights).wait().unwrap(), vec![2; 100]);

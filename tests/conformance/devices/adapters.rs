@@ -67,9 +67,9 @@ fn limits(subject: &Subject) {
     let looks = LOOKS.kernel(subject, &ctx);
     let (x, mut y) = (ctx.zeros::<u32, 1>([128]).unwrap(), ctx.zeros::<u32, 1>([128]).unwrap());
     let over = Grid::groups([info.max_groups as usize + 1]);
-    let error = queue.launch_dyn(&looks, over, args![&mut x.handle(), &mut y]).unwrap_err();
+    let error = queue.launch_dyn(&looks, over, args![&mut x.clone(), &mut y]).unwrap_err();
     assert!(matches!(error.kind(), Kind::GridTooLarge { limit, .. } if *limit == info.max_groups), "{error}");
-    queue.launch_dyn(&looks, Grid::groups([1]), args![&mut x.handle(), &mut y]).unwrap();
+    queue.launch_dyn(&looks, Grid::groups([1]), args![&mut x.clone(), &mut y]).unwrap();
 
     assert!(info.binding_alignment.is_power_of_two() && info.binding_alignment == ctx.binding_alignment());
     for start in [1, 2, 4, 8, 16, 32, 64] {

@@ -54,7 +54,7 @@ fn chain(s: &Subject) {
                 if at == 0 {
                     queues[0].fill(&mut arrays[0], turn).unwrap();
                 } else {
-                    let from = arrays[at - 1].handle();
+                    let from = arrays[at - 1].clone();
                     queues[at].copy(&from, &mut arrays[at]).unwrap();
                 }
             }
@@ -76,7 +76,7 @@ fn answers(s: &Subject) {
             match rng.u32(..3) {
                 0 => queue.wait_for_queue(other).unwrap(),
                 1 if rng.u32(..4) == 0 => queue.finish().wait().unwrap(),
-                _ => match queue.fill(&mut arrays[rng.usize(..3)].handle(), 1) {
+                _ => match queue.fill(&mut arrays[rng.usize(..3)].clone(), 1) {
                     Ok(()) => {}
                     Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => {
                         return Some(error.to_string());

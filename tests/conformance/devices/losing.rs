@@ -67,7 +67,7 @@ impl Doomed {
         match &self.breaker {
             Some((queue, out)) => {
                 testing::lose(&self.ctx);
-                queue.fill(&mut out.handle(), 1).unwrap();
+                queue.fill(&mut out.clone(), 1).unwrap();
                 let _ = queue.flush(); // the flush may return the loss already
             }
             None => self.ctx.wgpu().unwrap().0.destroy(),

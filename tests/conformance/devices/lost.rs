@@ -106,7 +106,7 @@ const WAITS: &[Wait] = &[
     }),
     ("a write of pinned memory that an upload uses", false, |ctx, held| {
         let mut pinned: HostArray<u32, Upload> = ctx.pinned([N])?;
-        held.queue.upload(&pinned, &mut held.y.handle())?;
+        held.queue.upload(&pinned, &mut held.y.clone())?;
         pinned.write(|host| host.fill(1))?;
         // On a context without mapped pinned memory the upload has copied the bytes already.
         held.queue.finish().wait()
@@ -225,7 +225,7 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>
 pub(super) const CALLS: &[Call] = &[
     ("fill", |_, queue, x| queue.fill(x, 1)),
     ("upload", |_, queue, x| queue.upload(&[1; N], x)),
-    ("copy", |_, queue, x| queue.copy(&x.handle(), x)),
+    ("copy", |_, queue, x| queue.copy(&x.clone(), x)),
     ("callback", |_, queue, _| queue.callback(|| ())),
     ("wait_for_queue", |ctx, queue, _| queue.wait_for_queue(&ctx.queue("late"))),
     ("wait_for a user event", |ctx, queue, _| queue.wait_for(&ctx.user_event("late").event())),

@@ -82,7 +82,7 @@ impl Program {
             2 => self.iota(&queue, turn, to),
             3 => self.spin(&queue, turn % 50, to),
             4 => {
-                queue.copy(&self.arrays[from].handle(), &mut self.arrays[to]).unwrap();
+                queue.copy(&self.arrays[from].clone(), &mut self.arrays[to]).unwrap();
                 self.host[to] = self.host[from].clone();
             }
             5 => self.part(&queue, turn, to, rng),
@@ -97,8 +97,8 @@ impl Program {
     }
 
     fn mix(&mut self, queue: &CommandQueue, turn: u32, from: usize, to: usize) {
-        let x = self.arrays[from].handle();
-        let mut y = self.arrays[to].handle();
+        let x = self.arrays[from].clone();
+        let mut y = self.arrays[to].clone();
         queue
             .launch(&self.mix, Grid::threads([N]), Mix { a: 2 * turn + 1, b: turn, x: &x, y: &mut y })
             .unwrap();

@@ -41,7 +41,7 @@ fn side_by_side(s: &Subject) {
         let kernels = contexts.map(|ctx| ctx.kernel::<Iota>().unwrap());
         for round in 0..20_u32 {
             for at in 0..2 {
-                let args = Iota { start: round, step: at as u32 + 1, out: &mut arrays[at].handle() };
+                let args = Iota { start: round, step: at as u32 + 1, out: &mut arrays[at].clone() };
                 queues[at].launch(&kernels[at], Grid::threads([N]), args).unwrap();
             }
         }
@@ -189,7 +189,7 @@ fn increment(
     x: &DeviceArray<u32>,
     y: &DeviceArray<u32>,
 ) {
-    queue.launch(mix, Grid::threads([N]), Mix { a: 0, b: 1, x, y: &mut y.handle() }).unwrap();
+    queue.launch(mix, Grid::threads([N]), Mix { a: 0, b: 1, x, y: &mut y.clone() }).unwrap();
 }
 
 fn ping_pong(s: &Subject) {
@@ -202,10 +202,10 @@ fn ping_pong(s: &Subject) {
             for _ in 0..10 {
                 increment(&a, &mix_a, &arrays[0][0], &arrays[0][1]);
                 b.wait_for(&a.marker()).unwrap();
-                b.copy(&arrays[0][1], &mut arrays[1][0].handle()).unwrap();
+                b.copy(&arrays[0][1], &mut arrays[1][0].clone()).unwrap();
                 increment(&b, &mix_b, &arrays[1][0], &arrays[1][1]);
                 a.wait_for(&b.marker()).unwrap();
-                a.copy(&arrays[1][1], &mut arrays[0][0].handle()).unwrap();
+                a.copy(&arrays[1][1], &mut arrays[0][0].clone()).unwrap();
             }
             assert_eq!(a.read(&arrays[0][0]).wait().unwrap(), [20; N], "{name}, {policy:?}");
         }
@@ -239,13 +239,13 @@ fn pipeline(s: &Subject) {
     let mut reads = Vec::new();
     for block in 0..12_u32 {
         let half = block as usize % 2;
-        queues[0].fill(&mut buffers[0][half][0].handle(), block).unwrap();
+        queues[0].fill(&mut buffers[0][half][0].clone(), block).unwrap();
         for stage in 0..3 {
             let [input, output] = &buffers[stage][half];
             if stage > 0 {
-                queues[stage].copy(&buffers[stage - 1][half][1], &mut input.handle()).unwrap();
+                queues[stage].copy(&buffers[stage - 1][half][1], &mut input.clone()).unwrap();
             }
-            let args = Mix { a: 0, b: stage as u32 + 1, x: input, y: &mut output.handle() };
+            let args = Mix { a: 0, b: stage as u32 + 1, x: input, y: &mut output.clone() };
             queues[stage].launch(&kernels[stage], Grid::threads([N]), args).unwrap();
         }
         reads.push(queues[2].read(&buffers[2][half][1]));

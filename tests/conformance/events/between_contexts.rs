@@ -438,7 +438,7 @@ fn threadless(s: &Subject) {
             let to = rng.usize(..3);
             let from = rng.usize(..3);
             queues[to].wait_for(&queues[from].marker()).unwrap();
-            queues[to].fill(&mut arrays[to].handle(), round).unwrap();
+            queues[to].fill(&mut arrays[to].clone(), round).unwrap();
             done[to] = round;
         }
         let last = rng.usize(..3);

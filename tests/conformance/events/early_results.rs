@@ -132,7 +132,7 @@ const BYTES_ASKED_LATE: [(&str, Way); 4] = [
     }),
     ("all elements", |at| {
         let ctx = at.ctx;
-        let x = at.x.handle();
+        let x = at.x.clone();
         Box::new(move || assert_eq!(ctx.to_vec(&x).unwrap(), [VALUE; N]))
     }),
     ("a write map", write_map),
@@ -177,7 +177,7 @@ fn behind_long_work(at: &Short<'_>) {
     let long = at.ctx.queue("long");
     at.subject.spin(at.ctx, &long, 60);
     at.queue.wait_for_queue(&long).unwrap();
-    (0..20).for_each(|_| at.queue.fill(&mut at.x.handle(), VALUE).unwrap());
+    (0..20).for_each(|_| at.queue.fill(&mut at.x.clone(), VALUE).unwrap());
 }
 
 /// Repeats the launch, so that the context knows the kernel's duration from the second launch on.

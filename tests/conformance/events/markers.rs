@@ -45,7 +45,7 @@ fn before_a_kernel(subject: &Subject) {
     early_results::on_its_queue(
         subject,
         &[("a marker between two pieces of work", |at| {
-            let mut x = at.x.handle();
+            let mut x = at.x.clone();
             at.queue.fill(&mut x, VALUE + 1).unwrap();
             let marker = at.queue.marker();
             at.queue.fill(&mut x, VALUE).unwrap();

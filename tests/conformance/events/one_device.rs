@@ -195,7 +195,7 @@ fn copies(subject: &Subject) {
         assert_eq!(last.read(&y).wait().unwrap(), [5; N]);
         subject.spin(&own, &busy, 20);
         busy.flush().unwrap();
-        from.copy(&y, &mut x.handle()).unwrap();
+        from.copy(&y, &mut x.clone()).unwrap();
         last.wait_for(&from.marker()).unwrap();
         last.fill(&mut y, 6).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [5; N]);
@@ -203,7 +203,7 @@ fn copies(subject: &Subject) {
         subject.spin(&own, &last, 20);
         last.fill(&mut y, 7).unwrap();
         from.wait_for(&last.marker()).unwrap();
-        from.copy(&y, &mut x.handle()).unwrap();
+        from.copy(&y, &mut x.clone()).unwrap();
         assert_eq!(from.read(&x).wait().unwrap(), [7; N]);
     }
 }

@@ -147,7 +147,7 @@ fn acquired(subject: &Subject) {
         for (holder, queue, before, ready) in tickets.into_iter().rev() {
             let mix = &mix;
             let ones = &ones;
-            let mut x = x.handle();
+            let mut x = x.clone();
             scope.spawn(move || {
                 queue.wait_for(&before).unwrap();
                 queue

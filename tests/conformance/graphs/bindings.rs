@@ -260,7 +260,7 @@ fn overlap(subject: &Subject) {
     // More signatures than the graph keeps, and each of them twice.
     for _ in 0..2 {
         for inputs in [&[0_usize, 1][..], &[0, 2], &[1, 2], &[0, 1, 2], &[2], &[0]] {
-            let mut y = shared.handle();
+            let mut y = shared.clone();
             queue.fill(&mut y, 5).unwrap();
             let mut with = graph.with();
             for &at in inputs {
@@ -541,7 +541,7 @@ fn behind_constructs(subject: &Subject) {
     let y = queue.full([N], 0_u32).unwrap();
     let go = queue.full([1], 1_u32).unwrap();
     let launch = |c: &Capture| {
-        let y = &mut y.handle();
+        let y = &mut y.clone();
         c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 2, x: &x, y })
     };
     let child = queue.capture(|c| launch(c)).unwrap().0;

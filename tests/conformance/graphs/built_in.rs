@@ -146,29 +146,29 @@ impl Arrays {
 fn work(kernels: &Kernels, arrays: &Arrays, one: &CommandQueue, two: &CommandQueue) -> Result<()> {
     let Arrays { x, y, bins, message, leaves, root } = arrays;
     let all = Grid::threads([N]);
-    one.launch(&kernels.iota, all, Iota { start: 1, step: 3, out: &mut x.handle() })?;
-    one.launch(&kernels.spin, all, Spin { rounds: 5, out: &mut x.handle() })?;
-    two.launch(&kernels.fill, all, Fill { value: 4, out: &mut y.handle() })?;
+    one.launch(&kernels.iota, all, Iota { start: 1, step: 3, out: &mut x.clone() })?;
+    one.launch(&kernels.spin, all, Spin { rounds: 5, out: &mut x.clone() })?;
+    two.launch(&kernels.fill, all, Fill { value: 4, out: &mut y.clone() })?;
     let hashed = Blake3Chunks {
         bytes: 1024 * CHUNKS as u32,
         counter_low: 0,
         counter_high: 0,
         root: 0,
         input: message,
-        values: &mut leaves.handle(),
+        values: &mut leaves.clone(),
     };
     two.launch(&kernels.chunks, Grid::threads([CHUNKS]), hashed)?;
     two.wait_for_queue(one)?;
-    two.launch(&kernels.mix, all, Mix { a: 3, b: 1, x, y: &mut y.handle() })?;
-    two.launch(&kernels.saxpy, all, Saxpy { a: 7, x, y: &mut y.handle() })?;
-    one.launch(&kernels.histogram, all, Histogram { values: x, bins: &mut bins.handle() })?;
+    two.launch(&kernels.mix, all, Mix { a: 3, b: 1, x, y: &mut y.clone() })?;
+    two.launch(&kernels.saxpy, all, Saxpy { a: 7, x, y: &mut y.clone() })?;
+    one.launch(&kernels.histogram, all, Histogram { values: x, bins: &mut bins.clone() })?;
     one.wait_for_queue(two)?;
     let parents =
-        Blake3Parents { count: CHUNKS as u32, root: 0, children: leaves, parents: &mut root.handle() };
+        Blake3Parents { count: CHUNKS as u32, root: 0, children: leaves, parents: &mut root.clone() };
     one.launch(&kernels.parents, Grid::threads([CHUNKS / 2]), parents)?;
     let mut sum = one.zeros::<u32, 1>([N])?;
     one.launch(&kernels.add, all, Add { x, y, z: &mut sum })?;
-    one.copy(&sum, &mut x.handle())
+    one.copy(&sum, &mut x.clone())
 }
 
 /// Runs the work eagerly and as a graph, three times each, and compares the arrays.

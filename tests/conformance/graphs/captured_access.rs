@@ -63,7 +63,7 @@ fn host_access(subject: &Subject) {
     let queue = ctx.queue("main");
     let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let fill = |c: &Capture| c.fill(&mut y.handle(), 7);
+    let fill = |c: &Capture| c.fill(&mut y.clone(), 7);
     let calls: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("map_read", &|| y.map_read().wait().map(drop)),
         ("map_write", &|| y.map_write().wait().map(drop)),
@@ -139,14 +139,14 @@ fn hidden_output(subject: &Subject) {
     let (graph, _) = queue
         .capture(|c| {
             c.read_as("counters of loops", &y)?;
-            c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.handle(), 43))
+            c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))
         })
         .unwrap();
     let output = graph.output::<u32>("counters of loops").unwrap();
     assert_eq!(queue.replay(&graph).unwrap().read(&output).unwrap().wait().unwrap(), [42; N]);
     assert_eq!(graph.statistics().outputs, 1);
     let (alone, _) =
-        queue.capture(|c| c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.handle(), 43))).unwrap();
+        queue.capture(|c| c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))).unwrap();
     let error = alone.output::<u32>("counters of loops").unwrap_err();
     assert!(error.to_string().contains("it has no outputs"), "{error}");
 }
@@ -158,7 +158,7 @@ fn child_results(subject: &Subject) {
     let y = ctx.full([N], 42_u32).unwrap();
     let (child, (output, steps, marker)) = queue
         .capture(|c| {
-            let steps = c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.handle(), 43))?;
+            let steps = c.repeat(&go, Bound::AtMost(2), |body| body.fill(&mut y.clone(), 43))?;
             Ok((c.read_as("y", &y)?, steps, c.marker()))
         })
         .unwrap();
@@ -194,7 +194,7 @@ fn last_call(subject: &Subject) {
     for (what, call) in empty {
         let captured = queue.capture(|c| {
             let value = c.value("v", 7_u32)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y.handle() })?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y.clone() })?;
             c.label_node("step")?;
             c.parameter("b", &value)?;
             call(c)?;

@@ -61,8 +61,8 @@ fn every_length(subject: &Subject) {
     let s = Setup::new(subject);
     let mut left = s.word(0);
     let mut count = s.word(0);
-    let condition = left.handle();
-    let total = count.handle();
+    let condition = left.clone();
+    let total = count.clone();
     let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &total)).unwrap();
     for length in [0, 1, 2, 3, 4, 5, 11, 12, 13, 28, 29, 61] {
         s.queue.fill(&mut left, length).unwrap();
@@ -95,8 +95,8 @@ fn bounds(subject: &Subject) {
     for bound in [0, 1, 4, 5, 12, 13] {
         let mut left = s.word(0);
         let mut count = s.word(0);
-        let condition = left.handle();
-        let total = count.handle();
+        let condition = left.clone();
+        let total = count.clone();
         let (graph, steps) = s
             .queue
             .capture(|c| {
@@ -174,7 +174,7 @@ fn same_results(subject: &Subject) {
                     body.if_else(&odd, |b| s.lower(b, &odd), |b| s.raise(b, &odd))?;
                     body.if_(&odd, |b| s.add(b, &y, 5))?;
                     rounds = Some(body.repeat(&twice, Bound::AtMost(4), |b| s.raise(b, &y))?);
-                    body.copy(&y, &mut x.handle())
+                    body.copy(&y, &mut x.clone())
                 })
                 .unwrap();
             let replay = steps.replay().unwrap();
@@ -203,12 +203,12 @@ fn among_nodes(subject: &Subject) {
     let again = s.word(0);
     let count = s.word(0);
     let captured = s.queue.capture(|c| {
-        c.fill(&mut left.handle(), 9)?;
-        c.fill(&mut count.handle(), 0)?;
+        c.fill(&mut left.clone(), 9)?;
+        c.fill(&mut count.clone(), 0)?;
         let first = countdown(c, &s, 100, &left, &count)?;
         let between = c.read_as("between", &count)?;
         c.host(move || sent.send(1).unwrap())?;
-        c.copy(&count, &mut again.handle())?;
+        c.copy(&count, &mut again.clone())?;
         // Two forks with a loop each, which share no words.
         let side = c.fork("side");
         let second = countdown(&side, &s, 100, &again, &count)?;
@@ -235,7 +235,7 @@ fn outside(subject: &Subject) {
     let behind = s.word(0);
     let before = s.queue.marker();
     let steps = countdown(&s.queue, &s, 1 << 20, &left, &count).unwrap();
-    s.queue.copy(&count, &mut behind.handle()).unwrap();
+    s.queue.copy(&count, &mut behind.clone()).unwrap();
     assert_eq!(s.read(&behind), [17]);
     assert!(before.is_complete().unwrap());
     assert_eq!(iterations(steps.replay().unwrap(), &steps), 17);
@@ -254,7 +254,7 @@ fn two_queues(subject: &Subject) {
         .collect();
     // The other queue waits for a loop of this one, and for its own.
     other.wait_for(&s.queue.marker()).unwrap();
-    other.copy(&arrays[0].1, &mut sum.handle()).unwrap();
+    other.copy(&arrays[0].1, &mut sum.clone()).unwrap();
     assert_eq!(other.read(&sum).wait().unwrap(), [40]);
     assert_eq!(runs.iter().map(|run| iterations(run.replay().unwrap(), run)).collect::<Vec<_>>(), [40, 30]);
     assert_eq!(arrays.each_ref().map(|(_, count)| s.read(count)[0]), [40, 30]);
@@ -279,7 +279,7 @@ fn without_threads(subject: &Subject) {
     let s = Setup::on(subject.without_threads());
     let mut left = s.word(0);
     let count = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let (graph, steps) = s.queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
     let mut start = || {
         s.queue.fill(&mut left, 30).unwrap();
@@ -336,7 +336,7 @@ fn submissions(subject: &Subject) {
     let s = Setup::on(counted.ctx.clone());
     let mut left = s.word(0);
     let count = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     for (bound, length, expected) in
         [(4, 9, 2), (12, 9, 3), (1000, 0, 3), (1000, 4, 3), (1000, 5, 4), (1000, 13, 5)]
     {
@@ -358,7 +358,7 @@ fn dropped(subject: &Subject) {
     let s = Setup::new(subject);
     let mut left = s.word(0);
     let count = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     for round in 1..4 {
         let queue = s.ctx.queue("short-lived");
         let (graph, _) = queue.capture(|c| countdown(c, &s, 1000, &condition, &count)).unwrap();
@@ -389,14 +389,14 @@ fn child(subject: &Subject) {
     let s = Setup::new(subject);
     let mut left = s.word(0);
     let count = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let (part, steps) = s.queue.capture(|c| countdown(c, &s, 20, &condition, &count)).unwrap();
     let (graph, own) = s
         .queue
         .capture(|c| {
             let own = c.repeat(&condition, Bound::Chunked(2), |body| s.raise(body, &count))?;
             c.replay(&part)?;
-            c.fill(&mut condition.handle(), 7)?;
+            c.fill(&mut condition.clone(), 7)?;
             c.replay(&part)?;
             Ok(own)
         })
@@ -444,7 +444,7 @@ fn edited(subject: &Subject) {
     let count = s.word(0);
     let nothing = s.nothing.slice(0..1).unwrap();
     let other = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let captured = s.queue.capture(|c| {
         let step = c.value("step", 1_u32)?;
         let from = c.input("condition", &condition)?;
@@ -453,7 +453,7 @@ fn edited(subject: &Subject) {
             body.launch(
                 &s.mix,
                 Grid::threads([1]),
-                crate::common::kernels::Mix { a: 1, b: step.get(), x: &nothing, y: &mut count.handle() },
+                crate::common::kernels::Mix { a: 1, b: step.get(), x: &nothing, y: &mut count.clone() },
             )?;
             body.parameter("b", &step)?;
             body.label_node("add")
@@ -490,11 +490,11 @@ fn queues(subject: &Subject) {
         high.wait_for(&s.queue.marker()).unwrap();
         let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
         if policy == Policy::Checked {
-            let error = high.copy(&count, &mut behind.handle()).unwrap_err();
+            let error = high.copy(&count, &mut behind.clone()).unwrap_err();
             assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
             high.wait_for(steps.replay().unwrap().event()).unwrap();
         }
-        high.copy(&count, &mut behind.handle()).unwrap();
+        high.copy(&count, &mut behind.clone()).unwrap();
         assert_eq!(high.read(&behind).wait().unwrap(), [50], "{policy:?}");
         assert_eq!(iterations(steps.replay().unwrap(), &steps), 50);
     }
@@ -558,7 +558,7 @@ fn native(subject: &Subject) {
     let s = Setup::on(subject.switched(|switches| switches.native_replay_from = 1));
     let mut left = s.word(0);
     let count = s.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let (graph, steps) = s
         .queue
         .capture(|c| {
@@ -596,7 +596,7 @@ fn refused(subject: &Subject) {
             let mix = ctx.kernel::<crate::common::kernels::Mix>()?;
             let (left, zero) = (queue.full([1], 25_u32)?, queue.zeros::<u32, 1>([1])?);
             let steps = queue.while_(&left, Bound::Chunked(100), |body| {
-                let args = crate::common::kernels::Mix { a: 1, b: u32::MAX, x: &zero, y: &mut left.handle() };
+                let args = crate::common::kernels::Mix { a: 1, b: u32::MAX, x: &zero, y: &mut left.clone() };
                 body.launch(&mix, Grid::threads([1]), args)
             })?;
             steps.replay().unwrap().iterations(&steps)?.wait()

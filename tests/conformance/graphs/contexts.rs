@@ -64,7 +64,7 @@ fn exact(s: &Subject) {
                 .capture(|c| {
                     let side = c.fork_on(two, "side")?;
                     // The side reads `x`, and the main queue reads `there`.
-                    side.copy(&x, &mut there.handle())?;
+                    side.copy(&x, &mut there.clone())?;
                     let found = c.on(&side)?.read_as("there", &there)?;
                     c.wait_for_queue(&side)?;
                     c.copy(&there, &mut back)?;
@@ -90,9 +90,9 @@ fn overlap(s: &Subject) {
             let (graph, (near, far)) = queue
                 .capture(|c| {
                     let side = c.fork_on(two, "side")?;
-                    side.fill(&mut y.handle(), 5)?;
+                    side.fill(&mut y.clone(), 5)?;
                     let far = c.on(&side)?.read_as("far", &y)?;
-                    c.fill(&mut x.handle(), 6)?;
+                    c.fill(&mut x.clone(), 6)?;
                     let near = c.read_as("near", &x)?;
                     c.wait_for_queue(&side)?;
                     Ok((near, far))
@@ -102,7 +102,7 @@ fn overlap(s: &Subject) {
             let gate = ctx.user_event("gate");
             let holder = ctx.queue("holder");
             holder.wait_for(&gate.event()).unwrap();
-            holder.fill(&mut array.handle(), 1).unwrap();
+            holder.fill(&mut array.clone(), 1).unwrap();
             let run = queue.replay(&graph).unwrap();
             let (held, free, value) = if held_far { (&far, &near, 6) } else { (&near, &far, 5) };
             assert_eq!(run.read(free).unwrap().wait().unwrap(), [value; N], "{names}");
@@ -122,9 +122,9 @@ fn around_a_fork(s: &Subject) {
         let (x, z) = (one.zeros::<u32, 1>([N]).unwrap(), one.zeros::<u32, 1>([N]).unwrap());
         let (graph, far) = queue
             .capture(|c| {
-                c.fill(&mut x.handle(), 3)?;
+                c.fill(&mut x.clone(), 3)?;
                 let side = c.fork_on(two, "side")?;
-                c.fill(&mut z.handle(), 4)?;
+                c.fill(&mut z.clone(), 4)?;
                 let mut y = side.zeros::<u32, 1>([N])?;
                 side.copy(&x, &mut y)?;
                 let far = c.on(&side)?.read_as("far", &y)?;
@@ -136,7 +136,7 @@ fn around_a_fork(s: &Subject) {
         let holder = one.queue("holder");
         // The command after the fork is held.
         holder.wait_for(&gate.event()).unwrap();
-        holder.fill(&mut z.handle(), 1).unwrap();
+        holder.fill(&mut z.clone(), 1).unwrap();
         let run = queue.replay(&graph).unwrap();
         let read = run.read(&far).unwrap();
         gate.signal();
@@ -156,10 +156,10 @@ fn ordered(s: &Subject) {
                 // This fork comes after nothing in the graph.
                 let root = c.fork_on(two, "root")?;
                 let early = c.on(&root)?.read_as("early", &root.full([N], 1_u32)?)?;
-                c.fill(&mut x.handle(), 2)?;
+                c.fill(&mut x.clone(), 2)?;
                 let first = c.read_as("first", &x)?;
                 let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.handle(), 3)?;
+                side.fill(&mut y.clone(), 3)?;
                 let far = c.on(&side)?.read_as("far", &y)?;
                 c.wait_for(&[root.marker(), side.marker()])?;
                 let last = c.read_as("last", &c.full([N], 4_u32)?)?;
@@ -176,7 +176,7 @@ fn ordered(s: &Subject) {
                 let holder = ctx.queue("holder");
                 let array = if held == 1 { &x } else { &y };
                 holder.wait_for(&gate.event()).unwrap();
-                holder.fill(&mut array.handle(), 9).unwrap();
+                holder.fill(&mut array.clone(), 9).unwrap();
             }
             let run = queue.replay(&graph).unwrap();
             for (at, output) in outputs.iter().enumerate() {
@@ -206,14 +206,14 @@ fn diamond(s: &Subject) {
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 let there = side.empty::<u32, 1>([N])?;
-                side.copy(&x, &mut there.handle())?;
+                side.copy(&x, &mut there.clone())?;
                 let mut doubled = side.zeros::<u32, 1>([N])?;
                 side.launch(&far, Grid::threads([N]), Mix { a: 1, b: 10, x: &there, y: &mut doubled })?;
                 let mut tripled = c.zeros::<u32, 1>([N])?;
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 20, x: &x, y: &mut tripled })?;
                 c.wait_for_queue(&side)?;
                 let back = c.empty::<u32, 1>([N])?;
-                c.copy(&doubled, &mut back.handle())?;
+                c.copy(&doubled, &mut back.clone())?;
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &back, y: &mut tripled })?;
                 c.read_as("sum", &tripled)
             })
@@ -240,12 +240,12 @@ fn ping_pong(s: &Subject) {
                 [c.fork("first"), c.fork_on(&contexts[1], "second")?, c.fork_on(&contexts[2], "third")?];
             for round in 0..6 {
                 let at = round % 3;
-                let mut y = arrays[at].handle();
+                let mut y = arrays[at].clone();
                 let args = Mix { a: 3, b: round as u32, x: &ones[at], y: &mut y };
                 sides[at].launch(&kernels[at], Grid::threads([N]), args)?;
                 let next = (at + 1) % 3;
                 sides[next].wait_for_queue(&sides[at])?;
-                sides[next].copy(&arrays[at], &mut arrays[next].handle())?;
+                sides[next].copy(&arrays[at], &mut arrays[next].clone())?;
             }
             c.wait_for_queue(&sides[0])
         })
@@ -267,9 +267,9 @@ fn regions(s: &Subject) {
         let (graph, ()) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
-                side.copy_region(&x, region![2..7, 1..20;2], &mut y.handle(), region![.., ..])?;
+                side.copy_region(&x, region![2..7, 1..20;2], &mut y.clone(), region![.., ..])?;
                 c.wait_for_queue(&side)?;
-                c.copy(&y, &mut z.handle())
+                c.copy(&y, &mut z.clone())
             })
             .unwrap();
         queue.replay(&graph).unwrap();
@@ -290,7 +290,7 @@ fn elsewhere(s: &Subject) {
     let to = &others[1];
     let queue = ctx.queue("main");
     let (x, y) = (from.array(&counted(N, 3)).unwrap(), to.zeros::<u32, 1>([N]).unwrap());
-    let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.handle())).unwrap();
+    let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.clone())).unwrap();
     assert_eq!(graph.statistics().contexts, 3);
     queue.replay(&graph).unwrap().wait().unwrap();
     assert_eq!(to.to_vec(&y).unwrap(), counted(N, 3));
@@ -306,17 +306,17 @@ fn host_functions(s: &Subject) {
         let (graph, late) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.handle(), 1)?;
-                c.fill(&mut x.handle(), 1)?;
+                side.fill(&mut y.clone(), 1)?;
+                c.fill(&mut x.clone(), 1)?;
                 c.host(move || sender.send(()).unwrap())?;
-                side.fill(&mut y.handle(), 2)?;
+                side.fill(&mut y.clone(), 2)?;
                 let late = c.on(&side)?.read_as("late", &y)?;
                 c.wait_for_queue(&side)?;
                 Ok(late)
             })
             .unwrap();
         holder.wait_for(&gate.event()).unwrap();
-        holder.fill(&mut y.handle(), 9).unwrap();
+        holder.fill(&mut y.clone(), 9).unwrap();
         let run = queue.replay(&graph).unwrap();
         assert!(!run.event().is_complete().unwrap(), "{names}");
         assert!(receiver.try_recv().is_err(), "{names}: the function ran before the far fill");
@@ -338,7 +338,7 @@ fn step(two: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
         side.copy(y, &mut own)?;
         side.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &ones, y: &mut own })?;
         c.wait_for_queue(&side)?;
-        c.copy(&own, &mut y.handle())
+        c.copy(&own, &mut y.clone())
     });
     captured.unwrap().0
 }
@@ -399,7 +399,7 @@ fn two_graphs(s: &Subject) {
             .map(|at| {
                 let array = &arrays[at];
                 let captured = queues[at].capture(|c| {
-                    c.fill(&mut array.handle(), 7 + at as u32)?;
+                    c.fill(&mut array.clone(), 7 + at as u32)?;
                     c.read_as("out", array)
                 });
                 captured.unwrap()
@@ -516,7 +516,7 @@ fn overlapping_edit(s: &Subject) {
                 let first = c.fork_on(two, "first")?;
                 let second = c.fork_on(two, "second")?;
                 // The first queue waits for the other context; the second one does not.
-                first.copy(&source, &mut y.handle())?;
+                first.copy(&source, &mut y.clone())?;
                 let mut z = second.zeros::<u32, 1>([N])?;
                 second.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut z })?;
                 c.on(&second)?.label_node("read")?;
@@ -530,7 +530,7 @@ fn overlapping_edit(s: &Subject) {
         assert_eq!(run.read(&out).unwrap().wait().unwrap(), [1; N], "{names}");
         graph.edit().unwrap().node("read").unwrap().argument("x", &y).unwrap().apply().unwrap();
         for value in [60, 70] {
-            queue.fill(&mut source.handle(), value).unwrap();
+            queue.fill(&mut source.clone(), value).unwrap();
             let run = queue.replay(&graph).unwrap();
             assert_eq!(run.read(&out).unwrap().wait().unwrap(), [value; N], "{names}");
         }
@@ -546,11 +546,11 @@ fn policies(s: &Subject) {
                 queue.capture(|c| {
                     let first = c.fork_on(two, "first")?;
                     let second = c.fork_on(two, "second")?;
-                    first.fill(&mut y.handle(), 1)?;
+                    first.fill(&mut y.clone(), 1)?;
                     if joined {
                         second.wait_for_queue(&first)?;
                     }
-                    second.fill(&mut y.handle(), 2)?;
+                    second.fill(&mut y.clone(), 2)?;
                     second.copy(&x, &mut y.slice(0..N)?)?;
                     c.wait_for_queue(&first)?;
                     c.wait_for_queue(&second)
@@ -563,8 +563,8 @@ fn policies(s: &Subject) {
             let (graph, ()) = race(true).unwrap();
             let theirs = two.queue("theirs");
             for value in [3, 4] {
-                queue.fill(&mut x.handle(), value).unwrap();
-                theirs.fill(&mut y.handle(), 9).unwrap();
+                queue.fill(&mut x.clone(), value).unwrap();
+                theirs.fill(&mut y.clone(), 9).unwrap();
                 // `Checked` knows no order between contexts, so it adds the wait for the fill, and for the replay.
                 queue.wait_for_queue(&theirs).unwrap();
                 let run = queue.replay(&graph).unwrap();
@@ -588,7 +588,7 @@ fn children(s: &Subject) {
                 let mut own = c.empty::<u32, 1>([N])?;
                 c.copy(&y, &mut own)?;
                 c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &ones, y: &mut own })?;
-                c.copy(&own, &mut y.handle())
+                c.copy(&own, &mut y.clone())
             })
             .unwrap();
         let (graph, ()) = queue
@@ -618,7 +618,7 @@ fn timed(s: &Subject) {
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 let start = side.marker_with(timing);
-                side.fill(&mut y.handle(), 5)?;
+                side.fill(&mut y.clone(), 5)?;
                 let end = side.marker_with(timing);
                 c.wait_for_queue(&side)?;
                 Ok((start, end, c.marker_with(timing)))
@@ -657,23 +657,23 @@ fn refused(s: &Subject) {
             }
         };
         captured(&|c| c.if_(&x, |b| b.fork_on(two, "side").map(drop)), "fork_on", "one context");
-        captured(&|c| c.if_(&x, |b| b.copy(&x, &mut y.handle())), "a copy between contexts", "one context");
-        let gated = |c: &fencepost::Capture| c.if_(&x, |b| b.fill(&mut x.handle(), 1));
+        captured(&|c| c.if_(&x, |b| b.copy(&x, &mut y.clone())), "a copy between contexts", "one context");
+        let gated = |c: &fencepost::Capture| c.if_(&x, |b| b.fill(&mut x.clone(), 1));
         captured(&|c| gated(c).and_then(|()| c.fork_on(two, "side").map(drop)), "fork_on", "its own");
         captured(
             &|c| {
                 let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.handle(), 1)?;
+                side.fill(&mut y.clone(), 1)?;
                 c.wait_for_queue(&side)?;
                 gated(c)
             },
             "if_",
             "its own",
         );
-        let unjoined = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut y.handle(), 1));
+        let unjoined = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut y.clone(), 1));
         let error = unjoined.unwrap_err();
         assert!(matches!(error.kind(), Kind::Unjoined { queue, .. } if queue == "side"), "{names}: {error}");
-        let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.handle())).unwrap();
+        let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.clone())).unwrap();
         captured(
             &|c| c.replay(&graph).map(drop),
             "a replay of a graph of several contexts",
@@ -686,12 +686,12 @@ fn refused(s: &Subject) {
         let Kind::NotSavable { node, reason, .. } = error.kind() else { panic!("{names}: {error}") };
         assert!(node.contains("copy across") && reason.contains("one context"), "{names}: {error}");
         // Arrays of the first context are foreign to the queue of the second one.
-        let foreign = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut x.handle(), 1));
+        let foreign = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut x.clone(), 1));
         assert!(matches!(foreign.unwrap_err().kind(), Kind::ForeignContext { .. }), "{names}");
         queue.replay(&graph).unwrap();
         assert_eq!(two.to_vec(&y).unwrap(), [1], "{names}");
         let kept = queue.capture(|c| c.fork_on(two, "side")).unwrap().1;
-        let error = kept.fill(&mut y.handle(), 1).unwrap_err();
+        let error = kept.fill(&mut y.clone(), 1).unwrap_err();
         assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{names}: {error}");
     });
 }
@@ -703,8 +703,8 @@ fn nothing_executes(s: &Subject) {
         let (graph, ()) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
-                side.fill(&mut y.handle(), 5)?;
-                c.fill(&mut x.handle(), 5)?;
+                side.fill(&mut y.clone(), 5)?;
+                c.fill(&mut x.clone(), 5)?;
                 c.wait_for_queue(&side)
             })
             .unwrap();
@@ -737,11 +737,11 @@ fn lost(s: &Subject) {
             let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
             let captured = queue.capture(|c| {
                 let side = c.fork_on(two, "side")?;
-                c.fill(&mut x.handle(), 5)?;
+                c.fill(&mut x.clone(), 5)?;
                 side.wait_for_queue(c)?;
-                side.copy(&x, &mut y.handle())?;
+                side.copy(&x, &mut y.clone())?;
                 c.wait_for_queue(&side)?;
-                c.copy(&y, &mut x.handle())
+                c.copy(&y, &mut x.clone())
             });
             let graph = match captured {
                 Ok((graph, ())) => graph,
@@ -764,7 +764,7 @@ fn lost(s: &Subject) {
             assert!(failed, "the device of one context is lost after {lost_after} steps");
             let (alive, array) = if far_is_lost { (&ctx, &x) } else { (&ctx, &y) };
             let after = alive.queue("after");
-            after.fill(&mut array.handle(), 8).unwrap();
+            after.fill(&mut array.clone(), 8).unwrap();
             assert_eq!(after.read(array).wait().unwrap(), [8; N]);
         }
     }
@@ -784,11 +784,11 @@ fn loss_returns(s: &Subject) {
         let captured = queue.capture(|c| {
             let side = c.fork_on(two, "side")?;
             let own = side.full([N], 1_u32)?;
-            side.fill(&mut y.handle(), 5)?;
+            side.fill(&mut y.clone(), 5)?;
             side.copy(&own, &mut y.slice(0..N)?)?;
             c.wait_for_queue(&side)?;
-            c.fill(&mut x.handle(), 5)?;
-            c.copy(&y, &mut x.handle())
+            c.fill(&mut x.clone(), 5)?;
+            c.copy(&y, &mut x.clone())
         });
         let graph = captured.unwrap().0;
         while queue.replay(&graph).and_then(|run| run.wait()).is_ok() {}
@@ -845,7 +845,7 @@ fn memory(s: &Subject) {
                 // Memory of the other context is not used for an array of this one.
                 c.wait_for_queue(&side)?;
                 let near = c.zeros::<u32, 1>([N])?;
-                c.copy(&near, &mut y.handle())
+                c.copy(&near, &mut y.clone())
             })
             .unwrap();
         assert!(one.pool_stats().used > before[0] && two.pool_stats().used > before[1], "{names}");
@@ -867,10 +867,10 @@ fn dumps(s: &Subject) {
     let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
     let (graph, ()) = queue
         .capture(|c| {
-            c.fill(&mut x.handle(), 1)?;
+            c.fill(&mut x.clone(), 1)?;
             let side = c.fork_on(&two, "side")?;
-            side.copy(&x, &mut y.handle())?;
-            side.fill(&mut y.handle().slice(0..1)?, 2)?;
+            side.copy(&x, &mut y.clone())?;
+            side.fill(&mut y.clone().slice(0..1)?, 2)?;
             c.wait_for_queue(&side)
         })
         .unwrap();
@@ -885,7 +885,7 @@ fn dumps(s: &Subject) {
         assert!(graph.to_dot().contains(queue), "{}", graph.to_dot());
         assert!(graph.to_svg().contains(queue), "{}", graph.to_svg());
     }
-    let (plain, ()) = queue.capture(|c| c.fill(&mut x.handle(), 1)).unwrap();
+    let (plain, ()) = queue.capture(|c| c.fill(&mut x.clone(), 1)).unwrap();
     assert_eq!(plain.statistics().contexts, 1);
     assert!(!plain.to_text().contains(", context"), "{}", plain.to_text());
 }
@@ -924,9 +924,9 @@ fn program(seed: u64, one: &Context, two: &Context, rng: &mut fastrand::Rng) {
         let queues = [c.fork("near"), c.fork_on(two, "far")?];
         for &(round, at) in &steps {
             if round % 3 == 0 {
-                queues[at].copy(&arrays[1 - at], &mut arrays[at].handle())?;
+                queues[at].copy(&arrays[1 - at], &mut arrays[at].clone())?;
             } else {
-                let args = Iota { start: round, step: 3, out: &mut arrays[at].handle() };
+                let args = Iota { start: round, step: 3, out: &mut arrays[at].clone() };
                 queues[at].launch(&kernels[at], Grid::threads([N]), args)?;
             }
         }

@@ -71,7 +71,7 @@ impl Setup {
 
     pub(super) fn add(&self, queue: &CommandQueue, array: &DeviceArray<u32>, b: u32) -> Result<()> {
         let x = self.nothing.slice(0..array.len())?;
-        let args = Mix { a: 1, b, x: &x, y: &mut array.handle() };
+        let args = Mix { a: 1, b, x: &x, y: &mut array.clone() };
         queue.launch(&self.mix, Grid::threads([array.len()]), args)
     }
 
@@ -84,7 +84,7 @@ fn conditional(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut flag = setup.word(1);
     let count = setup.word(0);
-    let condition = flag.handle();
+    let condition = flag.clone();
     let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
     let (graph, ()) = setup.queue.capture(capture).unwrap();
     let mut expected = 0;
@@ -96,7 +96,7 @@ fn conditional(subject: &Subject) {
     }
     // A signed condition is compared in the same way.
     let mut signed = setup.queue.full([1], -1_i32).unwrap();
-    let condition = signed.handle();
+    let condition = signed.clone();
     let capture = |c: &Capture| c.if_(&condition, |body| setup.raise(body, &count));
     let (graph, ()) = setup.queue.capture(capture).unwrap();
     for value in [-1, 0, 1] {
@@ -111,11 +111,11 @@ fn two_halves(subject: &Subject) {
     let mut flag = setup.word(0);
     let then = setup.word(0);
     let other = setup.word(0);
-    let condition = flag.handle();
+    let condition = flag.clone();
     let (graph, ()) = setup
         .queue
         .capture(|c| {
-            let mut own = flag.handle();
+            let mut own = flag.clone();
             c.if_else(
                 &condition,
                 |body| {
@@ -149,7 +149,7 @@ fn countdown(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut left = setup.word(0);
     let count = setup.queue.full([N], 0_u32).unwrap();
-    let condition = left.handle();
+    let condition = left.clone();
     let (graph, steps) = setup
         .queue
         .capture(|c| {
@@ -178,7 +178,7 @@ fn do_while(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut left = setup.word(0);
     let count = setup.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let capture = |c: &Capture| {
         c.do_while(&condition, Bound::AtMost(6), |body| {
             setup.raise(body, &count)?;
@@ -205,7 +205,7 @@ fn repeat(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut times = setup.queue.full([1], 0_i32).unwrap();
     let sum = setup.word(0);
-    let condition = times.handle();
+    let condition = times.clone();
     let capture = |c: &Capture| c.repeat(&condition, Bound::AtMost(5), |body| setup.raise(body, &sum));
     let (graph, steps) = setup.queue.capture(capture).unwrap();
     let mut expected = 0;
@@ -219,7 +219,7 @@ fn repeat(subject: &Subject) {
     }
     // The body ends the loop: the count is read again before each iteration.
     let unsigned = setup.word(u32::MAX);
-    let mut own = unsigned.handle();
+    let mut own = unsigned.clone();
     let steps = setup.queue.repeat(&unsigned, Bound::AtMost(5), |body| body.fill(&mut own, 2)).unwrap();
     assert_eq!(steps.replay().unwrap().iterations(&steps).unwrap().wait().unwrap(), 2);
 }
@@ -227,7 +227,7 @@ fn repeat(subject: &Subject) {
 fn bounds(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut left = setup.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     for bound in [0, 1, 2, 70] {
         let capture =
             |c: &Capture| c.while_(&condition, Bound::AtMost(bound), |body| setup.lower(body, &condition));
@@ -261,8 +261,8 @@ fn condition_in_loop(subject: &Subject) {
     let mut left = setup.word(0);
     let mut skip = setup.word(0);
     let count = setup.word(0);
-    let condition = left.handle();
-    let inner = skip.handle();
+    let condition = left.clone();
+    let inner = skip.clone();
     // The inner condition is counted down too: its body executes in the first iterations only.
     let capture = |c: &Capture| {
         c.while_(&condition, Bound::AtMost(6), |body| {
@@ -291,8 +291,8 @@ fn nested(subject: &Subject) {
     let mut first = setup.word(0);
     let mut second = setup.word(0);
     let third = setup.word(0);
-    let a = first.handle();
-    let b = second.handle();
+    let a = first.clone();
+    let b = second.clone();
     let count = setup.word(0);
     let (graph, (outer, middle, inner)) = setup
         .queue
@@ -301,7 +301,7 @@ fn nested(subject: &Subject) {
             let mut inner = None;
             let outer = c.repeat(&a, Bound::AtMost(3), |body| {
                 middle = Some(body.repeat(&b, Bound::AtMost(2), |body| {
-                    body.fill(&mut third.handle(), 2)?;
+                    body.fill(&mut third.clone(), 2)?;
                     inner = Some(body.while_(&third, Bound::AtMost(4), |body| {
                         setup.lower(body, &third)?;
                         setup.raise(body, &count)
@@ -333,7 +333,7 @@ fn transfers(subject: &Subject) {
     let setup = Setup::new(subject);
     let queue = &setup.queue;
     let mut flag = setup.word(0);
-    let condition = flag.handle();
+    let condition = flag.clone();
     let source: Vec<u32> = (0..N as u32).collect();
     let from = queue.array(&source).unwrap();
     let uploaded: Vec<u32> = source.iter().map(|value| value * 7 + 1).collect();
@@ -348,7 +348,7 @@ fn transfers(subject: &Subject) {
     let mut part = made(9);
     let mut bytes = queue.full([100], 255_u8).unwrap();
     let mut triples = queue.full([20], [1_u32, 2, 3]).unwrap();
-    queue.copy(&from, &mut shifted.handle()).unwrap();
+    queue.copy(&from, &mut shifted.clone()).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.if_(&condition, |body| {
@@ -425,8 +425,8 @@ fn slice_condition(subject: &Subject) {
     for chosen in [vec![], vec![0], vec![5], vec![1, 3], vec![2, 4], vec![0, 1, 2, 3, 4, 5]] {
         let mut host = vec![1; N];
         places.iter().enumerate().for_each(|(at, &place)| host[place] = u32::from(chosen.contains(&at)));
-        setup.queue.upload(&host, &mut flags.handle()).unwrap();
-        setup.queue.fill(&mut count.handle(), 0).unwrap();
+        setup.queue.upload(&host, &mut flags.clone()).unwrap();
+        setup.queue.fill(&mut count.clone(), 0).unwrap();
         setup.queue.replay(&graph).unwrap();
         assert_eq!(setup.read(&count), [chosen.iter().map(|at| 1 << (4 * at)).sum::<u32>()], "{chosen:?}");
     }
@@ -437,12 +437,12 @@ fn indirect(subject: &Subject) {
     let mut flag = setup.word(0);
     let count = setup.queue.full([N], 0_u32).unwrap();
     let groups = setup.queue.array(&[0_u32, 0, 4, 1, 1]).unwrap();
-    let condition = flag.handle();
+    let condition = flag.clone();
     let (graph, ()) = setup
         .queue
         .capture(|c| {
             c.if_(&condition, |body| {
-                let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.handle() };
+                let args = Mix { a: 1, b: 1, x: &setup.nothing, y: &mut count.clone() };
                 body.launch(&setup.mix, Grid::indirect(&groups, 2), args)
             })
         })
@@ -466,7 +466,7 @@ fn many_dispatches(subject: &Subject) {
     for launches in [63, 64, 65, 130] {
         let mut flag = setup.word(0);
         let count = setup.word(0);
-        let condition = flag.handle();
+        let condition = flag.clone();
         let capture = |c: &Capture| {
             let all = |body: &Capture, b: u32| (0..launches).try_for_each(|_| setup.add(body, &count, b));
             c.if_else(&condition, |body| all(body, 1), |body| all(body, 1000))
@@ -492,10 +492,10 @@ fn policy(subject: &Subject) {
     // The policy counts the body as a write, even if it does not execute.
     let error = other.fill(&mut count, 5).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
-    let error = other.fill(&mut flag.handle(), 5).unwrap_err();
+    let error = other.fill(&mut flag.clone(), 5).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
     other.wait_for_queue(&setup.queue).unwrap();
-    other.fill(&mut flag.handle(), 5).unwrap();
+    other.fill(&mut flag.clone(), 5).unwrap();
     other.replay(&graph).unwrap();
     assert_eq!(other.read(&count).wait().unwrap(), [1]);
     // Two forked queues of a body need an order too.
@@ -516,7 +516,7 @@ fn forks(subject: &Subject) {
     let total = setup.queue.full([N], 0_u32).unwrap();
     let parts: Vec<DeviceArray<u32>> = (0..3).map(|_| setup.queue.full([N], 0).unwrap()).collect();
     setup.queue.finish().wait().unwrap();
-    let condition = left.handle();
+    let condition = left.clone();
     let (graph, steps) = setup
         .queue
         .capture(|c| {
@@ -529,7 +529,7 @@ fn forks(subject: &Subject) {
                 }
                 for (side, part) in sides.iter().zip(&parts) {
                     body.wait_for_queue(side)?;
-                    let args = Mix { a: 1, b: 0, x: part, y: &mut total.handle() };
+                    let args = Mix { a: 1, b: 0, x: part, y: &mut total.clone() };
                     body.launch(&setup.mix, Grid::threads([N]), args)?;
                 }
                 Ok(())
@@ -558,8 +558,8 @@ fn child(subject: &Subject) {
     let mut left = setup.word(0);
     let mut times = setup.word(0);
     let count = setup.word(0);
-    let inner = left.handle();
-    let outer = times.handle();
+    let inner = left.clone();
+    let outer = times.clone();
     let (child, steps) = setup
         .queue
         .capture(|c| {
@@ -602,8 +602,8 @@ fn forked_loops(subject: &Subject) {
     let setup = Setup::new(subject);
     let mut one = setup.word(0);
     let mut two = setup.word(0);
-    let a = one.handle();
-    let b = two.handle();
+    let a = one.clone();
+    let b = two.clone();
     let counts = [setup.word(0), setup.word(0)];
     let (graph, (first, second)) = setup
         .queue
@@ -638,7 +638,7 @@ fn outside(subject: &Subject) {
     let queue = &setup.queue;
     let mut left = setup.word(3);
     let count = setup.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let steps = queue
         .while_(&condition, Bound::AtMost(10), |body| {
             setup.lower(body, &condition)?;
@@ -661,7 +661,7 @@ fn outside(subject: &Subject) {
     // A failed body enqueues nothing.
     let error = queue.if_(&setup.word(1), |body| {
         setup.raise(body, &count)?;
-        body.copy(&count, &mut setup.nothing.handle())
+        body.copy(&count, &mut setup.nothing.clone())
     });
     assert!(matches!(error.unwrap_err().kind(), Kind::Shape { .. }));
     assert_eq!(setup.read(&count), [624]);
@@ -672,7 +672,7 @@ fn one_submission(subject: &Subject) {
     let setup = Setup::on(counted.ctx.clone());
     let mut left = setup.word(0);
     let count = setup.word(0);
-    let condition = left.handle();
+    let condition = left.clone();
     let capture = |c: &Capture| {
         c.while_(&condition, Bound::AtMost(30), |body| {
             setup.lower(body, &condition)?;
@@ -717,7 +717,7 @@ fn refused(subject: &Subject) {
             "a replay of a graph with outputs or host callbacks",
             Box::new(|body| body.replay(&calls).map(|_| ())),
         ),
-        ("", Box::new(|body| body.upload(&upload, &mut x.handle()))),
+        ("", Box::new(|body| body.upload(&upload, &mut x.clone()))),
         ("", Box::new(|body| body.download(&x, &mut download.borrow_mut()))),
     ];
     for (expected, wrong) in &wrong {
@@ -841,7 +841,7 @@ fn memory_returns(subject: &Subject) {
         let capture = |c: &Capture| {
             c.repeat(&condition, Bound::AtMost(9), |body| {
                 setup.raise(body, &count)?;
-                body.copy(&count, &mut copied.handle())
+                body.copy(&count, &mut copied.clone())
             })
         };
         let (graph, _) = setup.queue.capture(capture).unwrap();

@@ -32,7 +32,7 @@ fn counting(
     let captured = queue.capture(|c| {
         let count = c.input("count", count)?;
         c.repeat(&count, Bound::AtMost(6), |b| {
-            b.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut y.handle() })?;
+            b.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut y.clone() })?;
             b.label_node("add")
         })
     });
@@ -106,8 +106,8 @@ fn inputs(subject: &Subject) {
         let x = c.input("x", &one)?;
         let b = c.value("b", 2_u32)?;
         c.if_(&flag, |body| {
-            body.copy(&x, &mut y.handle())?;
-            body.launch(&mix, Grid::threads([N]), Mix { a: 1, b: b.get(), x: &x, y: &mut y.handle() })?;
+            body.copy(&x, &mut y.clone())?;
+            body.launch(&mix, Grid::threads([N]), Mix { a: 1, b: b.get(), x: &x, y: &mut y.clone() })?;
             body.parameter("b", &b)
         })
     });

@@ -30,7 +30,7 @@ fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: Bound)
     let rounds = c.while_(left, bound, |body| {
         add(body, &mut sum, 3)?;
         body.label_node("add")?;
-        add(body, &mut left.handle(), u32::MAX)
+        add(body, &mut left.clone(), u32::MAX)
     })?;
     c.label_loop("rounds", &rounds)?;
     c.read_as("sum", &sum).map(drop)
@@ -119,7 +119,7 @@ fn labels(subject: &Subject) {
                 body.label_loop("nested", &nested)
             })?;
             kept = Some(first.clone());
-            c.repeat(&inner, Bound::AtMost(2), |body| body.fill(&mut x.handle(), 2)).map(drop)
+            c.repeat(&inner, Bound::AtMost(2), |body| body.fill(&mut x.clone(), 2)).map(drop)
         })
         .unwrap();
     let bytes = graph.to_bytes().unwrap();

@@ -201,10 +201,10 @@ impl Arrays {
     fn reset(&self, queue: &CommandQueue, values: &[u32; CONDITIONS]) {
         for (at, array) in self.data.iter().enumerate() {
             let elements: Vec<u32> = (0..N as u32).map(|index| index % 3 + at as u32).collect();
-            queue.upload(&elements, &mut array.handle()).unwrap();
+            queue.upload(&elements, &mut array.clone()).unwrap();
         }
         for (condition, &value) in self.conditions.iter().zip(values) {
-            queue.fill(&mut condition.handle(), value).unwrap();
+            queue.fill(&mut condition.clone(), value).unwrap();
         }
     }
 
@@ -216,7 +216,7 @@ impl Arrays {
     fn simple(&self, queue: &CommandQueue, command: &Command) -> Result<bool> {
         match command {
             Command::Mix { a, b, x, y } => {
-                let args = Mix { a: *a, b: *b, x: &self.data[*x], y: &mut self.data[*y].handle() };
+                let args = Mix { a: *a, b: *b, x: &self.data[*x], y: &mut self.data[*y].clone() };
                 queue.launch(&self.mix, Grid::threads([N]), args)?;
             }
             Command::Copy { from, to, len } => {
@@ -241,7 +241,7 @@ impl Arrays {
                 )?;
             }
             Command::SetCondition { condition, value } => {
-                queue.fill(&mut self.conditions[*condition].handle(), *value)?;
+                queue.fill(&mut self.conditions[*condition].clone(), *value)?;
             }
             Command::Lower { condition } => {
                 // A slice cannot be an argument of a launch, so a copy of the condition is lowered.
@@ -249,17 +249,15 @@ impl Arrays {
                 let condition = &self.conditions[*condition];
                 let first = &self.conditions[0];
                 if condition.label() == first.label() {
-                    let args = Mix { a: 1, b: u32::MAX, x: &word, y: &mut first.handle() };
+                    let args = Mix { a: 1, b: u32::MAX, x: &word, y: &mut first.clone() };
                     queue.launch(&self.mix, Grid::threads([1]), args)?;
                 } else {
-                    queue.fill(&mut condition.handle(), 0)?;
+                    queue.fill(&mut condition.clone(), 0)?;
                 }
             }
             Command::Take { condition, array, at } => {
-                queue.copy(
-                    &self.data[*array].slice(*at..at + 1)?,
-                    &mut self.conditions[*condition].handle(),
-                )?;
+                queue
+                    .copy(&self.data[*array].slice(*at..at + 1)?, &mut self.conditions[*condition].clone())?;
             }
             _ => return Ok(false),
         }

@@ -76,7 +76,7 @@ fn constant(subject: &Subject) {
 fn unordered(c: &Capture) -> Result<()> {
     let mut x = c.zeros::<u32, 1>([N])?;
     let side = c.fork("side");
-    side.fill(&mut x.handle(), 7)?;
+    side.fill(&mut x.clone(), 7)?;
     c.fill(&mut x, 8)?;
     c.wait_for_queue(&side)
 }

@@ -36,7 +36,7 @@ const N: usize = 256;
 /// Captures `y = a y + x + b` under the name `mix`.
 fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Graph {
     let mix = ctx.kernel::<Mix>().unwrap();
-    let mut y = y.handle();
+    let mut y = y.clone();
     let captured = queue.capture(|c| {
         c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x, y: &mut y })?;
         c.label_node("mix")
@@ -222,7 +222,7 @@ fn checks(subject: &Subject) {
     });
     let error = graph.edit().unwrap().grid(Grid::threads([1])).unwrap_err();
     assert!(error.to_string().contains("call `node` first"), "{error}");
-    let mut z = y.handle();
+    let mut z = y.clone();
     let (mut plain, ()) = queue.capture(|c| c.fill(&mut z, 1)).unwrap();
     is(plain.edit().unwrap().node("fill").unwrap_err(), &|kind| {
         matches!(kind, Kind::GraphName { known, .. } if known.is_empty()) // a fill without a label has no name to select
@@ -302,10 +302,10 @@ fn two_queues(
         for round in 0..rounds {
             let a = 3;
             let b = 10 * round;
-            let args = Mix { a, b, x: &one, y: &mut first.handle() };
+            let args = Mix { a, b, x: &one, y: &mut first.clone() };
             one_side.launch(&mix, Grid::threads([N]), args)?;
             c.on(&one_side)?.label_node("first")?;
-            let args = Mix { a: 5, b, x: &one, y: &mut second.handle() };
+            let args = Mix { a: 5, b, x: &one, y: &mut second.clone() };
             other_side.launch(&mix, Grid::threads([N]), args)?;
             c.on(&other_side)?.label_node("second")?;
         }
@@ -349,7 +349,7 @@ fn edited_uses(subject: &Subject) {
     let moves = [("second", true), ("first", true), ("first", false), ("second", false)];
     let in_use = [[true, true], [false, true], [true, true], [true, false]];
     for ((node, moved), in_use) in moves.into_iter().zip(in_use) {
-        let target = if moved { z.handle() } else { y.handle() };
+        let target = if moved { z.clone() } else { y.clone() };
         graph.edit().unwrap().node(node).unwrap().argument("y", &target).unwrap().apply().unwrap();
         queue.replay(&graph).unwrap();
         let hazards = [&mut y, &mut z].map(|array| other.fill(array, 7).is_err());
@@ -402,10 +402,10 @@ fn old_inputs(subject: &Subject) {
     let (mut graph, ()) = queue
         .capture(|c| {
             for _ in 0..7 {
-                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut z.handle() })?;
+                c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut z.clone() })?;
             }
             let x = c.input("x", &x)?;
-            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y.handle() })?;
+            c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y: &mut y.clone() })?;
             c.label_node("mix")
         })
         .unwrap();

@@ -35,7 +35,7 @@ fn step(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
         c.copy(y, &mut own)?;
         let one = c.full([N], 1_u32)?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &one, y: &mut own })?;
-        c.copy(&own, &mut y.handle())
+        c.copy(&own, &mut y.clone())
     });
     captured.unwrap().0
 }
@@ -56,7 +56,7 @@ fn interleaved(subject: &Subject) {
     for round in 0..20 {
         let on = if round % 3 == 0 { &other } else { &queue };
         on.replay(&graph).unwrap();
-        let eager = Mix { a: 5, b: round, x: &two, y: &mut y.handle() };
+        let eager = Mix { a: 5, b: round, x: &two, y: &mut y.clone() };
         let on = if round % 2 == 0 { &other } else { &queue };
         on.launch(&mix, Grid::threads([N]), eager).unwrap();
         right = Mix::of(5, round, 2, stepped(right));
@@ -84,7 +84,7 @@ fn eight_threads(subject: &Subject) {
                     queue.replay(&graph).unwrap();
                     // Captures run at the same time as the replays of other threads.
                     if round % 5 == at % 5 {
-                        let (child, ()) = main.capture(|c| c.fill(&mut y.handle(), 0)).unwrap();
+                        let (child, ()) = main.capture(|c| c.fill(&mut y.clone(), 0)).unwrap();
                         drop(child);
                     }
                 }
@@ -155,14 +155,14 @@ fn barrier(subject: &Subject) {
     let sums: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([N]).unwrap()).collect();
     ctx.synchronize().wait().unwrap();
     let fills: Vec<_> = (0..3)
-        .map(|at| queues[at].capture(|c| c.fill(&mut arrays[at].handle(), at as u32 + 1)).unwrap().0)
+        .map(|at| queues[at].capture(|c| c.fill(&mut arrays[at].clone(), at as u32 + 1)).unwrap().0)
         .collect();
     let copies: Vec<_> = (0..3)
-        .map(|at| queues[at].capture(|c| c.copy(&arrays[(at + 1) % 3], &mut sums[at].handle())).unwrap().0)
+        .map(|at| queues[at].capture(|c| c.copy(&arrays[(at + 1) % 3], &mut sums[at].clone())).unwrap().0)
         .collect();
     for _ in 0..5 {
         for (queue, array) in queues.iter().zip(&arrays) {
-            queue.fill(&mut array.handle(), 0).unwrap();
+            queue.fill(&mut array.clone(), 0).unwrap();
         }
         let first: Vec<_> = (0..3).map(|at| queues[at].replay(&fills[at]).unwrap()).collect();
         let events: Vec<Event> = first.iter().map(|run| run.event().clone()).collect();
@@ -205,7 +205,7 @@ fn awaited(subject: &Subject) {
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, shown) = queue
         .capture(|c| {
-            c.fill(&mut y.handle(), 4)?;
+            c.fill(&mut y.clone(), 4)?;
             c.read_as("y", &y)
         })
         .unwrap();
@@ -235,7 +235,7 @@ fn dropped_during_a_capture(subject: &Subject) {
             let more: Vec<_> = (0..4).map(|value| other.full([N], value).unwrap()).collect();
             c.copy(&y, &mut own)?;
             drop(more);
-            c.copy(&own, &mut y.handle())?;
+            c.copy(&own, &mut y.clone())?;
             c.fill(&mut y.slice(0..1)?, 9)
         })
         .unwrap();

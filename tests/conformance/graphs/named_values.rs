@@ -36,7 +36,7 @@ fn by_name_and_position(subject: &Subject) {
         queue.launch_dyn(&mixed, Grid::threads([N]), args![a = a, b = 10_u32, x = &x, y = &mut y]).unwrap();
         queue.read(&y).wait().unwrap()
     };
-    let mut clear = y.handle();
+    let mut clear = y.clone();
     for (bound, a, b) in [
         (graph.with(), 3, 1),
         (graph.with().value("a", 7_u32).unwrap(), 7, 1),
@@ -90,7 +90,7 @@ fn outside(subject: &Subject) {
     let error = queue
         .capture(|c| {
             let half = c.value("half", 0.5_f32)?;
-            c.launch_dyn(&mixed, Grid::threads([N]), args![a = &half, b = 0_u32, x = &x, y = &mut y.handle()])
+            c.launch_dyn(&mixed, Grid::threads([N]), args![a = &half, b = 0_u32, x = &x, y = &mut y.clone()])
         })
         .unwrap_err();
     assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
@@ -107,7 +107,7 @@ fn launch_plain(
     y: &DeviceArray<u32>,
 ) {
     queue
-        .launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.handle()])
+        .launch_dyn(mixed, Grid::threads([N]), args![a = 0_u32, b = 6_u32, x = x, y = &mut y.clone()])
         .unwrap();
     assert_eq!(queue.read(y).wait().unwrap(), [8; N]);
 }

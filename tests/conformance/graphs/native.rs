@@ -136,7 +136,7 @@ fn values(subject: &Subject) {
             let k = c.value("k", 1_u32)?;
             for (holds, launches) in runs {
                 for b in 0..launches as u32 {
-                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b, x: &x, y: &mut y.handle() })?;
+                    c.launch(&mix, Grid::threads([N]), Mix { a: 3, b, x: &x, y: &mut y.clone() })?;
                     if holds {
                         c.parameter("a", &k)?;
                     }
@@ -174,7 +174,7 @@ fn form_of_a_loop(subject: &Subject) {
     let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
     let launch = |c: &Capture, times: usize| {
         (0..times).try_for_each(|_| {
-            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y.handle() })
+            c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y.clone() })
         })
     };
     let go = ctx.full([1], 1_u32).unwrap();

@@ -166,7 +166,7 @@ fn refused_in_a_body(subject: &Subject) {
         }
         // A loop in the same graph is not a body around it.
         let beside = queue.capture(|c| {
-            c.repeat(&flag, Bound::AtMost(2), |body| body.fill(&mut x.handle(), 3))?;
+            c.repeat(&flag, Bound::AtMost(2), |body| body.fill(&mut x.clone(), 3))?;
             c.replay(graph).map(drop)
         });
         queue.replay(&beside.unwrap().0).unwrap().wait().unwrap();

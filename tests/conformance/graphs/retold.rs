@@ -55,7 +55,7 @@ fn add(
 ) -> Result<()> {
     let mix = ctx.kernel::<Mix>()?;
     let x = nothing.slice(0..y.len())?;
-    queue.launch(&mix, Grid::threads([y.len()]), Mix { a: 1, b, x: &x, y: &mut y.handle() })
+    queue.launch(&mix, Grid::threads([y.len()]), Mix { a: 1, b, x: &x, y: &mut y.clone() })
 }
 
 fn counts(subject: &Subject) {
@@ -72,9 +72,9 @@ fn counts(subject: &Subject) {
             let mut written = c.zeros::<u32, 1>([3])?;
             c.launch(&iota, Grid::threads([3]), Iota { start: 1, step: 1, out: &mut written })?;
             for (at, out) in outs.iter().enumerate() {
-                c.fill(&mut out.handle(), 0)?;
+                c.fill(&mut out.clone(), 0)?;
                 let grid = if at < 2 { Grid::indirect(&counts, 3 * at) } else { Grid::indirect(&written, 0) };
-                c.launch(&iota, grid, Iota { start: 1, step: 0, out: &mut out.handle() })?;
+                c.launch(&iota, grid, Iota { start: 1, step: 0, out: &mut out.clone() })?;
             }
             Ok(())
         })
@@ -105,12 +105,12 @@ fn frozen(subject: &Subject) {
             Ok(())
         })
         .unwrap();
-    let first = x.handle();
+    let first = x.clone();
     (scale, branch, part) = (9, false, 8..16);
     bytes.fill(scale);
     x = queue.full([N], 2_u32).unwrap(); // the graph keeps the array of the capture
     for _ in 0..2 {
-        queue.fill(&mut first.handle(), 0).unwrap();
+        queue.fill(&mut first.clone(), 0).unwrap();
         queue.replay(&graph).unwrap();
         let mut right = [5; N];
         right[..8].fill(7);
@@ -201,7 +201,7 @@ fn siblings(subject: &Subject) {
             let mut loops: Vec<Loop> = Vec::new();
             for start in [3, 0, 2] {
                 add(&ctx, c, once, 1, &nothing)?;
-                c.fill(&mut left.handle(), start)?;
+                c.fill(&mut left.clone(), start)?;
                 loops.push(c.while_(left, Bound::AtMost(4), |body| {
                     add(&ctx, body, each, 1, &nothing)?;
                     add(&ctx, body, left, u32::MAX, &nothing)
@@ -228,17 +228,17 @@ fn alternating(subject: &Subject) {
     let [left, flag, first, second] = &words[..] else { unreachable!() };
     let (graph, rounds) = queue
         .capture(|c| {
-            c.fill(&mut flag.handle(), 1)?;
+            c.fill(&mut flag.clone(), 1)?;
             c.do_while(left, Bound::AtMost(9), |body| {
                 body.if_else(
                     flag,
                     |body| {
                         add(&ctx, body, first, 1, &nothing)?;
-                        body.fill(&mut flag.handle(), 0)
+                        body.fill(&mut flag.clone(), 0)
                     },
                     |body| {
                         add(&ctx, body, second, 1, &nothing)?;
-                        body.fill(&mut flag.handle(), 1)
+                        body.fill(&mut flag.clone(), 1)
                     },
                 )?;
                 add(&ctx, body, left, u32::MAX, &nothing)
@@ -248,7 +248,7 @@ fn alternating(subject: &Subject) {
     let mut ones = 0;
     let mut twos = 0;
     for start in [5, 1, 8] {
-        queue.fill(&mut left.handle(), start).unwrap();
+        queue.fill(&mut left.clone(), start).unwrap();
         let run = queue.replay(&graph).unwrap();
         ones += start.div_ceil(2);
         twos += start / 2;
@@ -269,7 +269,7 @@ fn halves_dropped(subject: &Subject) {
             .capture(|c| {
                 let own = [c.full([N], 30_u32)?, c.full([N], 40_u32)?];
                 let copy = |from: DeviceArray<u32>| {
-                    let mut y = y.handle();
+                    let mut y = y.clone();
                     move |body: &fencepost::Capture| body.copy(&from, &mut y)
                 };
                 let [yes, no] = own;
@@ -277,7 +277,7 @@ fn halves_dropped(subject: &Subject) {
                 c.read_as("y", &y)
             })
             .unwrap();
-        queue.fill(&mut flag.handle(), value).unwrap();
+        queue.fill(&mut flag.clone(), value).unwrap();
         let run = queue.replay(&graph).unwrap();
         queue.flush().unwrap();
         drop(graph);

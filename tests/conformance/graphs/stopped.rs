@@ -56,7 +56,7 @@ fn cancels(s: &Setup, run_it: impl Fn(&Replay)) {
         assert!(s.queue.take_error().is_none());
         let turns = s.read(&count)[0];
         assert!(turns > 0, "the loop has run");
-        s.queue.fill(&mut count.handle(), 0).unwrap();
+        s.queue.fill(&mut count.clone(), 0).unwrap();
         assert_eq!(other.read(&count).wait().unwrap(), [0], "round {round}: no chunk comes later");
     }
     assert_eq!(s.read(&go_on), [1]);
@@ -91,7 +91,7 @@ fn around(subject: &Subject) {
     other.wait_for(&marker).unwrap();
     other.fill(&mut before, 6).unwrap();
     steps.replay().unwrap().cancel().unwrap();
-    s.queue.fill(&mut count.handle(), 3).unwrap();
+    s.queue.fill(&mut count.clone(), 3).unwrap();
     let later = s.queue.marker();
     assert_eq!(read.wait().unwrap(), [5]);
     assert!(is_cancelled(marker.wait()));
@@ -128,7 +128,7 @@ fn any_order(subject: &Subject) {
     for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1], [0, 2, 1]] {
         let gate = s.ctx.user_event("gate");
         let arrays = [1, 1, 1].map(|value| s.word(value));
-        let fill = |x: &DeviceArray<u32>| s.queue.capture(|c| c.fill(&mut x.handle(), 7)).unwrap().0;
+        let fill = |x: &DeviceArray<u32>| s.queue.capture(|c| c.fill(&mut x.clone(), 7)).unwrap().0;
         let graphs = arrays.each_ref().map(fill);
         s.queue.fill(&mut between, 1).unwrap();
         s.queue.wait_for(&gate.event()).unwrap();
@@ -160,7 +160,7 @@ fn last_first(subject: &Subject) {
     for steps in &loops {
         assert!(is_cancelled(steps.replay().unwrap().wait()));
     }
-    s.queue.fill(&mut count.handle(), 3).unwrap();
+    s.queue.fill(&mut count.clone(), 3).unwrap();
     assert_eq!(s.read(&count), [3]);
 }
 
@@ -228,7 +228,7 @@ fn overdue(subject: &Subject) {
     };
     assert_eq!((graph.as_str(), *found, launch.file()), ("main", limit, file!()));
     assert!(*iterations > 0 && error.to_string().contains("ContextOptions::launch_limit"), "{error}");
-    assert!(s.queue.fill(&mut count.handle(), 0).is_err(), "the error stays until it is taken");
+    assert!(s.queue.fill(&mut count.clone(), 0).is_err(), "the error stays until it is taken");
     assert!(matches!(s.queue.take_error().unwrap().kind(), Kind::LoopTooLong { .. }));
 }
 

@@ -40,13 +40,13 @@ fn several_roots(subject: &Subject) {
         .capture(|c| {
             let forks: Vec<_> = (0..5).map(|at| c.fork(&format!("root {at}"))).collect();
             for ((fork, array), value) in forks.iter().zip(&arrays).zip(1..) {
-                fork.fill(&mut array.handle(), value)?;
+                fork.fill(&mut array.clone(), value)?;
             }
             forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
         })
         .unwrap();
     for _ in 0..3 {
-        arrays.iter().for_each(|array| queue.fill(&mut array.handle(), 0).unwrap());
+        arrays.iter().for_each(|array| queue.fill(&mut array.clone(), 0).unwrap());
         queue.replay(&graph).unwrap();
         for (array, value) in arrays.iter().zip(1..) {
             assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
@@ -178,11 +178,11 @@ fn child_twice(subject: &Subject) {
     let (child, shown) = queue.capture(|c| c.read_as("x", &x)).unwrap();
     let (graph, after) = queue
         .capture(|c| {
-            c.fill(&mut x.handle(), 1)?;
+            c.fill(&mut x.clone(), 1)?;
             c.replay(&child)?;
-            c.fill(&mut x.handle(), 2)?;
+            c.fill(&mut x.clone(), 2)?;
             c.replay(&child)?;
-            c.fill(&mut x.handle(), 3)?;
+            c.fill(&mut x.clone(), 3)?;
             c.read_as("after", &x)
         })
         .unwrap();
@@ -225,7 +225,7 @@ fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) 
             let mut own = c.zeros::<u32, 1>([N])?;
             c.copy(y, &mut own)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &one, y: &mut own })?;
-            c.copy(&own, &mut y.handle())
+            c.copy(&own, &mut y.clone())
         })
         .unwrap();
     let go = ctx.full([1], 1_u32).unwrap();
@@ -318,7 +318,7 @@ fn diamond(subject: &Subject) {
         on.launch_dyn(
             &tick,
             Grid::groups([1]),
-            args![at = at, clock = &mut clock.handle(), ticks = &mut ticks.handle()],
+            args![at = at, clock = &mut clock.clone(), ticks = &mut ticks.clone()],
         )
     };
     let (graph, ()) = queue

@@ -28,18 +28,18 @@ fn every_node(
     let mix = ctx.kernel::<Mix>()?;
     let flag = flag.slice(0..1)?;
     let side = c.fork("side");
-    side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y: &mut y.handle() })?;
+    side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y: &mut y.clone() })?;
     c.wait_for_queue(&side)?;
-    c.fill(&mut x.handle(), 9)?;
-    c.upload(&[8_u32; N], &mut y.handle())?;
-    c.copy(x, &mut y.handle())?;
-    c.copy_region(x, region![..; 2], &mut y.handle(), region![..; 2])?;
-    c.if_(&flag, |body| body.fill(&mut x.handle(), 7))?;
-    c.repeat(&flag, Bound::AtMost(3), |body| body.copy(y, &mut x.handle()))?;
+    c.fill(&mut x.clone(), 9)?;
+    c.upload(&[8_u32; N], &mut y.clone())?;
+    c.copy(x, &mut y.clone())?;
+    c.copy_region(x, region![..; 2], &mut y.clone(), region![..; 2])?;
+    c.if_(&flag, |body| body.fill(&mut x.clone(), 7))?;
+    c.repeat(&flag, Bound::AtMost(3), |body| body.copy(y, &mut x.clone()))?;
     let calls = calls.clone();
     c.host(move || _ = calls.fetch_add(1, Ordering::SeqCst))?;
     let own = c.full([N], 5_u32)?;
-    c.copy(&own, &mut y.handle())?;
+    c.copy(&own, &mut y.clone())?;
     c.read_as("own", &own).map(drop)
 }
 
@@ -57,7 +57,7 @@ fn untouched(subject: &Subject) {
     for outcome in ["a graph", "an error", "a graph"] {
         let captured = queue.capture(|c| {
             every_node(c, &ctx, &arrays, &calls)?;
-            c.upload(&pinned, &mut arrays[0].handle())?;
+            c.upload(&pinned, &mut arrays[0].clone())?;
             c.download(&arrays[0], &mut back)?;
             if outcome == "an error" { c.flush() } else { Ok(()) }
         });

@@ -157,8 +157,8 @@ pub fn table() -> Vec<Verb> {
         no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
         no_node("kernel_from_source", |_, q| q.kernel_from_source(&mix_source()?, Mix::entry(), &[]).map(drop)),
         refused("check_value", |_, q| q.check_value("check_value", "nothing runs")),
-        no_node("check_launch", |o, q| q.check_launch(&o.mix, Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
-        no_node("check_launch_dyn", |o, q| q.check_launch_dyn(&o.mixed, args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
+        no_node("check_launch", |o, q| q.check_launch(&o.mix, Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.clone() })),
+        no_node("check_launch_dyn", |o, q| q.check_launch_dyn(&o.mixed, args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.clone()])),
         // Order.
         no_node("marker", |_, q| { q.marker(); Ok(()) }),
         no_node("marker_with", |_, q| { q.marker_with(EventOptions::default()); Ok(()) }),
@@ -181,26 +181,26 @@ pub fn table() -> Vec<Verb> {
         no_node("empty_like", |o, q| q.empty_like(&o.x).map(drop)),
         no_node("empty_padded", |_, q| q.empty_padded::<u32, 2>([3, 4], [4, 8]).map(drop)),
         // Work.
-        writes("fill", |o, q| q.fill(&mut o.x.handle(), 1)),
-        writes("copy", |o, q| q.copy(&o.two, &mut o.x.handle())),
-        writes("copy_region", |o, q| q.copy_region(&o.two, region![..;2], &mut o.x.handle(), region![..;2])),
-        writes("upload", |o, q| q.upload(&[5_u32; N], &mut o.x.handle())),
-        writes("upload_region", |o, q| q.upload_region(&[5_u32; N / 2], &mut o.x.handle(), region![..;2])),
-        writes("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.handle())),
+        writes("fill", |o, q| q.fill(&mut o.x.clone(), 1)),
+        writes("copy", |o, q| q.copy(&o.two, &mut o.x.clone())),
+        writes("copy_region", |o, q| q.copy_region(&o.two, region![..;2], &mut o.x.clone(), region![..;2])),
+        writes("upload", |o, q| q.upload(&[5_u32; N], &mut o.x.clone())),
+        writes("upload_region", |o, q| q.upload_region(&[5_u32; N / 2], &mut o.x.clone(), region![..;2])),
+        writes("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.clone())),
         #[cfg(feature = "ndarray")]
-        writes("upload_ndarray", |o, q| q.upload_ndarray(&ndarray::Array1::from_elem(N, 5_u32), &mut o.x.handle())),
-        writes("set", |o, q| q.set(&mut o.x.handle(), [0], 5)),
-        writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })),
-        writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
-        writes("launch_all", |o, q| q.launch_all(&o.phases, [Grid::threads([N]); 2], Phases { y: &mut o.x.handle() })),
-        writes("launch_all_dyn", |o, q| q.launch_all_dyn(&[(&o.mixed, Grid::threads([N])); 2], args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.handle()])),
+        writes("upload_ndarray", |o, q| q.upload_ndarray(&ndarray::Array1::from_elem(N, 5_u32), &mut o.x.clone())),
+        writes("set", |o, q| q.set(&mut o.x.clone(), [0], 5)),
+        writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.clone() })),
+        writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.clone()])),
+        writes("launch_all", |o, q| q.launch_all(&o.phases, [Grid::threads([N]); 2], Phases { y: &mut o.x.clone() })),
+        writes("launch_all_dyn", |o, q| q.launch_all_dyn(&[(&o.mixed, Grid::threads([N])); 2], args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.clone()])),
         writes("replay", |o, q| q.replay(&o.child).map(drop)),
         // Control flow.
-        writes("if_", |o, q| q.if_(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.handle(), 1))),
-        writes("if_else", |o, q| q.if_else(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.handle(), 1), |b| b.fill(&mut o.x.handle(), 2))),
-        writes("while_", |o, q| q.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
-        writes("do_while", |o, q| q.do_while(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
-        writes("repeat", |o, q| q.repeat(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1)).map(drop)),
+        writes("if_", |o, q| q.if_(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.clone(), 1))),
+        writes("if_else", |o, q| q.if_else(&o.two.slice(0..1)?, |b| b.fill(&mut o.x.clone(), 1), |b| b.fill(&mut o.x.clone(), 2))),
+        writes("while_", |o, q| q.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
+        writes("do_while", |o, q| q.do_while(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
+        writes("repeat", |o, q| q.repeat(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
         // Results that are needed at once.
         refused("read", |o, q| wait(q.read(&o.x))),
         refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
@@ -232,15 +232,15 @@ pub fn table() -> Vec<Verb> {
         of_capture("value", Behaviour::NoNode, |_, c| c.value("a", 2_u32).map(drop)),
         of_capture("parameter", Behaviour::Writes, |o, c| {
             let a = c.value("a", 3_u32)?;
-            c.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.handle() })?;
+            c.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.clone() })?;
             c.parameter("a", &a)
         }),
         of_capture("label_node", Behaviour::Writes, |o, c| {
-            c.fill(&mut o.x.handle(), 1)?;
+            c.fill(&mut o.x.clone(), 1)?;
             c.label_node("fill")
         }),
         of_capture("label_loop", Behaviour::Writes, |o, c| {
-            let rounds = c.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.handle(), 1))?;
+            let rounds = c.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1))?;
             c.label_loop("rounds", &rounds)
         }),
         of_capture("host", Behaviour::NoNode, |_, c| c.host(|| ())),

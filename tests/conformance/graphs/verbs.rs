@@ -81,7 +81,7 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let queue = ctx.queue("main");
     let x = queue.full([N], 7_u32).unwrap();
     let two = queue.full([N], 2_u32).unwrap();
-    let child = queue.capture(|c| c.fill(&mut x.handle(), 9)).unwrap().0;
+    let child = queue.capture(|c| c.fill(&mut x.clone(), 9)).unwrap().0;
     let up = ctx.pinned([N]).unwrap();
     let outside = queue.marker();
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -140,7 +140,7 @@ fn check_refusal(verb: &Verb, error: &Error, next: Option<&Verb>) {
 
 /// Checks that the queue works, and that another capture works.
 fn check_queue(objects: &Objects, queue: &CommandQueue, after: &str) {
-    let mut x = objects.x.handle();
+    let mut x = objects.x.clone();
     queue.fill(&mut x, 3).unwrap();
     let (graph, ()) = queue.capture(|c| c.fill(&mut x, 4)).unwrap();
     assert_eq!(queue.read(&objects.x).wait().unwrap(), [3; N], "after `{after}`");
@@ -157,13 +157,13 @@ fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &
     check_refusal(verb, &returned, next);
     let dropped = queue.capture(|c| {
         drop(call(on, verb, objects, c));
-        if on == On::OtherContext { Ok(()) } else { c.fill(&mut objects.x.handle(), 100) }
+        if on == On::OtherContext { Ok(()) } else { c.fill(&mut objects.x.clone(), 100) }
     });
     check_refusal(verb, &dropped.map(drop).unwrap_err(), next);
 }
 
 fn captures(on: On, verb: &Verb, objects: &Objects, queue: &CommandQueue) {
-    let mut x = objects.x.handle();
+    let mut x = objects.x.clone();
     queue.fill(&mut x, 7).unwrap();
     // The replays of a graph are on a queue of the context that captured it.
     let first = objects.other.queue("first");
@@ -232,7 +232,7 @@ fn in_a_body(subject: &Subject) {
     let x = &objects.x;
     let yes = objects.two.slice(0..1).unwrap();
     for verb in table() {
-        queue.fill(&mut x.handle(), 7).unwrap();
+        queue.fill(&mut x.clone(), 7).unwrap();
         let captured = queue.capture(|c| c.if_(&yes, |body| call(On::Capture, &verb, &objects, body)));
         let refused = verb.behaviour == Behaviour::Refused || REFUSED_IN_A_BODY.contains(&verb.name);
         match captured {
@@ -257,7 +257,7 @@ fn in_a_body(subject: &Subject) {
                 let dropped = queue.capture(|c| {
                     let refused = |body: &Capture| call(On::Capture, &verb, &objects, body).or(Ok(()));
                     drop(c.if_(&yes, refused));
-                    c.fill(&mut x.handle(), 100)
+                    c.fill(&mut x.clone(), 100)
                 });
                 assert!(matches!(dropped.map(drop).unwrap_err().kind(), Kind::Captured { .. }), "{error}");
             }
@@ -333,7 +333,7 @@ fn panics(subject: &Subject) {
                 let side = c.fork("side");
                 let mut own = side.zeros::<u32, 1>([N])?;
                 side.copy(&objects.two, &mut own)?;
-                c.fill(&mut objects.x.handle(), 100)?;
+                c.fill(&mut objects.x.clone(), 100)?;
                 kept = Some((side, own));
                 std::panic::resume_unwind(Box::new(round))
             })
@@ -352,7 +352,7 @@ fn panics(subject: &Subject) {
 fn fails(subject: &Subject) {
     let (objects, queue) = objects(subject.ctx(), subject.ctx());
     for _ in 0..3 {
-        let (short, mut x) = (objects.ctx.zeros::<u32, 1>([1]).unwrap(), objects.x.handle());
+        let (short, mut x) = (objects.ctx.zeros::<u32, 1>([1]).unwrap(), objects.x.clone());
         let before = objects.ctx.pool_stats().used;
         let error = queue
             .capture(|c| {
@@ -403,9 +403,9 @@ fn at_once(subject: &Subject) {
     // The inner capture is on another queue, so it is separate.
     let (outer, inner) = one
         .capture(|c| {
-            c.fill(&mut x.handle(), 1)?;
-            let (inner, ()) = two.capture(|d| d.fill(&mut y.handle(), 2))?;
-            c.fill(&mut x.handle(), 3)?;
+            c.fill(&mut x.clone(), 1)?;
+            let (inner, ()) = two.capture(|d| d.fill(&mut y.clone(), 2))?;
+            c.fill(&mut x.clone(), 3)?;
             Ok(inner)
         })
         .unwrap();
@@ -416,7 +416,7 @@ fn at_once(subject: &Subject) {
     let graphs: Vec<_> = std::thread::scope(|scope| {
         let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {
             let queue = queue.clone();
-            let mut array = array.handle();
+            let mut array = array.clone();
             scope.spawn(move || {
                 let capture = queue.capture(|c| (0..50).try_for_each(|_| c.fill(&mut array, value)));
                 capture.unwrap().0

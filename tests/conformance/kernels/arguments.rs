@@ -104,7 +104,7 @@ fn by_hand(s: &Subject) {
     let x = ctx.array(&[1, 2, 3]).unwrap();
     let y = ctx.array(&[10, 20, 30]).unwrap();
     let launch = |way| {
-        let mix = Mix { a: 3, b: 7, x: &x, y: &mut y.handle() };
+        let mix = Mix { a: 3, b: 7, x: &x, y: &mut y.clone() };
         queue.launch(&kernel, Grid::threads([3]), ByHand { mix, way })
     };
     for way in 0..WRONG {

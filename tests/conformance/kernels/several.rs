@@ -120,9 +120,9 @@ impl Bench {
         let args = Squares {
             factor,
             x: &self.x,
-            squares: &mut self.squares.handle(),
-            sums: &mut self.sums.handle(),
-            turned: &mut self.turned.handle(),
+            squares: &mut self.squares.clone(),
+            sums: &mut self.sums.clone(),
+            turned: &mut self.turned.clone(),
         };
         queue.launch_all(&self.kernel, grids, args)
     }
@@ -242,7 +242,7 @@ fn threads(s: &Subject) {
             let log = &log;
             scope.spawn(move || {
                 for _ in 0..CALLS {
-                    let args = Notes { number, log: &mut log.handle() };
+                    let args = Notes { number, log: &mut log.clone() };
                     queue.launch_all(kernel, [Grid::groups([1]); 3], args).unwrap();
                 }
             });
@@ -267,9 +267,9 @@ fn refused(s: &Subject) {
     let args = Squares {
         factor: 1,
         x: &b.x,
-        squares: &mut b.squares.handle(),
-        sums: &mut b.sums.handle(),
-        turned: &mut b.sums.handle(),
+        squares: &mut b.squares.clone(),
+        sums: &mut b.sums.clone(),
+        turned: &mut b.sums.clone(),
     };
     let error = b.queue.launch_all(&b.kernel, grids(), args).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "kernel `turn`"), "{error}");
@@ -318,13 +318,13 @@ fn profiled(s: &Subject) {
 fn hazard(s: &Subject) {
     let bench = Bench::new(s, s.ctx_with(Policy::Checked));
     let other = bench.ctx.queue("other");
-    other.fill(&mut bench.sums.handle(), 0).unwrap();
+    other.fill(&mut bench.sums.clone(), 0).unwrap();
     let error = bench.launch(&bench.queue, 1, grids()).unwrap_err();
     let Kind::Hazard { later, .. } = error.kind() else { panic!("{error}") };
     assert!(later.command.contains("`run`"), "{error}");
     bench.queue.wait_for_queue(&other).unwrap();
     bench.launch(&bench.queue, 2, grids()).unwrap();
-    let error = other.fill(&mut bench.squares.handle(), 0).unwrap_err();
+    let error = other.fill(&mut bench.squares.clone(), 0).unwrap_err();
     let Kind::Hazard { earlier, .. } = error.kind() else { panic!("{error}") };
     assert!(earlier.command.contains("`square`") || earlier.command.contains("`run`"), "{error}");
     assert_eq!(bench.turned(), expected(2));
@@ -335,7 +335,7 @@ fn captured(s: &Subject) {
     let (graph, ()) = bench.queue.capture(|c| bench.launch(c, 7, grids())).unwrap();
     assert_eq!(graph.nodes(), 3);
     for _ in 0..3 {
-        bench.queue.fill(&mut bench.turned.handle(), 0).unwrap();
+        bench.queue.fill(&mut bench.turned.clone(), 0).unwrap();
         bench.queue.replay(&graph).unwrap();
         assert_eq!(bench.turned(), expected(7));
     }
@@ -356,7 +356,7 @@ fn named(s: &Subject) {
     let [first, second, third] = grids();
     let launches = [(&square, first), (&run, second), (&turn, third)];
     let launch = |queue: &CommandQueue, factor: &GraphValue<u32>| {
-        let [mut squares, mut sums, mut turned] = [&b.squares, &b.sums, &b.turned].map(DeviceArray::handle);
+        let [mut squares, mut sums, mut turned] = [&b.squares, &b.sums, &b.turned].map(DeviceArray::clone);
         let args =
             args![factor = factor, x = &b.x, squares = &mut squares, sums = &mut sums, turned = &mut turned];
         queue.launch_all_dyn(&launches, args)

@@ -78,7 +78,7 @@ fn one_array(s: &Subject) {
         let queue = ctx.queue("own");
         let kernel = kernel.clone();
         for _ in 0..LAUNCHES {
-            let args = Mix { a: 1, b: 0, x: &x, y: &mut y.handle() };
+            let args = Mix { a: 1, b: 0, x: &x, y: &mut y.clone() };
             queue.launch(&kernel, Grid::threads([N]), args).unwrap();
         }
     });

@@ -396,7 +396,7 @@ fn dropped(s: &Subject) {
         queue.callback(move || sender.send(()).unwrap()).unwrap();
         match pairs.replace(pairs.get() + 1) % 4 {
             0 => drop((x, queue)),
-            1 => drop((y.handle(), x, source, queue)),
+            1 => drop((y.clone(), x, source, queue)),
             2 => drop((queue, last.clone(), source)),
             _ => drop((x, queue, source)),
         }
@@ -468,8 +468,8 @@ fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: 
     for round in 1..=4_u32 {
         let from = rng.usize(..2);
         let by = rng.usize(..2);
-        let filled = queues[from].fill(&mut arrays[from].handle(), round);
-        let copied = queues[by].copy(&arrays[from], &mut arrays[1 - from].handle());
+        let filled = queues[from].fill(&mut arrays[from].clone(), round);
+        let copied = queues[by].copy(&arrays[from], &mut arrays[1 - from].clone());
         if filled.is_err() || copied.is_err() {
             return;
         }

@@ -68,7 +68,7 @@ fn kernels(s: &Subject) {
     let (graph, ()) = queue.capture(|c| launch(c, &x)).unwrap();
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&x.cast_bits::<u32>()).wait().unwrap(), BITS);
-    let error = queue.launch_dyn(&negate, Grid::threads([8]), args![x = &mut x.handle()]).unwrap_err();
+    let error = queue.launch_dyn(&negate, Grid::threads([8]), args![x = &mut x.clone()]).unwrap_err();
     assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
 }
 
@@ -103,7 +103,7 @@ fn aliased(s: &Subject) {
         .unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     let error = queue.copy(&x, &mut x.cast_bits::<i32>().cast_bits::<f32>()).map(|_| ());
-    let like = queue.copy(&x, &mut x.handle()).map(|_| ());
+    let like = queue.copy(&x, &mut x.clone()).map(|_| ());
     assert_eq!(format!("{error:?}"), format!("{like:?}"));
     assert_eq!(queue.read(&x).wait().unwrap(), [1.0; 8]);
 }

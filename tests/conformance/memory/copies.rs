@@ -98,7 +98,7 @@ fn refused(s: &Subject) {
     let before = account(&ctx);
     let errors: [(Error, IsRight); 4] = [
         (queue.copy(&x.slice(0..9).unwrap(), &mut y).unwrap_err(), |k| matches!(k, Kind::Shape { .. })),
-        (queue.fill(&mut strange.handle(), 1).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
+        (queue.fill(&mut strange.clone(), 1).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
         (x.slice(5..11).unwrap_err(), |k| matches!(k, Kind::Range { len: 10, .. })),
         (queue.copy(&x.reshape([2, 5]).unwrap(), &mut y.reshape([5, 2]).unwrap()).unwrap_err(), |k| {
             matches!(k, Kind::Shape { .. })

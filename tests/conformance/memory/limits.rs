@@ -101,8 +101,8 @@ fn staged_upload(s: &Subject) {
     let before = nothing_staged(&ctx);
     queue.wait_for(&gate.event()).unwrap();
     for (at, array) in arrays.iter().enumerate() {
-        queue.fill(&mut array.handle(), 1).unwrap();
-        queue.upload(&vec![2; 8 * N], &mut array.handle()).unwrap();
+        queue.fill(&mut array.clone(), 1).unwrap();
+        queue.upload(&vec![2; 8 * N], &mut array.clone()).unwrap();
         let now = ctx.pool_stats();
         assert!(now.staging >= (at as u64 + 1) * LARGE, "{now:?}");
         assert_eq!((now.used, now.high_water, now.blocks), (before.used, before.high_water, before.blocks));
@@ -116,7 +116,7 @@ fn staged_upload(s: &Subject) {
     assert_eq!(given, after.staging_free);
     assert!(!s.place().has_wgpu() || given >= LARGE, "{given}");
     assert_eq!(ctx.pool_stats().staging_free, 0);
-    queue.upload(&vec![3; 8 * N], &mut arrays[0].handle()).unwrap();
+    queue.upload(&vec![3; 8 * N], &mut arrays[0].clone()).unwrap();
     assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [3; 8 * N]);
 }
 
@@ -188,8 +188,8 @@ fn below(s: &Subject) {
     let y = zeros(&ctx);
     ctx.set_pool_limit(Some(MIB));
     let queue = ctx.queue("q");
-    queue.fill(&mut x.handle(), 3).unwrap();
-    queue.copy(&x, &mut y.handle()).unwrap();
+    queue.fill(&mut x.clone(), 3).unwrap();
+    queue.copy(&x, &mut y.clone()).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
     assert!(ctx.zeros::<u32, 1>([1]).is_err());
 }
@@ -247,7 +247,7 @@ fn threshold_in_use(s: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     let x = queue.full([N], 5_u32).unwrap();
     let y = queue.zeros([N]).unwrap();
-    queue.copy(&x, &mut y.handle()).unwrap();
+    queue.copy(&x, &mut y.clone()).unwrap();
     drop(x);
     assert_eq!(ctx.pool_stats().free, MIB, "the held copy has not read the array yet");
     gate.signal();
@@ -255,7 +255,7 @@ fn threshold_in_use(s: &Subject) {
     queue.finish().wait().unwrap();
     // The batch releases the memory shortly after the caller learns of its end.
     while ctx.pool_stats().free > 0 {
-        queue.fill(&mut y.handle(), 1).unwrap();
+        queue.fill(&mut y.clone(), 1).unwrap();
         queue.finish().wait().unwrap();
     }
     assert_eq!(ctx.pool_stats().blocks, 1);

@@ -85,11 +85,11 @@ fn map_later(s: &Subject) {
         &ctx,
         &[
             ("a read map", |at| {
-                let x = at.x.handle();
+                let x = at.x.clone();
                 Box::new(move || assert_eq!(x.map_read().wait().unwrap()[..], [VALUE; early_results::N]))
             }),
             ("a write map", |at| {
-                let x = at.x.handle();
+                let x = at.x.clone();
                 Box::new(move || x.map_write().wait().unwrap().fill(8))
             }),
         ],
@@ -177,10 +177,10 @@ fn mapped(s: &Subject) {
     let refuse = |x: &DeviceArray<f32>, y: &mut DeviceArray<f32>, host: &mut HostArray<f32, Download>| {
         let launch = queue.launch_dyn(&saxpy, Grid::threads([64]), args![a = 1.0_f32, x = x, y = &mut *y]);
         assert!(is_mapped(launch), "launch");
-        assert!(is_mapped(queue.fill(&mut x.handle(), 0.0)), "fill");
-        assert!(is_mapped(queue.upload(&[0.0; 64], &mut x.handle())), "upload");
+        assert!(is_mapped(queue.fill(&mut x.clone(), 0.0)), "fill");
+        assert!(is_mapped(queue.upload(&[0.0; 64], &mut x.clone())), "upload");
         assert!(is_mapped(queue.copy(x, y)), "copy from the mapped array");
-        assert!(is_mapped(queue.copy(y, &mut x.handle())), "copy to the mapped array");
+        assert!(is_mapped(queue.copy(y, &mut x.clone())), "copy to the mapped array");
         assert!(is_mapped(queue.read(x).wait()), "read");
         assert!(is_mapped(queue.read_into(x, &mut [0.0; 64])), "read into a slice");
         assert!(is_mapped(queue.download(x, host)), "download");
@@ -382,7 +382,7 @@ fn no_writers(s: &Subject) {
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name}");
         assert!(is_abandoned(call(&ctx, &y)), "{name} of the target");
 
-        let (graph, ()) = other.capture(|c| c.fill(&mut x.handle(), 2)).unwrap();
+        let (graph, ()) = other.capture(|c| c.fill(&mut x.clone(), 2)).unwrap();
         let gate = ctx.user_event("gate");
         other.wait_for(&gate.event()).unwrap();
         let replay = other.replay(&graph).unwrap();
@@ -446,7 +446,7 @@ fn writer_before(s: &Subject) {
         let reader = scope.spawn(|| ctx.to_vec(&x));
         let look = "a look at an array";
         dump::until(|| ctx.state_dump().contains(look) && dump::pending(&ctx, look) > 0);
-        other.fill(&mut x.handle(), 5).unwrap();
+        other.fill(&mut x.clone(), 5).unwrap();
         drop(gate);
         assert!(is_abandoned(reader.join().unwrap()));
     });
@@ -480,7 +480,7 @@ fn cancelled_after_creation(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
-    let (graph, ()) = queue.capture(|c| c.fill(&mut x.handle(), 2)).unwrap();
+    let (graph, ()) = queue.capture(|c| c.fill(&mut x.clone(), 2)).unwrap();
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let replay = queue.replay(&graph).unwrap();

@@ -92,7 +92,7 @@ fn fills(s: &Subject) {
             (like.shape(), like.padded_shape(), memory(&like)),
             ([75, 63], [80, 64], vec![0; 80 * 64])
         );
-        queue.fill(&mut zeros.handle(), 1).unwrap();
+        queue.fill(&mut zeros.clone(), 1).unwrap();
         assert_eq!(ctx.empty_like(&zeros).unwrap().padded_shape(), [80, 64]);
     }
 }
@@ -230,7 +230,7 @@ fn untyped(s: &Subject) {
     assert_eq!((any.shape(), any.padded_shape(), any.len()), (&SHAPE[..], &PADDED[..], LEN));
     let typed = any.typed::<u32, 2>().unwrap();
     assert_eq!(typed.padded_shape(), PADDED);
-    assert_eq!(queue.read(&typed.handle()).wait().unwrap(), counted(LEN));
+    assert_eq!(queue.read(&typed.clone()).wait().unwrap(), counted(LEN));
 }
 
 fn refused(s: &Subject) {

@@ -216,7 +216,7 @@ fn nothing_to_trim(s: &Subject) {
     let empty = ctx.zeros::<u32, 1>([0]).unwrap();
     assert_eq!(ctx.trim(), 0);
     assert!(ctx.queue("q").read(&empty).wait().unwrap().is_empty());
-    drop((empty.handle(), empty));
+    drop((empty.clone(), empty));
     ctx.trim();
     assert_eq!(ctx.trim(), 0);
 }

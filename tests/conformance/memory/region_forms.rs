@@ -187,7 +187,7 @@ fn every_other<const D: usize>(s: &Subject) {
     assert_eq!(queue.read(&packed).wait().unwrap(), expected, "{D} axes");
     let twice: Vec<u32> = expected.iter().map(|element| 2 * element).collect();
     queue.upload(&twice, &mut packed).unwrap();
-    queue.copy_region(&packed, region![], &mut x.handle(), &odd).unwrap();
+    queue.copy_region(&packed, region![], &mut x.clone(), &odd).unwrap();
     assert_eq!(queue.read_region(&x, &odd).wait().unwrap(), twice, "{D} axes");
     let scaled = |element: u32| if digits_are_odd(&element) { 2 * element } else { element };
     assert_eq!(queue.read(&x).wait().unwrap(), counted(len).into_iter().map(scaled).collect::<Vec<_>>());

@@ -44,7 +44,7 @@ fn one_command(s: &Subject) {
     let copying = ctx.queue("copying");
     let other = ctx.queue("other");
     let x = ctx.full([256], 1_u32).unwrap();
-    copying.copy_region(&x, region![0..253; 4], &mut x.handle(), region![0..127; 2]).unwrap();
+    copying.copy_region(&x, region![0..253; 4], &mut x.clone(), region![0..127; 2]).unwrap();
     drop(x.slice(246..253).unwrap().map_write().wait().unwrap());
     other.fill(&mut x.slice(0..6).unwrap(), 2).unwrap();
     let found = other.read(&x).wait().unwrap();
@@ -93,7 +93,7 @@ fn refused(s: &Subject) {
         (queue.upload_region(&[1; 4], &mut y, region![0]).unwrap_err(), SHAPE),
         (queue.upload_region(&up, &mut y, region![0]).unwrap_err(), SHAPE),
         (queue.download_region(&x, region![0], &mut down).unwrap_err(), SHAPE),
-        (queue.upload_region(&[1], &mut strange.handle(), region![0, 0]).unwrap_err(), FOREIGN),
+        (queue.upload_region(&[1], &mut strange.clone(), region![0, 0]).unwrap_err(), FOREIGN),
         (queue.read_region(&strange, region![0]).wait().unwrap_err(), FOREIGN),
         (queue.download_region(&strange, region![.., 0], &mut down).unwrap_err(), FOREIGN),
     ]);
@@ -115,7 +115,7 @@ fn nothing_behind(s: &Subject) {
     two.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 1).unwrap();
     let hazards = [
-        two.copy_region(&x, region![.., 0..19], &mut x.handle(), region![.., 1..20]).unwrap_err(),
+        two.copy_region(&x, region![.., 0..19], &mut x.clone(), region![.., 1..20]).unwrap_err(),
         two.upload_region(&n, &mut x, region![.., 1]).unwrap_err(),
         two.upload_region(&up, &mut x, region![.., 1]).unwrap_err(),
     ];
@@ -136,7 +136,7 @@ fn checked(s: &Subject) {
     let source = ctx.full([20, 20], 7_u32).unwrap();
     let target = || ctx.zeros::<u32, 2>([20, 20]).unwrap();
     let to = |queue: &fencepost::CommandQueue, y: &DeviceArray<u32, 2>, region: fencepost::Region| {
-        queue.copy_region(&source, &region, &mut y.handle(), &region)
+        queue.copy_region(&source, &region, &mut y.clone(), &region)
     };
     // Runs that are apart, and spans that are apart, need no order.
     for (first, second) in [
@@ -209,7 +209,7 @@ const FILLS: u32 = 100;
 
 /// Copies every other column over the first half of the columns, and reads the array.
 fn spread(queue: &CommandQueue, x: &DeviceArray<u32, 2>) -> Pending<Vec<u32>> {
-    queue.copy_region(x, region![.., ..; 2], &mut x.handle(), region![.., ..4]).unwrap();
+    queue.copy_region(x, region![.., ..; 2], &mut x.clone(), region![.., ..4]).unwrap();
     queue.read(x)
 }
 
@@ -218,7 +218,7 @@ fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>)
     for round in 0..ROUNDS {
         together.wait();
         for fill in 0..FILLS {
-            queue.fill(&mut x.handle(), round * FILLS + fill).unwrap();
+            queue.fill(&mut x.clone(), round * FILLS + fill).unwrap();
         }
     }
 }
@@ -229,9 +229,9 @@ fn mapped(s: &Subject) {
     let (x, y) = (ctx.zeros::<u32, 2>([4, 4]).unwrap(), ctx.zeros::<u32, 2>([4, 4]).unwrap());
     let map = x.map_read().wait().unwrap();
     for error in [
-        queue.copy_region(&x, region![.., 1], &mut y.handle(), region![.., 1]).unwrap_err(),
-        queue.copy_region(&y, region![.., 1], &mut x.handle(), region![.., 1]).unwrap_err(),
-        queue.upload_region(&[1; 4], &mut x.handle(), region![.., 1]).unwrap_err(),
+        queue.copy_region(&x, region![.., 1], &mut y.clone(), region![.., 1]).unwrap_err(),
+        queue.copy_region(&y, region![.., 1], &mut x.clone(), region![.., 1]).unwrap_err(),
+        queue.upload_region(&[1; 4], &mut x.clone(), region![.., 1]).unwrap_err(),
         queue.read_region(&x, region![.., 1]).wait().unwrap_err(),
     ] {
         assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");

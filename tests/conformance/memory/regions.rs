@@ -123,7 +123,7 @@ fn overlapping(s: &Subject) {
         let x = array::<u32, 2>(&queue, &shape, &counted(108));
         let places = queue.read_region(&x, &to).wait().unwrap();
         let moved = queue.read_region(&x, &from).wait().unwrap();
-        queue.copy_region(&x, &from, &mut x.handle(), &to).unwrap();
+        queue.copy_region(&x, &from, &mut x.clone(), &to).unwrap();
         let mut expected = counted(108);
         places.iter().zip(moved).for_each(|(&at, element)| expected[at as usize] = element);
         assert_eq!(queue.read(&x).wait().unwrap(), expected, "{from:?} to {to:?}");

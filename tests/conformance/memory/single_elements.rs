@@ -189,7 +189,7 @@ fn at_once(s: &Subject) {
         }
         scope.spawn(|| {
             let queue = ctx.queue("writer");
-            (0..20).for_each(|_| queue.fill(&mut x.handle(), 1).unwrap());
+            (0..20).for_each(|_| queue.fill(&mut x.clone(), 1).unwrap());
         });
     });
 }

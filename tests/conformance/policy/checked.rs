@@ -86,7 +86,7 @@ impl Verb {
 
     /// Uses `x`, and otherwise only arrays that the call makes.
     pub fn run(self, bench: &Bench, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
-        let mut x = x.handle();
+        let mut x = x.clone();
         let mut other = bench.other();
         match self {
             Verb::LaunchReading => {

@@ -88,7 +88,7 @@ fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], Comm
     let (ctx, down, start) = (ctx.clone(), ctx.pinned([N]).unwrap(), queue.marker());
     let (sender, receiver) = channel();
     let reader = other.clone();
-    let mut copy = y.handle();
+    let mut copy = y.clone();
     let own = queue.clone();
     let mut bed = Bed { ctx, queue: queue.clone(), start, x, down };
     let ask = move || {
@@ -129,7 +129,7 @@ fn refused_checked(s: &Subject) {
 
 /// Returns `true` if `Checked` accepts a write of the array on another queue.
 fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
-    match other.fill(&mut x.handle(), 9) {
+    match other.fill(&mut x.clone(), 9) {
         Ok(()) => true,
         Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => false,
         Err(error) => panic!("{error}"),

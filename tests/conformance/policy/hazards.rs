@@ -195,21 +195,21 @@ fn refused_replay(s: &Subject) {
     let (x, y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
     let captured = one.capture(|c| {
         let own = c.zeros::<u32, 1>([64])?;
-        c.copy(&x, &mut own.handle())?;
-        c.copy(&own, &mut y.handle())
+        c.copy(&x, &mut own.clone())?;
+        c.copy(&own, &mut y.clone())
     });
     let graph = captured.unwrap().0;
     one.replay(&graph).unwrap();
-    one.fill(&mut y.handle(), 1).unwrap();
+    one.fill(&mut y.clone(), 1).unwrap();
     for _ in 0..2 {
         let error = two.replay(&graph).unwrap_err();
         assert!(error.to_string().contains("earlier: write by a fill on queue `one`"), "{error}");
-        let error = two.fill(&mut x.handle(), 2).unwrap_err();
+        let error = two.fill(&mut x.clone(), 2).unwrap_err();
         assert!(error.to_string().contains("earlier: read by graph `one` on queue `one`"), "{error}");
     }
     two.wait_for_queue(&one).unwrap();
     two.replay(&graph).unwrap();
-    two.fill(&mut x.handle(), 2).unwrap();
+    two.fill(&mut x.clone(), 2).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), [0; 64]);
 }
 

@@ -73,7 +73,7 @@ fn many_queues(s: &Subject) {
             if from == to {
                 queue.fill(&mut arrays[to], a).unwrap();
             } else {
-                let x = arrays[from].handle();
+                let x = arrays[from].clone();
                 let y = &mut arrays[to];
                 queue.launch(&mix, Grid::threads([N]), Mix { a, b: 1, x: &x, y }).unwrap();
             }
@@ -114,7 +114,7 @@ fn one_queue(s: &Subject) {
         let mix = ctx.kernel::<Mix>().unwrap();
         let x = queue.full([N], 1).unwrap();
         let mut y = queue.zeros([N]).unwrap();
-        let mut z = y.handle();
+        let mut z = y.clone();
         let before = enqueued(&ctx, &queue);
         for _ in 0..50 {
             queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();

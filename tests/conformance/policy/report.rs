@@ -62,7 +62,7 @@ fn every_one(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(6);
     for turn in 0..200 {
         let queue = if rng.bool() { &one } else { &two };
-        queue.fill(&mut arrays[rng.usize(..4)].handle(), turn).unwrap();
+        queue.fill(&mut arrays[rng.usize(..4)].clone(), turn).unwrap();
     }
     let last = super::ordered::enqueued(&ctx, &one).max(super::ordered::enqueued(&ctx, &two));
     let report = ctx.wait_report();

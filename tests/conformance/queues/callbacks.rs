@@ -109,7 +109,7 @@ fn may_enqueue(subject: &Subject) {
     let (queue, other, (sender, receiver)) = (ctx.queue("main"), ctx.queue("other"), channel());
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let own = queue.clone();
-    let mut array = x.handle();
+    let mut array = x.clone();
     let enqueue = move || {
         own.fill(&mut array, 5).unwrap();
         other.fill(&mut array.slice(0..N / 2).unwrap(), 6).unwrap();

@@ -168,7 +168,7 @@ fn shared(subject: &Subject) {
         assert_eq!(host.read(|words| words.to_vec()).unwrap(), expected);
         // The half word at the end of a shared array belongs to no other array.
         let odd = ctx.shared_array::<half::f16, 1>([3], Usages::empty()).unwrap();
-        queue.upload(&[half::f16::ONE; 3], &mut odd.handle()).unwrap();
+        queue.upload(&[half::f16::ONE; 3], &mut odd.clone()).unwrap();
         assert_eq!(queue.read(&odd).wait().unwrap(), [half::f16::ONE; 3]);
         let mut empty = ctx.shared_array::<u32, 1>([0], Usages::empty()).unwrap();
         queue.encode(|_, access| access.write(&mut empty).map(|slice| assert_eq!(slice.size(), 0))).unwrap();
@@ -223,7 +223,7 @@ fn hazard(subject: &Subject) {
     let text = two.fill(&mut y, 1).unwrap_err().to_string();
     assert!(text.contains("commands of the program on queue `one` at "), "{text}");
     assert!(text.contains("encode.rs"), "{text}");
-    let error = two.fill(&mut x.handle(), 1).unwrap_err();
+    let error = two.fill(&mut x.clone(), 1).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");
     let error = copy(&two, &shared_by(&ctx), &mut y).unwrap_err();
     assert!(matches!(error.kind(), Kind::Hazard { later, .. } if later.command == "commands of the program"));

@@ -45,7 +45,7 @@ fn not_shared(subject: &Subject) {
         let error = copy(&queue, &own, &mut shared(&ctx)).unwrap_err();
         assert!(matches!(error.kind(), Kind::NotShared { array } if array == own.label()), "{error}");
         assert!(error.to_string().contains("Context::shared_array"), "{error}");
-        let error = copy(&queue, &shared(&ctx), &mut own.handle()).unwrap_err();
+        let error = copy(&queue, &shared(&ctx), &mut own.clone()).unwrap_err();
         assert!(matches!(error.kind(), Kind::NotShared { .. }), "{error}");
         let declared = queue.submit_foreign([], |access| access.read(&own).map(drop));
         assert!(matches!(declared.unwrap_err().kind(), Kind::NotShared { .. }));
@@ -59,7 +59,7 @@ fn refused(subject: &Subject) {
         let other = subject.ctx();
         let x = shared(&ctx);
         let theirs = shared(&other);
-        let error = copy(&queue, &theirs, &mut x.handle()).unwrap_err();
+        let error = copy(&queue, &theirs, &mut x.clone()).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         let map = x.map_read().wait().unwrap();
         let error = copy(&queue, &x, &mut shared(&ctx)).unwrap_err();
@@ -136,8 +136,8 @@ fn own_queue(subject: &Subject) {
         let mut y = shared(&ctx);
         wrong.wait_for(&gate.event()).unwrap();
         right.wait_for(&gate.event()).unwrap();
-        copy(&wrong, &x, &mut on.handle()).unwrap();
-        right.fill(&mut x.handle(), 5).unwrap();
+        copy(&wrong, &x, &mut on.clone()).unwrap();
+        right.fill(&mut x.clone(), 5).unwrap();
         copy(&right, &x, &mut y).unwrap();
         gate.signal();
         assert_eq!(right.read(&y).wait().unwrap(), [5; N]);
@@ -146,7 +146,7 @@ fn own_queue(subject: &Subject) {
         assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
         wrong.take_error().unwrap();
         buffer.unmap();
-        copy(&wrong, &x, &mut on.handle()).unwrap();
+        copy(&wrong, &x, &mut on.clone()).unwrap();
         assert_eq!(wrong.read(&on).wait().unwrap(), [5; N]);
     }
 }

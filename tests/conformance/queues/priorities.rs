@@ -49,8 +49,8 @@ impl Race {
     /// Enqueues launches that note their ticks in these places.
     fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
         for at in places {
-            let clock = &mut self.clock.handle();
-            let ticks = &mut self.ticks.handle();
+            let clock = &mut self.clock.clone();
+            let ticks = &mut self.ticks.clone();
             queue
                 .launch_dyn(&self.tick, Grid::groups([1]), args![at = at, clock = clock, ticks = ticks])
                 .unwrap();

@@ -196,7 +196,7 @@ fn callback(subject: &Subject) {
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();
     let behind = queue.clone();
-    let mut target = x.handle();
+    let mut target = x.clone();
     // The commands wait in the queue after this callback.
     let mut fills = move || (0..10_000).map(|at| behind.fill(&mut target, at)).find_map(Result::err);
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();

@@ -51,7 +51,7 @@ fn one_queue(subject: &Subject) {
             queue.launch(&mix, Grid::threads([N]), args).unwrap();
             expected = mixed(expected, 7, 1, turn);
             // Addition commutes, so the sum is the same for every order of the threads.
-            let args = Mix { a: 1, b: thread, x: &one, y: &mut sum.handle() };
+            let args = Mix { a: 1, b: thread, x: &one, y: &mut sum.clone() };
             queue.launch(&mix, Grid::threads([N]), args).unwrap();
             if turn % 25 == 0 {
                 queue.marker().wait().unwrap();

@@ -31,11 +31,11 @@ fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result
     let source: HostArray<f32, Upload> = other.pinned([64]).unwrap();
     let mut target: HostArray<f32, Download> = other.pinned([64]).unwrap();
     let grid = || Grid::threads([64]);
-    let mut z = y.handle();
+    let mut z = y.clone();
     let mut results = vec![
-        ("fill", queue.fill(&mut theirs.handle(), 1.0)),
-        ("upload", queue.upload(&[0.0; 64], &mut theirs.handle())),
-        ("set", queue.set(&mut theirs.handle(), [0], 1.0)),
+        ("fill", queue.fill(&mut theirs.clone(), 1.0)),
+        ("upload", queue.upload(&[0.0; 64], &mut theirs.clone())),
+        ("set", queue.set(&mut theirs.clone(), [0], 1.0)),
         ("get", queue.get(&theirs, [0]).wait().map(drop)),
         ("read", queue.read(&theirs).wait().map(|_| ())),
         ("read into", queue.read_into(&theirs, &mut [0.0; 64])),
@@ -50,8 +50,8 @@ fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result
     ];
     let mut plain = ctx.zeros::<f32, 1>([64]).unwrap();
     results.push(("launch with their output", {
-        let mut theirs = theirs.handle();
-        queue.launch_dyn(&kernel, grid(), args![1.0_f32, &plain.handle(), &mut theirs])
+        let mut theirs = theirs.clone();
+        queue.launch_dyn(&kernel, grid(), args![1.0_f32, &plain.clone(), &mut theirs])
     }));
     queue.fill(&mut plain, 1.0).unwrap();
     results

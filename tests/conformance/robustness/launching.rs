@@ -16,17 +16,17 @@ pub fn cases() -> Vec<Case> {
 
 /// Launches `saxpy` on 64 threads.
 fn saxpy(b: &Bench, x: &DeviceArray<f32>, y: &DeviceArray<f32>) -> Result<()> {
-    b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, x, &mut y.handle()])
+    b.queue.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, x, &mut y.clone()])
 }
 
 /// Launches `looks`, whose two arguments are both declared writable.
 fn looks(b: &Bench, x: &DeviceArray<u32>, y: &DeviceArray<u32>) -> Result<()> {
-    b.queue.launch_dyn(&b.looks, Grid::threads([64]), args![&mut x.handle(), &mut y.handle()])
+    b.queue.launch_dyn(&b.looks, Grid::threads([64]), args![&mut x.clone(), &mut y.clone()])
 }
 
 /// Launches `saxpy` over a grid.
 fn over(b: &Bench, grid: Grid<'_>) -> Result<()> {
-    b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.handle()])
+    b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.clone()])
 }
 
 const fn aliased(kind: &Kind) -> bool {
@@ -71,12 +71,12 @@ const LAUNCHES: &[Mistake] = &[
     ("no arguments", |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![]), kernel),
     (
         "too many arguments",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &mut b.y.handle(), 3_u32]),
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.x, &mut b.y.clone(), 3_u32]),
         kernel,
     ),
     (
         "an array of another type",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.whole, &mut b.y.handle()]),
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, &b.whole, &mut b.y.clone()]),
         kernel,
     ),
     (
@@ -86,7 +86,7 @@ const LAUNCHES: &[Mistake] = &[
     ),
     (
         "a value where an array belongs",
-        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.handle()]),
+        |b| b.queue.launch_dyn(&b.saxpy, Grid::threads([1]), args![1.0_f32, 2.0_f32, &mut b.y.clone()]),
         kernel,
     ),
     ("too many groups", |b| over(b, Grid::groups([1 << 20])), too_large),
@@ -128,7 +128,7 @@ fn binding_too_small(b: &Bench) -> Result<()> {
         b.ctx.host_kernel("fixed", Arc::new(NOTHING))?;
     }
     let kernel = b.ctx.kernel_from(text, "fixed")?;
-    b.queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut b.whole.handle()])
+    b.queue.launch_dyn(&kernel, Grid::groups([1]), args![&mut b.whole.clone()])
 }
 
 fn without_elements(s: &Subject) {
@@ -146,7 +146,7 @@ fn without_elements(s: &Subject) {
     let condition = b.ctx.array(&[1_u32]).unwrap();
     let in_a_body = b.queue.capture(|c| {
         c.if_(&condition, |body| {
-            body.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, &written, &mut b.x.handle()])
+            body.launch_dyn(&b.saxpy, Grid::threads([64]), args![1.0_f32, &written, &mut b.x.clone()])
         })
     });
     let (graph, ()) = in_a_body.unwrap();

@@ -71,7 +71,7 @@ fn has_a_sentence(wrong: &mut Vec<String>, name: &str, error: &Error) {
 /// Checks that a mistake has left the queue and the arrays as they were.
 fn still_works(bench: &Bench) -> Result<()> {
     let queue = &bench.queue;
-    queue.fill(&mut bench.y.handle(), 2.0)?;
+    queue.fill(&mut bench.y.clone(), 2.0)?;
     assert_eq!(queue.read(&bench.y).wait()?, [2.0; 64]);
     assert_eq!(queue.read(&bench.x).wait()?, [1.0; 64]);
     Ok(())

@@ -66,7 +66,7 @@ pub(super) fn reduce(size: Size) -> Case {
                 let x = inputs[1].words();
                 let mut kept = queue.empty([keys.len()])?;
                 let sums = out.words_mut();
-                Ok(queue.reduce_by_key(keys, x, Operation::Sum, &mut kept, sums, &mut count.handle())?)
+                Ok(queue.reduce_by_key(keys, x, Operation::Sum, &mut kept, sums, &mut count.clone())?)
             }))
         },
         |inputs, out| {
@@ -93,7 +93,7 @@ pub(super) fn lengths(size: Size) -> Case {
             Ok(Box::new(move |queue, inputs, out| {
                 let x = inputs[0].words();
                 let mut kept = queue.empty([x.len()])?;
-                Ok(queue.run_lengths(x, &mut kept, out.words_mut(), &mut count.handle())?)
+                Ok(queue.run_lengths(x, &mut kept, out.words_mut(), &mut count.clone())?)
             }))
         },
         |inputs, out| {

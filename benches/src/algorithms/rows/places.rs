@@ -23,7 +23,7 @@ pub(super) fn partition(size: Size) -> Case {
             Ok(Box::new(move |queue, inputs, out| {
                 let x = inputs[0].words();
                 let mask = inputs[1].words();
-                Ok(queue.partition(x, mask, out.words_mut(), &mut count.handle())?)
+                Ok(queue.partition(x, mask, out.words_mut(), &mut count.clone())?)
             }))
         },
         |inputs, out| {
@@ -52,7 +52,7 @@ pub(super) fn nonzero(size: Size) -> Case {
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
-                Ok(queue.nonzero(inputs[0].words(), out.words_mut(), &mut count.handle())?)
+                Ok(queue.nonzero(inputs[0].words(), out.words_mut(), &mut count.clone())?)
             }))
         },
         |inputs, out| {

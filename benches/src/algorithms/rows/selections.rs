@@ -24,7 +24,7 @@ pub(super) fn select(size: Size) -> Case {
             Ok(Box::new(move |queue, inputs, out| {
                 let x = inputs[0].words();
                 let mask = inputs[1].words();
-                Ok(queue.select(x, mask, out.words_mut(), &mut count.handle())?)
+                Ok(queue.select(x, mask, out.words_mut(), &mut count.clone())?)
             }))
         },
         |inputs, out| {
@@ -69,7 +69,7 @@ pub(super) fn unique(size: Size) -> Case {
         |ctx| {
             let count = ctx.zeros::<u32, 1>([1])?;
             Ok(Box::new(move |queue, inputs, out| {
-                Ok(queue.unique(inputs[0].words(), out.words_mut(), &mut count.handle())?)
+                Ok(queue.unique(inputs[0].words(), out.words_mut(), &mut count.clone())?)
             }))
         },
         |inputs, out| {

@@ -76,7 +76,7 @@ pub(super) fn top(size: Size) -> Case {
         |ctx| {
             let places = ctx.zeros::<u32, 1>([TOP])?;
             Ok(Box::new(move |queue, inputs, out| {
-                Ok(queue.top_k(inputs[0].words(), out.words_mut(), &mut places.handle())?)
+                Ok(queue.top_k(inputs[0].words(), out.words_mut(), &mut places.clone())?)
             }))
         },
         |inputs, out| {

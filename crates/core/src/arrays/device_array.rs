@@ -71,8 +71,8 @@ impl ArrayRef {
 
 /// An array in device memory: elements of type `T` in `D` dimensions, C order. A cheap handle.
 ///
-/// An element has a type that WGSL can store: see [`Element`]. Handles made by [`handle`](Self::handle) and
-/// [`slice`](Self::slice) share the memory; launches check that arguments which overlap are only read. Dropping the
+/// An element has a type that WGSL can store: see [`Element`]. Clones and [slices](Self::slice) share
+/// the memory, so a clone can write to it too; launches check that arguments which overlap are only read. Dropping the
 /// last handle waits for nothing: queues use the memory again only after its earlier uses.
 ///
 /// # Example
@@ -162,7 +162,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self
     }
 
-    /// Returns another handle of the same memory. With `&mut y.handle()`, a kernel writes to memory that other handles
+    /// Returns another handle of the same memory. With `&mut y.clone()`, a kernel writes to memory that other handles
     /// share; launches compare memory and ranges, so that no written bytes are bound twice.
     pub fn handle(&self) -> Self {
         Self { array: self.array.clone(), ..*self }
@@ -226,6 +226,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     {
         let array = ArrayRef { dtype: U::DTYPE, ..self.array.clone() };
         DeviceArray::padded(array, self.shape.shape, self.shape.padded)
+    }
+}
+
+impl<T: Element, const D: usize> Clone for DeviceArray<T, D> {
+    fn clone(&self) -> Self {
+        Self { array: self.array.clone(), ..*self }
     }
 }
 

@@ -358,7 +358,7 @@ impl Capture {
             state.input_contexts.push(context);
             Ok::<_, Error>(())
         })??;
-        Ok(Input { array: array.handle(), name })
+        Ok(Input { array: array.clone(), name })
     }
 
     /// *Captures* a named value, which launches take as a parameter. [`Bindings::value`](crate::Bindings::value)

@@ -172,7 +172,7 @@ impl CommandQueue {
     /// let (left, lower) = (queue.array(&[1_u32])?, queue.array(&[0_u32])?);
     /// let mut left_now = ctx.zeros::<u32, 1>([1])?;
     /// queue.copy(&left, &mut left_now)?;
-    /// let condition = left_now.handle();
+    /// let condition = left_now.clone();
     /// let steps = queue.while_(&condition, Bound::AtMost(5), |body| body.copy(&lower, &mut left_now))?;
     /// let run = steps.replay().unwrap();         // outside of a capture, the loop knows its replay
     /// assert_eq!(run.iterations(&steps)?.wait()?, 1);

@@ -20,7 +20,7 @@ fn context() -> (Context, CommandQueue, DeviceArray<u32>) {
 
 /// Captures a graph that fills an array.
 fn fills(queue: &CommandQueue, x: &DeviceArray<u32>) -> Graph {
-    let captured = queue.capture(|c| c.fill(&mut x.handle(), 7));
+    let captured = queue.capture(|c| c.fill(&mut x.clone(), 7));
     captured.expect("it is captured").0
 }
 
@@ -86,7 +86,7 @@ fn an_array_of_a_capture_does_not_take_memory_that_a_queue_outside_uses() {
     let outside = ctx.queue("outside");
     let captured = queue.capture(|c| {
         let first = c.zeros::<u32, 1>([64])?;
-        outside.fill(&mut first.handle(), 1)?;
+        outside.fill(&mut first.clone(), 1)?;
         drop(first);
         let second = c.zeros::<u32, 1>([64])?;
         assert_eq!(pool(&ctx).0, 3 * SIZE);

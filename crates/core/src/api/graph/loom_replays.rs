@@ -132,7 +132,7 @@ fn the_last_graph_on_a_dropped_array_returns_its_memory() {
         let x = ctx.empty::<u32, 1>([4]).expect("the memory is there");
         let size = ctx.pool_stats().used;
         let graphs = [(); 2].map(|()| {
-            let captured = one.capture(|c| c.fill(&mut x.handle(), 7));
+            let captured = one.capture(|c| c.fill(&mut x.clone(), 7));
             captured.expect("nothing is refused").0
         });
         let drops = graphs.map(|graph| {

@@ -123,14 +123,14 @@ fn each_command_writes_its_bytes_and_no_others() {
         p.launch(&p.ones(), &mut part);
         assert_eq!(p.unwritten(&x), Some((6, 2)), "a launch");
         let square = p.empty().reshape([4, 4]).expect("16 elements");
-        p.queue.upload_region(&[1_u32; 8], &mut square.handle(), region![.., 0..2]).expect("an upload");
+        p.queue.upload_region(&[1_u32; 8], &mut square.clone(), region![.., 0..2]).expect("an upload");
         assert_eq!(
             p.unwritten(&square.reshape([LEN]).expect("16 elements")),
             Some((2, 8)),
             "a region in place"
         );
         p.launch(&square.reshape([LEN]).expect("16 elements"), &mut p.ones());
-        p.queue.upload_region(&[1_u32; 4], &mut square.handle(), region![.., 3]).expect("an upload");
+        p.queue.upload_region(&[1_u32; 4], &mut square.clone(), region![.., 3]).expect("an upload");
         let rest = p.unwritten(&square.reshape([LEN]).expect("16 elements"));
         assert_eq!(rest, Some((2, 4)), "a region behind a launch");
     });
@@ -218,7 +218,7 @@ fn a_captured_array_is_unwritten_until_a_replay_writes_it() {
                 p.queue.finish().wait().expect("a finding is no error");
                 assert_eq!(p.found(), Some((LEN - count, count as u64)));
             }
-            p.queue.fill(&mut x.handle(), 1).expect("a fill");
+            p.queue.fill(&mut x.clone(), 1).expect("a fill");
             p.queue.replay(&graph).expect("a replay");
             p.queue.finish().wait().expect("a finding is no error");
             assert_eq!(p.found(), None, "the program wrote the array");

@@ -137,7 +137,7 @@ fn captured(ctx: &Context, number: usize, arrays: &[DeviceArray<u32>]) -> Graph 
     let [a, b, c] = [0, 1, 2].map(|at| &arrays[(number + at) % arrays.len()]);
     let graph = ctx.queue("capture").capture(|q| match number {
         0 => {
-            q.fill(&mut a.handle(), 1)?;
+            q.fill(&mut a.clone(), 1)?;
             q.copy(&part(a, &(0..N)), &mut part(b, &(0..N)))?;
             q.copy(&part(c, &(0..N)), &mut part(b, &(0..N)))
         }

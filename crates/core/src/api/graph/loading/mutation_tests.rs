@@ -55,7 +55,7 @@ fn saved(bound: Bound) -> Vec<u8> {
         c.launch_dyn(&kernel, Grid::groups([1]), args![k = &gain, y = &mut y])?;
         c.label_node("first")?;
         c.marker_with(EventOptions { timing: true });
-        let condition = left.handle();
+        let condition = left.clone();
         let rounds = c.while_(&condition, bound, |body| {
             let side = body.fork("side");
             side.launch_dyn(&kernel, Grid::indirect(&counts, 0), args![k = 5_u32, y = &mut y])?;
@@ -65,7 +65,7 @@ fn saved(bound: Bound) -> Vec<u8> {
                 let mut head = z.slice(0..16)?;
                 let tail = y.slice(0..16)?;
                 let mut copy = |half: &CommandQueue| half.copy(&tail, &mut head);
-                inner.if_else(&condition, |half| copy(half), |half| half.fill(&mut z.handle(), 9))
+                inner.if_else(&condition, |half| copy(half), |half| half.fill(&mut z.clone(), 9))
             })?;
             body.upload(&[7_u32; 4], &mut z.slice(32..36)?)?;
             body.copy_region(&*x, region![..8; 2], &mut z, region![40..44])
