@@ -1,4 +1,4 @@
-//! Finds the adapters that the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|none`.
+//! Finds the adapters that the tests run on: `FENCEPOST_TEST_ADAPTERS=first-per-backend|all|cpu|none`.
 
 use super::full::full;
 use super::subject::{NATIVE_CODE, Place};
@@ -29,12 +29,17 @@ fn chosen() -> (Vec<(usize, String, AdapterInfo)>, Option<&'static str>) {
     let wanted = std::env::var(VARIABLE).unwrap_or_else(|_| "first-per-backend".into());
     let known = match wanted.as_str() {
         "none" => return (Vec::new(), Some("FENCEPOST_TEST_ADAPTERS is `none`")),
-        "all" | "first-per-backend" => fencepost::adapters(),
-        other => panic!("{VARIABLE} is `{other}`; it must be first-per-backend, all or none"),
+        "all" | "cpu" | "first-per-backend" => fencepost::adapters(),
+        other => panic!("{VARIABLE} is `{other}`; it must be first-per-backend, all, cpu or none"),
     };
+    let only_cpu = wanted == "cpu";
     let mut backends = BTreeSet::new();
     let all = wanted == "all";
-    let kept = known.into_iter().enumerate().filter(|(_, info)| backends.insert(info.backend) || all);
+    let kept = known
+        .into_iter()
+        .enumerate()
+        .filter(|(_, info)| !only_cpu || info.backend == NATIVE_CODE)
+        .filter(|(_, info)| backends.insert(info.backend) || all);
     let mut names = BTreeSet::new();
     let named: Vec<_> = kept
         .map(|(index, info)| {

@@ -192,7 +192,9 @@ impl Proof {
         for name in UNSET {
             command.env_remove(name);
         }
-        command.env("FENCEPOST_TEST_ADAPTERS", "none").env("RUST_BACKTRACE", "0").env("RUST_LOG", "off");
+        // The conformance suite runs on the CPU device too.
+        let adapters = if self.plan.place.is_some() { "cpu" } else { "none" };
+        command.env("FENCEPOST_TEST_ADAPTERS", adapters).env("RUST_BACKTRACE", "0").env("RUST_LOG", "off");
         command.env(VARIABLE, fault.unwrap_or_default());
         command.envs(self.plan.seeds.map(|seeds| ("FENCEPOST_SEEDS", seeds)));
         command.envs(self.plan.place.map(|place| ("FENCEPOST_TEST_PLACE", place)));

@@ -76,6 +76,9 @@ fn failure(line: &str) -> Option<Seen> {
     if let Some(seed) = line.strip_prefix("the program of seed ") {
         return Some(Seen::Seed(seed.split(' ').next().unwrap_or("").to_owned()));
     }
+    if line.starts_with("test result: ok. 0 passed") && line.contains(" 0 filtered out") {
+        return Some(Seen::Ended("no test".to_owned()));
+    }
     let test = line.strip_prefix("test ")?.trim_end().strip_suffix("FAILED")?;
     let name = test.split(" ...").next().unwrap_or(test);
     Some(Seen::Test(name.split(" - ").next().unwrap_or(name).trim().to_owned()))
@@ -99,6 +102,10 @@ mod tests {
         assert_eq!(failure("test q04_it_holds::cpu_1     ... FAILED"), test("q04_it_holds::cpu_1"));
         assert_eq!(failure("test q04_it_holds::cpu_1     ... ok"), None);
         assert_eq!(failure("test result: FAILED. 1 passed; 1 failed"), None);
+        let none =
+            "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(failure(none), Some(Seen::Ended("no test".to_owned())));
+        assert_eq!(failure(&none.replace("0 filtered", "7 filtered")), None);
         assert_eq!(panicking("thread 'a::b' (77) panicked at x.rs:1:2:"), Some("a::b".to_owned()));
         let seed = failure("the program of seed 17 fails, looking for a smaller one: element 3");
         assert_eq!(seed, Some(Seen::Seed("17".to_owned())));
