@@ -58,7 +58,7 @@ fn main() -> Result<()> {
     let energy = ctx.kernel_with::<Energy>(&[("SOFTENING", SOFTENING)])?;
 
     let mut old = queue.array(&galaxies::bodies())?;
-    let mut next = ctx.zeros_like(&old)?;
+    let mut next = ctx.zeros(&old)?;
     let mut energies = ctx.zeros([BODIES])?;
     let grid = Grid::threads([BODIES]);
 

@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let diffuse = ctx.kernel::<Diffuse>()?;
     let start: Vec<f32> = (0..POINTS).map(|i| if i < POINTS / 2 { 1.0 } else { 0.0 }).collect();
     let mut a = queue.array(&start)?;
-    let mut b = ctx.zeros_like(&a)?;
+    let mut b = ctx.zeros(&a)?;
 
     // The closure borrows the kernel and the arrays, and makes the same launches each time. Its result is in `a`,
     // because the number of launches is even.

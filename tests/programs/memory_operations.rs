@@ -4,7 +4,7 @@ use super::held::Held;
 use super::machine::{Machine, Outcome};
 use super::op::{Contents, How, Id, Maker, Op, Part, Ty, elements};
 use fencepost::prelude::*;
-use fencepost::{Element, Result};
+use fencepost::{Element, Result, Shape};
 use wgpu::BufferUsages as Usages;
 
 impl Machine {
@@ -82,10 +82,10 @@ impl Machine {
                 let shape = [frame.rows, frame.cols];
                 let padded = [frame.padded_rows, frame.padded_cols];
                 let table = match (by, zeros) {
-                    (Maker::Queue(q), true) => self.queues[&q].zeros_padded(shape, padded)?,
-                    (Maker::Queue(q), false) => self.queues[&q].empty_padded(shape, padded)?,
-                    (Maker::Context(at), true) => self.homes[at].ctx.zeros_padded(shape, padded)?,
-                    (Maker::Context(at), false) => self.homes[at].ctx.empty_padded(shape, padded)?,
+                    (Maker::Queue(q), true) => self.queues[&q].zeros(Shape::padded(shape, padded))?,
+                    (Maker::Queue(q), false) => self.queues[&q].empty(Shape::padded(shape, padded))?,
+                    (Maker::Context(at), true) => self.homes[at].ctx.zeros(Shape::padded(shape, padded))?,
+                    (Maker::Context(at), false) => self.homes[at].ctx.empty(Shape::padded(shape, padded))?,
                     (Maker::Shared, _) => unreachable!("bug: no table is shared"),
                 };
                 self.arrays.insert(a, Held::Table(table));

@@ -75,7 +75,7 @@ pub use crate::device::checks::CheckOptions;
 pub use crate::device::wgpu_device::BacklogLimit;
 pub use crate::memory::allocations::{Allocation, AllocationReport, AllocationSite};
 pub use crate::memory::pool::PoolStats;
-pub use crate::memory::region::{NewAxis, Region, RegionAxis};
+pub use crate::memory::region::{NewAxis, Region, RegionAxis, Shape};
 
 #[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuOptions;

@@ -23,7 +23,7 @@ pub use fencepost_core::{
     DeviceArray, Direction, Download, DynKernel, Element, Error, Event, EventOptions, Events, Graph, Grid,
     HostArray, HostBuffer, HostKernel, Input, Kernel, KernelArgs, Kind, NewAxis, Output, Pending, Policy,
     PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice, Region, RegionAxis,
-    Replay, Result, Scalar, ScopeOptions, ShaderSource, Snapshot, Source, Upload, UserEvent, Warning,
+    Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Upload, UserEvent, Warning,
     WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
 };
 

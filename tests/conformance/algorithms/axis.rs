@@ -3,6 +3,7 @@
 use super::check_of_failed;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Axis, Operation, ReduceAxis, Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -177,7 +178,7 @@ fn refused(s: &Subject) {
     let said = "verb `reduce`, argument `out`: array `out` has shape [4, 1], [1, 5] is needed: the result has one element \
                 along the axis, and the shape of `x` else";
     assert_eq!(error.to_string(), said);
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.reduce(&padded, Operation::Sum, Axis(1), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");

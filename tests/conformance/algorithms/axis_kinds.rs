@@ -4,6 +4,7 @@ use super::axis::shapes;
 use super::check_of_failed;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
@@ -162,7 +163,7 @@ const VERBS: [Compare<2>; 4] = [
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.full([4, 5], 1_u32).unwrap();
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let other = s.ctx().queue("other");
     for verb in VERBS {

@@ -4,6 +4,7 @@ use super::axis::shapes;
 use super::check_of_failed;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
@@ -114,7 +115,7 @@ fn refused(s: &Subject) {
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
     let error = queue.argmin_axis(&x, Axis(0), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.argmax_axis(&padded, Axis(1), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");

@@ -3,6 +3,7 @@
 use super::few_lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{ByKey, Operation, Reducible, Scan, host};
 use fencepost::prelude::*;
 
@@ -269,7 +270,7 @@ fn refused(s: &Subject) {
         }
         assert_eq!(queue.read(&count).wait().unwrap(), [7]);
     }
-    let mut padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let x = queue.zeros([4, 5]).unwrap();
     let error = queue.scan_by_key(&x, &x, &mut padded, sum).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");

@@ -2,10 +2,10 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
 use fencepost::algorithms::{Elementwise, Reducible, host};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
+use fencepost::{Kind, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -191,7 +191,7 @@ fn refused(s: &Subject) {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
     }
-    let mut padded = queue.zeros_padded::<u32, 1>([10], [12]).unwrap();
+    let mut padded = queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap();
     for result in [queue.iota(&mut padded, 0, 1), queue.cast(&x, &mut padded)] {
         let error = result.unwrap_err();
         assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");

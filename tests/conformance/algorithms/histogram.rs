@@ -2,6 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Bins, Histogram, Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -120,7 +121,7 @@ fn refused(s: &Subject) {
     );
     let error = queue.histogram(&words, Bins::modulo(), &mut other.zeros([3]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.histogram(&padded, Bins::modulo(), &mut counts).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     assert_eq!(queue.read(&counts).wait().unwrap(), [9; 4]);

@@ -2,6 +2,7 @@
 
 use super::lengths;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{InnerProduct, host};
 use fencepost::prelude::*;
 
@@ -83,7 +84,7 @@ fn refused(s: &Subject) {
     shape(queue.dot(&x, &x, &mut queue.zeros([2]).unwrap()).unwrap_err());
     shape(queue.norm(&x, &mut queue.zeros([0]).unwrap()).unwrap_err());
     shape(queue.mean(&queue.empty::<f32, 1>([0]).unwrap(), &mut out).unwrap_err());
-    let padded = queue.zeros_padded::<f32, 1>([5], [8]).unwrap();
+    let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     for error in [queue.dot(&padded, &padded, &mut out), queue.mean(&padded, &mut out)] {
         assert!(matches!(error.as_ref().unwrap_err().kind(), Kind::Padding { .. }), "{error:?}");
     }

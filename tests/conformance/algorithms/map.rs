@@ -1,6 +1,7 @@
 //! A01, A07: elements that are user expressions.
 
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Map, host};
 use fencepost::prelude::*;
 
@@ -144,7 +145,8 @@ fn refused(s: &Subject) {
     let y = queue.full([10], 3_u32).unwrap();
     let error = queue.zip(&x, &y, "x + y", &mut y.clone()).unwrap_err().to_string();
     assert!(error.starts_with("verb `zip`: arguments `y` and `out` overlap"), "{error}");
-    let error = queue.map(&x, "x", &mut queue.zeros_padded::<u32, 1>([10], [12]).unwrap()).unwrap_err();
+    let error =
+        queue.map(&x, "x", &mut queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([10]).unwrap();
     let error = queue.map(&x, "x", &mut foreign).unwrap_err();

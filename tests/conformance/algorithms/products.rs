@@ -5,6 +5,7 @@ use super::few_lengths;
 use super::segments::offsets;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
@@ -224,7 +225,7 @@ fn refused(s: &Subject) {
     let x = queue.full([4, 5], 1.0_f32).unwrap();
     let error = queue.norm_axis(&x, Axis(2), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
-    let padded = queue.zeros_padded::<f32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.dot_axis(&x, &padded, Axis(1), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     // A product without results is refused as any other.

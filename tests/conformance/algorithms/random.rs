@@ -2,10 +2,10 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Distribution, Reducible, host};
 use fencepost::prelude::*;
+use fencepost::{Kind, Shape};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -180,7 +180,7 @@ fn refused(s: &Subject) {
     let mut foreign = s.ctx().queue("other").full([10], 4_u32).unwrap();
     let error = queue.fill_random(&mut foreign, generator, Words).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
-    let mut padded = queue.zeros_padded::<u32, 1>([10], [12]).unwrap();
+    let mut padded = queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap();
     let error = queue.fill_random(&mut padded, generator, Words).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     assert_eq!(queue.read(&floats).wait().unwrap(), [1.5; 10]);

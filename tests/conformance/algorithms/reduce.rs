@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::{Nan, Reduce, Reducible, host};
 use fencepost::interface::{Number, SameBits};
 use fencepost::prelude::*;
-use fencepost::{Kind, Policy};
+use fencepost::{Kind, Policy, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -173,7 +173,7 @@ fn refused(s: &Subject) {
     let none = queue.empty::<f32, 1>([0]).unwrap();
     shape(queue.min(&none, &mut out).unwrap_err());
     shape(queue.max_with(&none, &mut out, Nan::Ignore).unwrap_err());
-    let padded = queue.zeros_padded::<f32, 1>([5], [8]).unwrap();
+    let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     let error = queue.sum(&padded, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let error = queue.max(&x, &mut x.slice(0..1).unwrap()).unwrap_err();

@@ -3,6 +3,7 @@
 use super::lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Operation, PrefixScan, Reducible, Scan, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -162,7 +163,7 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
     }
-    let mut padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
 }

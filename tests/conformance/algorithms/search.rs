@@ -2,6 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Count, Reducible, Search, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -112,7 +113,7 @@ fn refused(s: &Subject) {
     let none = queue.empty::<f32, 1>([0]).unwrap();
     shape(queue.argmin(&none, &mut out).unwrap_err());
     shape(queue.argmax(&none, &mut out).unwrap_err());
-    let padded = queue.zeros_padded::<f32, 1>([5], [8]).unwrap();
+    let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     for error in [queue.argmax(&padded, &mut out), queue.any(&padded, &mut out)].map(Result::unwrap_err) {
         assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     }

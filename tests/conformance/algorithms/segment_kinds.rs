@@ -4,6 +4,7 @@ use super::segments::offsets;
 use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
@@ -253,7 +254,7 @@ fn refused(s: &Subject) {
         let offsets = ctx.zeros([1])?;
         queue.mean_segments(&x, &offsets, &mut ctx.zeros([0])?)
     });
-    let padded = queue.zeros_padded::<f32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
     let errors = [
         queue.argmax_segments(&padded, &offsets, &mut queue.zeros([1]).unwrap()),

@@ -3,6 +3,7 @@
 use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{Operation, ReduceSegments, Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -170,7 +171,7 @@ fn refused(s: &Subject) {
         let offsets = ctx.zeros([1])?;
         queue.reduce_segments::<u32, 1>(&x, &offsets, sum, &mut ctx.zeros([0])?)
     });
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
     let mut out = queue.zeros([1]).unwrap();
     let error = queue.reduce_segments(&padded, &offsets, sum, &mut out).unwrap_err();

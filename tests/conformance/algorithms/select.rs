@@ -3,6 +3,7 @@
 use super::few_lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{ByKey, Operation, ReduceSegments, Reducible, Scan, Select, host};
 use fencepost::prelude::*;
 
@@ -194,7 +195,7 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&mask).wait().unwrap(), vec![1; len]);
     }
-    let padded = queue.zeros_padded::<u32, 2>([4, 5], [4, 8]).unwrap();
+    let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let mut out = queue.zeros([20]).unwrap();
     let mut count = queue.zeros([1]).unwrap();
     let error = queue.unique(&padded, &mut out, &mut count).unwrap_err();

@@ -2,6 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::Shape;
 use fencepost::algorithms::{RadixSort, Reducible, Sort, host};
 use fencepost::prelude::*;
 
@@ -222,7 +223,7 @@ fn refused(s: &Subject) {
         }
         assert!(queue.read(&x).wait().unwrap().into_iter().eq((0..len as u32).rev()));
     }
-    let mut padded = queue.zeros_padded::<u32, 1>([5], [8]).unwrap();
+    let mut padded = queue.zeros::<u32, 1>(Shape::padded([5], [8])).unwrap();
     let error = queue.sort_in_place(&mut padded, sort).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
 }

@@ -298,7 +298,7 @@ fn stay(s: &Subject) {
         let used = |ctx: &Context| ctx.pool_stats().used;
         let x = one.zeros::<u32, 1>([1 << 18]).unwrap();
         assert_eq!((used(one), used(two)), (1 << 20, 0), "{names}");
-        let like = one.zeros_like(&x).unwrap();
+        let like = one.zeros(&x).unwrap();
         let mut there = two.empty::<u32, 1>([1 << 18]).unwrap();
         two.queue("q").copy(&like, &mut there).unwrap();
         assert_eq!((used(one), used(two)), (2 << 20, 1 << 20), "{names}");

@@ -7,7 +7,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Policy, Result, region};
+use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Policy, Result, Shape, region};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -262,8 +262,8 @@ fn regions(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let x = queue.array(&counted(400, 1)).unwrap().reshape([20, 20]).unwrap();
-        let y = two.zeros_padded::<u32, 2>([5, 10], [5, 16]).unwrap();
-        let z = one.zeros_padded::<u32, 2>([5, 10], [7, 12]).unwrap();
+        let y = two.zeros::<u32, 2>(Shape::padded([5, 10], [5, 16])).unwrap();
+        let z = one.zeros::<u32, 2>(Shape::padded([5, 10], [7, 12])).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;

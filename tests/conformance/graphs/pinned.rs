@@ -2,7 +2,7 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
-use fencepost::{Bound, CommandQueue, Context, Download, Grid, HostArray, Kind, Upload, region};
+use fencepost::{Bound, CommandQueue, Context, Download, Grid, HostArray, Kind, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -28,12 +28,12 @@ fn uploads(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mut words: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut halves: HostArray<u16, Upload> = ctx.pinned([6]).unwrap();
-    let mut padded: HostArray<u32, Upload, 2> = ctx.pinned_padded([2, 3], [3, 4]).unwrap();
+    let mut padded: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded([2, 3], [3, 4])).unwrap();
     let mut whole = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut part = ctx.zeros::<u32, 1>([4]).unwrap();
     let mut spread = ctx.zeros::<u16, 2>([3, 5]).unwrap();
     let mut dense = ctx.zeros::<u32, 2>([2, 3]).unwrap();
-    let mut alike = ctx.zeros_padded::<u32, 2>([2, 3], [3, 4]).unwrap();
+    let mut alike = ctx.zeros::<u32, 2>(Shape::padded([2, 3], [3, 4])).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.upload(&words, &mut whole)?;
@@ -70,7 +70,7 @@ fn downloads(subject: &Subject) {
     let mut whole: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let mut part: HostArray<u32, Download> = ctx.pinned([2]).unwrap();
     let mut column: HostArray<u32, Download> = ctx.pinned([8]).unwrap();
-    let mut padded: HostArray<u32, Download, 2> = ctx.pinned_padded([8, 8], [8, 9]).unwrap();
+    let mut padded: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded([8, 8], [8, 9])).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.download(&x, &mut whole)?;

@@ -205,13 +205,8 @@ const REFUSED_IN_A_BODY: [&str; 19] = [
     "zeros",
     "full",
     "ones",
-    "zeros_like",
-    "ones_like",
     "array",
-    "zeros_padded",
     "empty",
-    "empty_like",
-    "empty_padded",
     // A body reads nothing to the host, and runs no host callback.
     "read_as",
     "host",

@@ -5,7 +5,7 @@ use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kind, QueueOptions};
+use fencepost::{CpuOptions, Kind, QueueOptions, Shape};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -461,8 +461,11 @@ fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: 
     const SHAPE: [usize; 2] = [5, 60_001];
     const N: usize = SHAPE[0] * SHAPE[1];
     let padded = [rng.usize(..3), rng.usize(..3)].map(|more| [SHAPE[0] + more / 2, SHAPE[1] + more]);
-    let made: Vec<_> =
-        contexts.iter().zip(padded).map(|(ctx, padded)| ctx.zeros_padded::<u32, 2>(SHAPE, padded)).collect();
+    let made: Vec<_> = contexts
+        .iter()
+        .zip(padded)
+        .map(|(ctx, padded)| ctx.zeros::<u32, 2>(Shape::padded(SHAPE, padded)))
+        .collect();
     let Ok(arrays) = made.into_iter().collect::<fencepost::Result<Vec<_>>>() else { return };
     let mut last = [0_u32; 2];
     for round in 1..=4_u32 {

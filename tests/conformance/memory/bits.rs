@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, args};
+use fencepost::{Kind, Shape, args};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -47,7 +47,7 @@ fn types(s: &Subject) {
     of::<i8, u8>(&queue, &[0x80, 0xFF, 1, 2, 3, 4, 5, 6]);
     of::<[f32; 2], [u32; 2]>(&queue, &[[0x7F80_0001, 1], [2, 3]]);
 
-    let mut padded = queue.zeros_padded::<f32, 2>([2, 3], [4, 8]).unwrap();
+    let mut padded = queue.zeros::<f32, 2>(Shape::padded([2, 3], [4, 8])).unwrap();
     queue.set(&mut padded, [1, 2], -0.0).unwrap();
     let bits = padded.cast_bits::<u32>();
     assert_eq!((bits.shape(), bits.padded_shape()), ([2, 3], [4, 8]));
@@ -79,7 +79,7 @@ fn order(s: &Subject) {
     for round in 0..20_u32 {
         let mut x = a.zeros::<f32, 1>([4096]).unwrap();
         let mut bits = x.cast_bits::<u32>();
-        drop(a.zeros_like(&x).unwrap());
+        drop(a.zeros::<f32, 1>(&x).unwrap());
         a.fill(&mut x, round as f32).unwrap();
         b.fill(&mut bits, round).unwrap();
         assert_eq!(a.read(&x).wait().unwrap(), [f32::from_bits(round); 4096]);

@@ -28,7 +28,7 @@ fn whole(s: &Subject) {
         assert_eq!(queue.read(&y).wait().unwrap(), counted(n));
     }
     let square = ctx.array(&counted(100)).unwrap().reshape([10, 10]).unwrap();
-    let mut other = ctx.zeros_like(&square).unwrap();
+    let mut other = ctx.zeros(&square).unwrap();
     queue.copy(&square, &mut other).unwrap();
     assert_eq!(queue.read(&other).wait().unwrap(), counted(100));
 }

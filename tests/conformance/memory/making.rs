@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
 /// Returns one array of each kind, with its expected elements.
 fn all_kinds(ctx: &Context) -> Vec<(DeviceArray<u32>, Vec<u32>)> {
     let full = ctx.full([100], 7_u32).unwrap();
-    let zeros = ctx.zeros_like(&full).unwrap();
+    let zeros = ctx.zeros(&full).unwrap();
     let counted: Vec<u32> = (0..100).collect();
     vec![
         (ctx.array(&counted).unwrap(), counted),
@@ -82,7 +82,7 @@ fn in_the_queues_order(s: &Subject) {
 fn shapes(s: &Subject) {
     let ctx = s.ctx();
     let cube = ctx.full([2, 3, 4], 1.5_f32).unwrap();
-    let like = ctx.empty_like(&cube).unwrap();
+    let like = ctx.empty::<f32, 3>(&cube).unwrap();
     assert_eq!((cube.shape(), cube.len(), like.shape()), ([2, 3, 4], 24, [2, 3, 4]));
     let flat = cube.reshape([24]).unwrap();
     assert_eq!(ctx.queue("q").read(&flat).wait().unwrap(), [1.5; 24]);

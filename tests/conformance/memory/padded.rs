@@ -2,7 +2,9 @@
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::LOOKS;
-use fencepost::{CommandQueue, Context, DeviceArray, Download, Grid, HostArray, Kind, Upload, args, region};
+use fencepost::{
+    CommandQueue, Context, DeviceArray, Download, Grid, HostArray, Kind, Shape, Upload, args, region,
+};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -34,7 +36,7 @@ fn counted(n: usize) -> Vec<u32> {
 
 /// Returns an array whose memory holds `value` everywhere.
 fn padded(ctx: &Context, queue: &CommandQueue, value: u32) -> DeviceArray<u32, 2> {
-    let mut x = ctx.empty_padded(SHAPE, PADDED).unwrap();
+    let mut x = ctx.empty(Shape::padded(SHAPE, PADDED)).unwrap();
     queue.fill(&mut x, value).unwrap();
     x
 }
@@ -77,23 +79,23 @@ fn only_the_elements(s: &Subject) {
 fn fills(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut x = queue.empty_padded([75, 63], [80, 64]).unwrap();
+    let mut x = queue.empty(Shape::padded([75, 63], [80, 64])).unwrap();
     queue.fill(&mut x, 0xDEAD_BEEF_u32).unwrap();
     assert_eq!(memory(&x), [0xDEAD_BEEF; 80 * 64]);
     drop(x);
     for round in 0..4 {
         let zeros: DeviceArray<u32, 2> = match round % 2 {
-            0 => ctx.zeros_padded([75, 63], [80, 64]).unwrap(),
-            _ => queue.zeros_padded([75, 63], [80, 64]).unwrap(),
+            0 => ctx.zeros(Shape::padded([75, 63], [80, 64])).unwrap(),
+            _ => queue.zeros(Shape::padded([75, 63], [80, 64])).unwrap(),
         };
         assert_eq!(memory(&zeros), [0; 80 * 64]);
-        let like = ctx.zeros_like(&zeros).unwrap();
+        let like = ctx.zeros(&zeros).unwrap();
         assert_eq!(
             (like.shape(), like.padded_shape(), memory(&like)),
             ([75, 63], [80, 64], vec![0; 80 * 64])
         );
         queue.fill(&mut zeros.clone(), 1).unwrap();
-        assert_eq!(ctx.empty_like(&zeros).unwrap().padded_shape(), [80, 64]);
+        assert_eq!(ctx.empty::<u32, 2>(&zeros).unwrap().padded_shape(), [80, 64]);
     }
 }
 
@@ -143,7 +145,7 @@ fn between_paddings(s: &Subject) {
     let mut plain = ctx.zeros(SHAPE).unwrap();
     queue.copy(&x, &mut plain).unwrap();
     assert_eq!(queue.read(&plain).wait().unwrap(), counted(LEN));
-    let mut wider = ctx.zeros_padded::<u32, 2>(SHAPE, [17, 20]).unwrap();
+    let mut wider = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, [17, 20])).unwrap();
     queue.copy(&plain, &mut wider).unwrap();
     assert_eq!(queue.read(&wider).wait().unwrap(), counted(LEN));
     let mut alike = padded(&ctx, &queue, 4);
@@ -178,7 +180,7 @@ fn regions(s: &Subject) {
 fn pinned_alike(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded(SHAPE, PADDED).unwrap();
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     assert_eq!((up.shape(), up.padded_shape(), up.len()), (SHAPE, PADDED, LEN));
     assert_eq!(up.read(<[u32]>::to_vec).unwrap(), [0; 512]);
     let all = laid_out(&counted(LEN), 3);
@@ -186,7 +188,7 @@ fn pinned_alike(s: &Subject) {
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&up, &mut x).unwrap();
     assert_eq!(memory(&x), all, "the upload copies elements and padding");
-    let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded(SHAPE, PADDED).unwrap();
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     queue.download(&x, &mut down).unwrap();
     assert_eq!(down.read(<[u32]>::to_vec).unwrap(), all);
 }
@@ -194,7 +196,7 @@ fn pinned_alike(s: &Subject) {
 fn pinned_otherwise(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded(SHAPE, PADDED).unwrap();
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     up.write(|memory| memory.copy_from_slice(&laid_out(&counted(LEN), 3))).unwrap();
     let mut plain = ctx.zeros(SHAPE).unwrap();
     queue.upload(&up, &mut plain).unwrap();
@@ -213,7 +215,7 @@ fn pinned_otherwise(s: &Subject) {
     // The pool has used memory for the next pinned array.
     let used: Vec<_> = (0..4).map(|_| queue.full([20 * 14], 0xBAD_u32).unwrap()).collect();
     drop(used);
-    let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded(SHAPE, [20, 14]).unwrap();
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, [20, 14])).unwrap();
     queue.download(&x, &mut down).unwrap();
     let host = down.read(<[u32]>::to_vec).unwrap();
     let rows: Vec<&[u32]> = host.chunks(14).collect();
@@ -241,27 +243,30 @@ fn refused(s: &Subject) {
     for error in [
         x.reshape([LEN]).unwrap_err(),
         x.reshape(SHAPE).unwrap_err(),
-        ctx.zeros_padded::<u32, 2>(SHAPE, [16, 16]).unwrap_err(),
-        ctx.empty_padded::<u32, 2>(SHAPE, [17, 12]).unwrap_err(),
-        ctx.pinned_padded::<u32, Upload, 2>(SHAPE, [17, 0]).unwrap_err(),
+        ctx.zeros::<u32, 2>(Shape::padded(SHAPE, [16, 16])).unwrap_err(),
+        ctx.empty::<u32, 2>(Shape::padded(SHAPE, [17, 12])).unwrap_err(),
+        ctx.pinned::<u32, Upload, 2>(Shape::padded(SHAPE, [17, 0])).unwrap_err(),
     ] {
         assert!(padding(error.kind()), "{error}");
     }
-    let up: HostArray<u32, Upload, 2> = ctx.pinned_padded(SHAPE, PADDED).unwrap();
+    let up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     let mut flat = ctx.zeros([LEN]).unwrap();
     assert!(matches!(queue.upload(&up, &mut flat).unwrap_err().kind(), Kind::Shape { .. }));
     let range = queue.upload_range(&up, 0..5, &mut flat.slice(0..5).unwrap()).unwrap_err();
     assert!(padding(range.kind()), "{range}");
     let mut short = vec![0; LEN - 1];
     assert!(matches!(queue.read_into(&x, &mut short).unwrap_err().kind(), Kind::Shape { .. }));
-    assert!(matches!(ctx.zeros_padded::<u32, 1>([1], [1 << 40]).unwrap_err().kind(), Kind::TooLarge { .. }));
+    assert!(matches!(
+        ctx.zeros::<u32, 1>(Shape::padded([1], [1 << 40])).unwrap_err().kind(),
+        Kind::TooLarge { .. }
+    ));
 }
 
 fn halves(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let half = half::f16::from_bits;
-    let mut x = ctx.empty_padded::<half::f16, 2>([4, 3], [5, 7]).unwrap();
+    let mut x = ctx.empty::<half::f16, 2>(Shape::padded([4, 3], [5, 7])).unwrap();
     queue.fill(&mut x, half(99)).unwrap();
     let elements: Vec<half::f16> = (1..=12).map(half).collect();
     queue.upload(&elements, &mut x).unwrap();
@@ -279,7 +284,7 @@ fn halves(s: &Subject) {
 fn properties(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut x = ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap();
+    let mut x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
     assert_eq!((x.shape(), x.padded_shape()), (SHAPE, PADDED));
     queue.upload_region(&[7], &mut x, region![2, 3]).unwrap();
     assert_eq!(
@@ -293,7 +298,7 @@ fn properties(s: &Subject) {
 fn set_get(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (mut x, all) = (ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap(), counted(LEN));
+    let (mut x, all) = (ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap(), counted(LEN));
     queue.upload(&all, &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&all, 0));
     assert_eq!(queue.read(&x).wait().unwrap(), all);
@@ -303,10 +308,11 @@ fn set_get(s: &Subject) {
 fn like(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let x = ctx.zeros_padded::<u32, 2>(SHAPE, PADDED).unwrap();
-    let mut like = ctx.empty_like(&x).unwrap();
+    let x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
+    let mut like = ctx.empty(&x).unwrap();
     assert_eq!((like.shape(), like.padded_shape()), (SHAPE, PADDED));
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded(like.shape(), like.padded_shape()).unwrap();
+    let mut up: HostArray<u32, Upload, 2> =
+        ctx.pinned(Shape::padded(like.shape(), like.padded_shape())).unwrap();
     up.write(|memory| memory.copy_from_slice(&counted(512))).unwrap();
     queue.upload(&up, &mut like).unwrap();
     assert_eq!(memory(&like), counted(512));
@@ -316,7 +322,7 @@ fn like(s: &Subject) {
 fn zero(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let mut x = ctx.empty_padded::<u32, 2>([75, 63], [80, 70]).unwrap();
+    let mut x = ctx.empty::<u32, 2>(Shape::padded([75, 63], [80, 70])).unwrap();
     for value in [0xDEAD_BEEF, 0] {
         queue.fill(&mut x, value).unwrap();
         assert_eq!(memory(&x), vec![value; 80 * 70]);

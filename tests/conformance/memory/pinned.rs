@@ -1,7 +1,7 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Kind, Upload, region};
+use fencepost::{Context, Download, HostArray, Kind, Shape, Upload, region};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -172,10 +172,10 @@ fn in_their_turn(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let gate = ctx.user_event("gate");
-    let mut up: HostArray<u32, Upload, 2> = ctx.pinned_padded([17, 13], [32, 16]).unwrap();
+    let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded([17, 13], [32, 16])).unwrap();
     up.write(|memory| memory.fill(5)).unwrap();
-    let mut down: HostArray<u32, Download, 2> = ctx.pinned_padded([17, 13], [32, 16]).unwrap();
-    let mut x = ctx.zeros_padded([17, 13], [32, 16]).unwrap();
+    let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded([17, 13], [32, 16])).unwrap();
+    let mut x = ctx.zeros(Shape::padded([17, 13], [32, 16])).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.upload(&up, &mut x).unwrap();
     queue.download(&x, &mut down).unwrap();

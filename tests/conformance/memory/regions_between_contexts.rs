@@ -4,7 +4,7 @@ use super::numpy;
 use crate::common::partners::{each_pair, each_pair_with};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Element, Kind, region};
+use fencepost::{Element, Kind, Shape, region};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -46,8 +46,8 @@ fn padded(s: &Subject) {
         for (from, to) in [(SHAPE, [340, 704]), ([331, 703], SHAPE), ([340, 704], [331, 709])] {
             for queue in [&theirs, &ours] {
                 let what = format!("{names}, {from:?} to {to:?} by {queue:?}");
-                let mut x = source.empty_padded(SHAPE, from).unwrap();
-                let mut y = target.empty_padded(SHAPE, to).unwrap();
+                let mut x = source.empty(Shape::padded(SHAPE, from)).unwrap();
+                let mut y = target.empty(Shape::padded(SHAPE, to)).unwrap();
                 theirs.fill(&mut x, 8).unwrap();
                 theirs.upload(&counted(LEN), &mut x).unwrap();
                 ours.fill(&mut y, 9).unwrap();

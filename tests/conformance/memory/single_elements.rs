@@ -1,14 +1,14 @@
 //! M01, M04, P05: `get` and `set` of single elements, and `to_vec`, `display` and `ones` of whole arrays.
 
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
 use fencepost::interface::Number;
 use fencepost::prelude::*;
+use fencepost::{Kind, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("m01_ones_take_every_type_of_number_and_ones_like_keeps_the_padding", ones),
+        case("m01_ones_take_every_type_of_number_and_arrays_as_shapes_keep_their_padding", ones),
         case("m04_get_and_set_use_the_element_at_their_index", get_and_set),
         case("m04_get_and_set_run_in_the_order_of_their_queue", in_order),
         case("m04_setting_an_element_of_one_or_two_bytes_leaves_its_neighbours", small),
@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
 fn ones(s: &Subject) {
     fn of<T: Number + Debug + PartialEq>(ctx: &Context, queue: &CommandQueue) {
         let all = [ctx.ones::<T, 2>([3, 5]).unwrap(), queue.ones([3, 5]).unwrap()];
-        let like = [ctx.ones_like(&all[0]).unwrap(), queue.ones_like(&all[1]).unwrap()];
+        let like = [ctx.ones(&all[0]).unwrap(), queue.ones(&all[1]).unwrap()];
         for x in all.iter().chain(&like) {
             assert_eq!(queue.read(x).wait().unwrap(), [T::ONE; 15]);
         }
@@ -38,13 +38,9 @@ fn ones(s: &Subject) {
     of::<i16>(&ctx, &queue);
     of::<u64>(&ctx, &queue);
     of::<f64>(&ctx, &queue);
-    let padded = ctx.zeros_padded::<u32, 2>([2, 3], [4, 8]).unwrap();
-    let likes = [
-        queue.ones_like(&padded),
-        ctx.ones_like(&padded),
-        queue.zeros_like(&padded),
-        queue.empty_like(&padded),
-    ];
+    let padded = ctx.zeros::<u32, 2>(Shape::padded([2, 3], [4, 8])).unwrap();
+    let likes =
+        [queue.ones::<u32, 2>(&padded), ctx.ones(&padded), queue.zeros(&padded), queue.empty(&padded)];
     for (like, value) in likes.into_iter().zip([Some(1), Some(1), Some(0), None]) {
         let like = like.unwrap();
         assert_eq!((like.shape(), like.padded_shape()), ([2, 3], [4, 8]));
@@ -56,7 +52,7 @@ fn ones(s: &Subject) {
 fn get_and_set(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let padded = ctx.zeros_padded::<u32, 3>([2, 3, 5], [3, 4, 8]).unwrap();
+    let padded = ctx.zeros::<u32, 3>(Shape::padded([2, 3, 5], [3, 4, 8])).unwrap();
     for mut x in [ctx.zeros::<u32, 3>([2, 3, 5]).unwrap(), padded] {
         queue.set(&mut x, [1, 2, 3], 77).unwrap();
         queue.set(&mut x, [0, 0, 4], 55).unwrap();

@@ -4,7 +4,7 @@ use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kind, region};
+use fencepost::{CpuOptions, Kind, Shape, region};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -47,7 +47,7 @@ fn exact(s: &Subject) {
         let mut column = other.zeros::<u32, 1>([3]).unwrap();
         queue.copy_region(&table, region![.., 1], &mut column, region![..]).unwrap();
         assert_eq!(other.current_queue().read(&column).wait().unwrap(), [7, 35, 63], "{name}");
-        let mut padded = other.zeros_padded::<u32, 1>([3], [8]).unwrap();
+        let mut padded = other.zeros::<u32, 1>(Shape::padded([3], [8])).unwrap();
         queue.copy(&column, &mut padded).unwrap();
         assert_eq!(other.current_queue().read(&padded).wait().unwrap(), [7, 35, 63], "{name}");
     }

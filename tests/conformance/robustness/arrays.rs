@@ -2,7 +2,7 @@
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
-use fencepost::{Download, HostArray, Kind, Policy, Upload, region};
+use fencepost::{Download, HostArray, Kind, Policy, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -119,10 +119,10 @@ const SHAPES: &[Mistake] = &[
         |b| b.queue.upload_region(&[0.0; 8], &mut b.y.clone(), region![..; 2]),
         shape,
     ),
-    ("array padded to less", |b| b.ctx.zeros_padded::<f32, 2>([4, 4], [4, 3]).map(|_| ()), padding),
+    ("array padded to less", |b| b.ctx.zeros::<f32, 2>(Shape::padded([4, 4], [4, 3])).map(|_| ()), padding),
     (
         "padded array in another shape",
-        |b| b.ctx.zeros_padded::<f32, 1>([4], [8])?.reshape([2, 2]).map(|_| ()),
+        |b| b.ctx.zeros::<f32, 1>(Shape::padded([4], [8]))?.reshape([2, 2]).map(|_| ()),
         padding,
     ),
     (

@@ -113,7 +113,7 @@ fn tuning(s: &Subject) {
     let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.ones::<u32, 1>([N]).unwrap();
-    let mut y = ctx.ones_like(&x).unwrap();
+    let mut y = ctx.ones(&x).unwrap();
     let tuned = |enqueue: &mut dyn FnMut()| {
         queue.start_tuning().unwrap();
         enqueue();

@@ -19,6 +19,7 @@ use crate::device::wgpu_device::{BacklogLimit, SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
 use crate::error::{CommandKind, Error, Kind, Result};
 #[cfg(cpu_code)]
+use crate::memory::region::Shape;
 use crate::record::cpu::cpu_lane;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
@@ -362,8 +363,8 @@ impl Context {
     /// Returns an array of zeros. Every later use on any queue comes after the fill.
     ///
     /// # Errors
-    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory) or
-    /// [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory),
+    /// [`Kind::Padding`](crate::Kind::Padding) or [`Kind::DeviceLost`](crate::Kind::DeviceLost).
     ///
     /// # Example
     /// ```
@@ -374,8 +375,8 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn zeros<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.zeros_padded(shape, shape)
+    pub fn zeros<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
+        self.own(CommandKind::Fill).zeros(shape.into())
     }
 
     /// Returns an array whose elements are all `value`. Every later use on any queue comes after the fill.
@@ -383,8 +384,12 @@ impl Context {
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
-    pub fn full<T: Element, const D: usize>(&self, shape: [usize; D], value: T) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full(shape, shape, value)
+    pub fn full<T: Element, const D: usize>(
+        &self,
+        shape: impl Into<Shape<D>>,
+        value: T,
+    ) -> Result<DeviceArray<T, D>> {
+        self.own(CommandKind::Fill).full(shape.into(), value)
     }
 
     /// Returns an array of ones. Every later use on any queue comes after the fill.
@@ -396,12 +401,12 @@ impl Context {
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.ones::<f32, 2>([2, 2])?;
-    /// let y = ctx.ones_like(&x)?;
+    /// let y = ctx.ones::<f32, 2>(&x)?;
     /// assert_eq!(queue.read(&y).wait()?, [1.0; 4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn ones<T: Number, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
+    pub fn ones<T: Number, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
         self.full(shape, T::ONE)
     }
 
@@ -420,45 +425,8 @@ impl Context {
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
     #[track_caller]
-    pub fn empty<T: Element, const D: usize>(&self, shape: [usize; D]) -> Result<DeviceArray<T, D>> {
-        self.empty_padded(shape, shape)
-    }
-
-    /// Returns an array of zeros with the shape, padding and type of another. Every later use on any queue comes after
-    /// the fill.
-    ///
-    /// # Errors
-    /// Returns the errors of [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn zeros_like<T: Element, const D: usize>(
-        &self,
-        like: &DeviceArray<T, D>,
-    ) -> Result<DeviceArray<T, D>> {
-        self.zeros_padded(like.shape(), like.padded_shape())
-    }
-
-    /// Returns an array of ones as [`ones`](Self::ones) does, with the shape, padding and type of another array.
-    ///
-    /// # Errors
-    /// Returns the errors of [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn ones_like<T: Number, const D: usize>(
-        &self,
-        like: &DeviceArray<T, D>,
-    ) -> Result<DeviceArray<T, D>> {
-        self.own(CommandKind::Fill).full(like.shape(), like.padded_shape(), T::ONE)
-    }
-
-    /// Returns an array with unspecified elements and the shape, padding and type of another.
-    ///
-    /// # Errors
-    /// Returns the errors of [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn empty_like<T: Element, const D: usize>(
-        &self,
-        like: &DeviceArray<T, D>,
-    ) -> Result<DeviceArray<T, D>> {
-        self.empty_padded(like.shape(), like.padded_shape())
+    pub fn empty<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
+        self.own(CommandKind::Fill).empty(shape.into())
     }
 
     #[track_caller]
@@ -467,17 +435,32 @@ impl Context {
         ArrayOps { owner: &self.owner, by, captured: None }
     }
 
-    /// Returns a zeroed pinned host array; see [`HostArray`].
+    /// Returns a zeroed pinned host array; see [`HostArray`]. With padding, its `read` and `write` give access to all of
+    /// the memory, and a transfer to or from a device array of the same two shapes moves all of the memory, padding
+    /// included, in one copy.
     ///
     /// # Errors
-    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory) or
-    /// [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory),
+    /// [`Kind::Padding`](crate::Kind::Padding) or [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{HostArray, Shape, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let shape = Shape::padded([2, 1], [2, 3]);
+    /// let mut host: HostArray<u32, Upload, 2> = ctx.pinned(shape)?;
+    /// host.write(|memory| memory.copy_from_slice(&[1, 0, 0, 2, 0, 0]))?;
+    /// let mut x = ctx.zeros(shape)?;
+    /// queue.upload(&host, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
     pub fn pinned<T: Element, Dir: Direction, const D: usize>(
         &self,
-        shape: [usize; D],
+        shape: impl Into<Shape<D>>,
     ) -> Result<HostArray<T, Dir, D>> {
-        HostArray::new(&self.owner, shape, shape)
+        HostArray::new(&self.owner, shape.into())
     }
 
     /// Returns an event that is not recorded. The event counts as complete until a queue records it.

@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn padding_is_neither_read_nor_printed() {
         let ctx = Context::on_cpu(CpuOptions::default());
-        let mut table = ctx.zeros_padded::<u32, 2>([2, 3], [4, 8]).unwrap();
+        let mut table = ctx.zeros::<u32, 2>(crate::Shape::padded([2, 3], [4, 8])).unwrap();
         let queue = ctx.queue("q");
         queue.upload(&[0, 1, 2, 3, 4, 5], &mut table).unwrap();
         assert_eq!(ctx.to_vec(&table).unwrap(), [0, 1, 2, 3, 4, 5]);

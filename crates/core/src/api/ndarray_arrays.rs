@@ -132,7 +132,7 @@ mod tests {
         for part in parts {
             let x = ctx.array_from_ndarray(&part).unwrap();
             assert_eq!(queue.read_ndarray(&x).wait().unwrap(), part);
-            let mut y = ctx.zeros_like(&x).unwrap();
+            let mut y = ctx.zeros(&x).unwrap();
             queue.upload_ndarray(&part, &mut y).unwrap();
             assert_eq!(queue.read_ndarray(&y).wait().unwrap(), part);
         }

@@ -5,7 +5,7 @@
 
 use crate::arrays::storage::Storage;
 use crate::error::{Kind, Result};
-use crate::memory::region::{ArrayShape, PaddedShape, count};
+use crate::memory::region::{ArrayShape, PaddedShape, Shape, count};
 use crate::work::step::Span;
 use fencepost_kernels::{BufferArg, DType, Element, SameBits, TypedBuffer};
 use std::any::Any;
@@ -112,7 +112,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.zeros_padded::<f32, 2>([17, 13], [32, 16])?;
+    /// let x = ctx.zeros::<f32, 2>(Shape::padded([17, 13], [32, 16]))?;
     /// assert_eq!((x.shape(), x.padded_shape(), x.len()), ([17, 13], [32, 16], 221));
     /// assert_eq!(x.slice(3..5)?.padded_shape(), [2, 16]);
     /// # drop(queue);
@@ -226,6 +226,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     {
         let array = ArrayRef { dtype: U::DTYPE, ..self.array.clone() };
         DeviceArray::padded(array, self.shape.shape, self.shape.padded)
+    }
+}
+
+impl<T: Element, const D: usize> From<&DeviceArray<T, D>> for Shape<D> {
+    fn from(array: &DeviceArray<T, D>) -> Self {
+        Shape::padded(array.shape(), array.padded_shape())
     }
 }
 
@@ -388,7 +394,7 @@ mod tests {
         assert_eq!(read(8, 8), Some(vec![]));
         assert_eq!(read(2, 10), None);
         assert_eq!(read(4, 11), None);
-        let padded = queue.zeros_padded::<u32, 1>([4], [8]).unwrap();
+        let padded = queue.zeros::<u32, 1>(Shape::padded([4], [8])).unwrap();
         assert!(regrouped::<u32, [u32; 4]>(&padded).is_none());
     }
 

@@ -6,7 +6,7 @@ use crate::arrays::storage::Storage;
 use crate::error::{CommandKind, Error, Kind, Result};
 use crate::memory::block::{Heap, Memory};
 use crate::memory::host_access::{HostAccess, HostUseKind};
-use crate::memory::region::{ArrayShape, PaddedShape, elements};
+use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
 use crate::runtime::captured::check_host_access;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -106,7 +106,8 @@ pub(crate) struct Plain<T> {
 
 impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     #[track_caller]
-    pub(crate) fn new(owner: &Owner, shape: [usize; D], padded: [usize; D]) -> Result<Self> {
+    pub(crate) fn new(owner: &Owner, shape: Shape<D>) -> Result<Self> {
+        let Shape { shape, padded } = shape;
         let label: Arc<str> =
             format!("pinned {} {shape:?}, line {}", T::DTYPE, Location::caller().line()).into();
         let object = format!("array `{label}`");

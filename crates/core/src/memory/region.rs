@@ -209,6 +209,45 @@ pub(crate) struct PaddedShape<'a> {
     pub(crate) padded: &'a [usize],
 }
 
+/// Shape of a new array, and the shape of its memory. An array of lengths converts to a shape without padding, and a
+/// reference to an array converts to the shape and the padding of that array.
+///
+/// Element `[i, j]` of an array is element `[i, j]` of memory with the padded shape. Uploads, reads, downloads and copies
+/// touch only the elements; fills, maps and kernels touch all of the memory.
+///
+/// # Example
+/// ```
+/// use fencepost::Shape;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = ctx.zeros::<u32, 2>(Shape::padded([2, 3], [2, 4]))?;
+/// queue.upload(&[1, 2, 3, 4, 5, 6], &mut x)?;
+/// assert_eq!(queue.read(&x).wait()?, [1, 2, 3, 4, 5, 6]);
+/// assert_eq!(*x.map_read().wait()?, [1, 2, 3, 0, 4, 5, 6, 0]);
+///
+/// let y = ctx.zeros::<f32, 2>(&x)?; // another array of that shape and padding
+/// assert_eq!((y.shape(), y.padded_shape()), ([2, 3], [2, 4]));
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shape<const D: usize> {
+    pub(crate) shape: [usize; D],
+    pub(crate) padded: [usize; D],
+}
+
+impl<const D: usize> Shape<D> {
+    /// Returns a shape whose memory has another shape, which is at least as long on every axis. A method that makes an
+    /// array returns [`Kind::Padding`](crate::Kind::Padding) otherwise.
+    pub fn padded(shape: [usize; D], padded: [usize; D]) -> Self {
+        Self { shape, padded }
+    }
+}
+
+impl<const D: usize> From<[usize; D]> for Shape<D> {
+    fn from(shape: [usize; D]) -> Self {
+        Self { shape, padded: shape }
+    }
+}
+
 /// A selection of an array's elements: the first one, and for each axis a count and a stride.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StridedRegion {

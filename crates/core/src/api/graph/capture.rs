@@ -207,7 +207,7 @@ impl Capture {
         let whole = if array.frame().is_full() {
             &array.array
         } else {
-            full = maker.empty::<T, D>(array.shape(), array.shape())?;
+            full = maker.empty::<T, D>(array.shape().into())?;
             maker.copy_part(&array.all(), &full.all())?;
             &full.array
         };

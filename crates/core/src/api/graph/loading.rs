@@ -303,9 +303,9 @@ impl Loader<'_> {
         let maker = ArrayOps { owner: self.owner, by: self.by, captured: None };
         let words = (block.size / 4).max(1) as usize;
         let array = match &block.contents {
-            BlockContents::Owned => maker.zeros([words], [words])?,
+            BlockContents::Owned => maker.zeros([words].into())?,
             BlockContents::Constant(bytes) => {
-                let array = maker.empty([words], [words])?;
+                let array = maker.empty([words].into())?;
                 maker.upload(&array.array, bytes)?;
                 array
             }

@@ -82,15 +82,15 @@ fn only_the_calls_that_leave_memory_unwritten_lead_to_findings() {
         let all = Some((0, LEN as u64));
         let x = p.empty();
         assert_eq!(p.unwritten(&x), all, "Context::empty");
-        assert_eq!(p.unwritten(&p.ctx.empty_like(&x).expect("memory")), all, "Context::empty_like");
+        assert_eq!(p.unwritten(&p.ctx.empty(&x).expect("memory")), all, "Context::empty");
         assert_eq!(p.unwritten(&p.queue.empty([LEN]).expect("memory")), all, "CommandQueue::empty");
-        assert_eq!(p.unwritten(&p.queue.empty_like(&x).expect("memory")), all, "CommandQueue::empty_like");
+        assert_eq!(p.unwritten(&p.queue.empty(&x).expect("memory")), all, "CommandQueue::empty");
         // The memory is first new, then reused from dropped arrays.
         for _ in 0..3 {
             let made = [
                 p.ctx.zeros([LEN]),
                 p.queue.zeros([LEN]),
-                p.ctx.zeros_like(&x),
+                p.ctx.zeros(&x),
                 p.ctx.full([LEN], 7),
                 p.queue.full([LEN], 7),
                 p.ctx.ones([LEN]),

@@ -344,7 +344,7 @@ impl CommandQueue {
     ) -> Result<Pending<F::Value>> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let maker = self.by(CommandKind::Launch(kernel.inner.id))?;
-        let value = maker.memory::<F::Value, 1>([1], [1])?;
+        let value = maker.memory::<F::Value, 1>([1].into())?;
         let mut gathers = arguments(self, kernel, args);
         gathers.iter_mut().for_each(|gather| gather.buffer(&value));
         let mut launches = works(self, &mut gathers, grids, maker.by.at)?;

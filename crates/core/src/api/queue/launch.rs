@@ -471,7 +471,7 @@ pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> 
     let stride = kernel.interface.bindings[at].stride.max(4);
     let words = [stride.div_ceil(4) as usize];
     let maker = queue.by(CommandKind::Fill)?;
-    Ok(maker.cleared(maker.memory::<u32, 1>(words, words)?)?.array)
+    Ok(maker.cleared(maker.memory::<u32, 1>(words.into())?)?.array)
 }
 
 /// Returns an empty array whose place is the start of its memory.

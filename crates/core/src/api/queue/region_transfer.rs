@@ -233,7 +233,7 @@ impl ArrayOps<'_> {
     /// Allocates temporary memory for `len` elements, of which `strided` selects some.
     fn between(&self, like: &ArrayRef, len: usize, strided: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
-        let memory = self.memory::<u32, 1>([words], [words])?.array;
+        let memory = self.memory::<u32, 1>([words].into())?.array;
         Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, strided })
     }
 

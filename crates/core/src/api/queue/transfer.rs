@@ -14,7 +14,7 @@ use crate::arrays::upload_source::{HostRef, PlainBytes, SOURCE, Source, SourceBy
 use crate::error::{CommandKind, Kind, Result};
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
-use crate::memory::region::{PaddedShape, Region, count};
+use crate::memory::region::{PaddedShape, Region, Shape, count};
 use crate::memory::staging::{KeptBytes, Payload};
 use crate::multi::context_copy;
 use crate::runtime::captured::check_host_access;
@@ -43,27 +43,22 @@ pub(crate) struct ArrayOps<'a> {
 }
 
 impl ArrayOps<'_> {
-    pub(crate) fn zeros<T: Element, const D: usize>(
-        &self,
-        shape: [usize; D],
-        padded: [usize; D],
-    ) -> Result<DeviceArray<T, D>> {
-        self.cleared(self.empty(shape, padded)?)
+    pub(crate) fn zeros<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
+        self.cleared(self.empty(shape)?)
     }
 
     pub(crate) fn full<T: Element, const D: usize>(
         &self,
-        shape: [usize; D],
-        padded: [usize; D],
+        shape: Shape<D>,
         value: T,
     ) -> Result<DeviceArray<T, D>> {
-        let array = self.empty(shape, padded)?;
+        let array = self.empty(shape)?;
         self.fill(&array.array, bytemuck::bytes_of(&value))?;
         Ok(array)
     }
 
     pub(crate) fn array<T: Element>(&self, elements: &[T]) -> Result<DeviceArray<T>> {
-        let array = self.empty([elements.len()], [elements.len()])?;
+        let array = self.empty([elements.len()].into())?;
         self.upload(&array.array, bytemuck::cast_slice(elements))?;
         Ok(array)
     }
