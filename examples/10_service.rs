@@ -98,7 +98,7 @@ async fn main() -> Result<()> {
     server.await??;
     drop(service.jobs.acquire_many(JOBS as u32).await?); // waits for the jobs of disconnected clients too
 
-    let stats = ctx.pool_stats();
+    let stats = ctx.pool().stats();
     let limit = JOBS as u64 * u64::from(NUMBERS) * 4;
     let is_small = stats.used == 0 && stats.high_water <= limit;
     ensure!(is_small, "{JOBS} jobs have arrays of {limit} bytes, and the pool had {stats:?}");

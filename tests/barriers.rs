@@ -201,7 +201,7 @@ fn barriers(
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
     let records = format!("recorder {recorder:?}").to_lowercase();
-    assert!(ctx.state_dump().contains(&records), "{}", ctx.state_dump());
+    assert!(ctx.diagnostics().state_dump().contains(&records), "{}", ctx.diagnostics().state_dump());
     let kernel = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[1; N]).unwrap();
     let arrays: Vec<DeviceArray<u32>> = (0..queues).map(|_| ctx.zeros([N]).unwrap()).collect();

@@ -229,7 +229,7 @@ fn forks(s: &Subject) {
                     forked(ctx.host_kernel("adds", Arc::new(code)).unwrap_err());
                 }
                 ctx.set_print(PrintOptions::default());
-                assert!(!ctx.state_dump().is_empty());
+                assert!(!ctx.diagnostics().state_dump().is_empty());
                 gate.signal();
                 drop(maps);
                 drop((x, kernel.clone(), queue.clone(), ctx.clone()));

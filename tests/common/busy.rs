@@ -62,7 +62,9 @@ impl Busy {
         let end = queue.marker();
         queue.flush().expect("a flush");
         // Some drivers block in the submit call until the work ends.
-        dump::until(|| dump::submitted(ctx) > before || ctx.state_dump().contains(", submitting"));
+        dump::until(|| {
+            dump::submitted(ctx) > before || ctx.diagnostics().state_dump().contains(", submitting")
+        });
         Self { hold, end }
     }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// Returns the number of submissions that the lanes of a context have made.
 pub fn submitted(ctx: &Context) -> u64 {
-    of_lanes(&ctx.state_dump(), "submitted")
+    of_lanes(&ctx.diagnostics().state_dump(), "submitted")
 }
 
 /// Returns the number of submissions whose completion the context has observed.
 pub fn completed(ctx: &Context) -> u64 {
-    of_lanes(&ctx.state_dump(), "completed")
+    of_lanes(&ctx.diagnostics().state_dump(), "completed")
 }
 
 /// Returns `true` if the next command of a queue waits for the host. The call plans the queue first, so that the answer
@@ -25,13 +25,13 @@ pub fn holds(ctx: &Context, queue: &CommandQueue) -> bool {
 /// Returns `true` if a queue waits for the host. Commands after the wait are neither planned nor submitted. Call this
 /// after a wait for work of the queue, which plans the queue even with a timeout of zero.
 pub fn is_held(ctx: &Context, label: &str) -> bool {
-    of_queue(&ctx.state_dump(), label).is_some_and(|line| line.contains(", held: "))
+    of_queue(&ctx.diagnostics().state_dump(), label).is_some_and(|line| line.contains(", held: "))
 }
 
 /// Returns when a queue is done, or has ended. The threads of the context make progress and observe the completion;
 /// this call only reads the dump.
 pub fn until_done(ctx: &Context, label: &str) {
-    until(|| of_queue(&ctx.state_dump(), label).is_none_or(|line| is_done(&line)));
+    until(|| of_queue(&ctx.diagnostics().state_dump(), label).is_none_or(|line| is_done(&line)));
 }
 
 /// Polls a condition until it holds.
@@ -43,14 +43,14 @@ pub fn until(holds: impl Fn() -> bool) {
 
 /// Returns the number of commands of a queue that are not planned yet.
 pub fn pending(ctx: &Context, label: &str) -> u64 {
-    let line = of_queue(&ctx.state_dump(), label).expect("a queue of this label");
+    let line = of_queue(&ctx.diagnostics().state_dump(), label).expect("a queue of this label");
     let before = line.split_once(" pending").expect("a queue has a count").0;
     before.rsplit(' ').next().and_then(|number| number.parse().ok()).expect("a number")
 }
 
 /// Returns the stamp of the last command of a queue, as the state dump shows it.
 pub fn enqueued(ctx: &Context, label: &str) -> u64 {
-    let line = of_queue(&ctx.state_dump(), label).expect("a queue of this label");
+    let line = of_queue(&ctx.diagnostics().state_dump(), label).expect("a queue of this label");
     let counts = line.split_once("completed ").expect("a queue has a count").1;
     let last = counts.split([' ', ',']).nth(2);
     last.and_then(|number| number.parse().ok()).expect("a number")
@@ -58,7 +58,8 @@ pub fn enqueued(ctx: &Context, label: &str) -> u64 {
 
 /// Returns `true` if every enqueued command is planned.
 pub fn is_planned(ctx: &Context) -> bool {
-    ctx.state_dump()
+    ctx.diagnostics()
+        .state_dump()
         .lines()
         .filter(|line| line.starts_with("queue "))
         .all(|line| line.contains(", 0 pending"))
@@ -66,7 +67,7 @@ pub fn is_planned(ctx: &Context) -> bool {
 
 /// Returns `true` if the context has observed that a queue is done. The call does not poll the device.
 pub fn has_noticed_the_end(ctx: &Context, label: &str) -> bool {
-    of_queue(&ctx.state_dump(), label).is_some_and(|line| is_done(&line))
+    of_queue(&ctx.diagnostics().state_dump(), label).is_some_and(|line| is_done(&line))
 }
 
 fn is_done(line: &str) -> bool {

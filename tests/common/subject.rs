@@ -179,7 +179,7 @@ impl Subject {
 
     /// Adds a context that was opened elsewhere to the watchdog.
     pub fn watch(&self, ctx: &Context) {
-        self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.watch());
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.diagnostics().watch());
     }
 
     /// Makes [`settle`](Self::settle) ignore all contexts so far, because the case keeps one for ever.

@@ -32,7 +32,7 @@ pub(crate) fn retains_nothing(what: &str, ctx: &Context, rounds: usize, mut roun
     let after = part();
     let grown = after.0 - before.0;
     let rounds = LOOKS * each;
-    assert!(grown <= SLACK, "{what}: {rounds} rounds keep {grown} bytes\n{}", ctx.state_dump());
+    assert!(grown <= SLACK, "{what}: {rounds} rounds keep {grown} bytes\n{}", ctx.diagnostics().state_dump());
     let tables = before.1.iter().zip(&after.1);
     let grown = tables.map(|(before, after)| after.saturating_sub(*before)).max();
     assert!(grown <= Some(ENTRIES), "{what}: {rounds} rounds, the tables: {:?}, {:?}", before.1, after.1);
@@ -46,7 +46,7 @@ fn least(a: Look, b: Look) -> Look {
 
 /// Returns the lengths of a context's tables, from the state dump.
 pub(crate) fn tables(ctx: &Context) -> Vec<usize> {
-    let dump = ctx.state_dump();
+    let dump = ctx.diagnostics().state_dump();
     let line =
         dump.lines().find_map(|line| line.strip_prefix("kept: ")).expect("the dump has a line of them");
     let number = |part: &str| part.split(' ').next().and_then(|number| number.parse().ok());

@@ -75,7 +75,7 @@ impl Trial for Faulty {
         let ops = later.clone();
         guarded(move |watch| {
             let (ctx, driver) = place.open(seed)?;
-            let _ = watch.send(ctx.watch());
+            let _ = watch.send(ctx.diagnostics().watch());
             Faults::new(fault, ctx, driver, place.host(seed, ops.len())).run(place.threads(seed), &ops)
         })
         .map_err(|what| format!("{fault:?}: {what}"))?;

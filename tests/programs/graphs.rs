@@ -43,7 +43,7 @@ impl<P: Place, F: Fn(u64) -> P> Trial for Replaying<F> {
         let policy = self.policy;
         guarded(move |watch| {
             let ctx = place.open()?;
-            drop(watch.send(ctx.watch()));
+            drop(watch.send(ctx.diagnostics().watch()));
             let machine = Machine::new(vec![ctx.clone()], place.threads(), false);
             Run { ctx, machine, oracle: Oracle::default(), rng: Rng::with_seed(seed), policy, seed }
                 .execute(&ops)

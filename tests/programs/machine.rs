@@ -200,7 +200,7 @@ impl Machine {
             Op::Unmap { m } => drop(self.maps.remove(&m)),
             Op::Trim => {
                 for home in &self.homes {
-                    home.ctx.trim();
+                    home.ctx.pool().trim();
                 }
             }
             Op::MakeCurrent { q } => self.queues[&q].make_current(),

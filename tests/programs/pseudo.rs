@@ -151,7 +151,7 @@ impl fmt::Debug for Op {
             Op::MapRead { m, part } => write!(f, "m{m} = {part:?}.map_read()"),
             Op::MapWrite { m, part, seed } => write!(f, "m{m} = {part:?}.map_write() <- random({seed})"),
             Op::Unmap { m } => write!(f, "drop(m{m})"),
-            Op::Trim => write!(f, "ctx.trim()"),
+            Op::Trim => write!(f, "ctx.pool().trim()"),
         }
     }
 }

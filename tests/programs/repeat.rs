@@ -52,7 +52,7 @@ fn trace(seed: u64, ops: &[Op]) -> Result<Vec<String>, String> {
     let ops = ops.to_vec();
     guarded(move |watch| {
         let ctx = testing::on_cpu(options, faults, Policy::Ordered);
-        let _ = watch.send(ctx.watch());
+        let _ = watch.send(ctx.diagnostics().watch());
         let mut machine = Machine::new(vec![ctx.clone()], false, true);
         let mut legal = Legal::default();
         let mut trace = Vec::new();

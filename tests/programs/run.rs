@@ -41,7 +41,7 @@ pub fn run(place: &impl Place, ops: &[Op]) -> Result<(), String> {
         if ops.iter().any(Op::is_elsewhere) {
             contexts.push(place.open_second()?);
         }
-        contexts.iter().for_each(|ctx| drop(watch.send(ctx.watch())));
+        contexts.iter().for_each(|ctx| drop(watch.send(ctx.diagnostics().watch())));
         let asks = place.policy() != Policy::Checked;
         let machine = Machine::new(contexts, place.threads(), asks).waiting(place.waits());
         execute(machine, place.policy(), &ops)

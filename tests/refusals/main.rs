@@ -166,7 +166,7 @@ fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, acti
         Kind::GraphNode { error, .. } => return check(device, ctx, error, seen, action, what),
         _ => false,
     };
-    assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.state_dump());
+    assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.diagnostics().state_dump());
 }
 
 /// Returns `true` if the failed call was a submission or a fence query.
@@ -182,7 +182,9 @@ fn lost(ctx: &Context) -> bool {
     match read {
         Ok(found) => found != [7; 3],
         Err(error) if matches!(error.kind(), Kind::DeviceLost { .. }) => true,
-        Err(error) => panic!("the device is neither lost nor usable: {error}\n{}", ctx.state_dump()),
+        Err(error) => {
+            panic!("the device is neither lost nor usable: {error}\n{}", ctx.diagnostics().state_dump())
+        }
     }
 }
 
@@ -193,8 +195,8 @@ fn works_on(ctx: &Context, action: &Action, what: &str) {
     assert!(again.is_ok(), "{what}, then again: {}", again.unwrap_err());
     ctx.synchronize().wait().expect("it works");
     let left = || {
-        ctx.trim();
-        let stats = ctx.pool_stats();
+        ctx.pool().trim();
+        let stats = ctx.pool().stats();
         [stats.used, stats.free, stats.pinned, stats.arrays, stats.blocks]
     };
     // A batch releases its memory a moment after it has reported its completion.
@@ -202,7 +204,7 @@ fn works_on(ctx: &Context, action: &Action, what: &str) {
     while left() != [0; 5] && Instant::now() < patience {
         thread::yield_now();
     }
-    assert_eq!(left(), [0; 5], "{what}: memory is retained\n{}", ctx.state_dump());
+    assert_eq!(left(), [0; 5], "{what}: memory is retained\n{}", ctx.diagnostics().state_dump());
 }
 
 /// Checks that every call after a loss reports it, and that a new context works.
@@ -233,7 +235,7 @@ fn loses(device: &mut FailingDevice, action: &Action, threads: bool, rule: Rule)
     if let Err(error) = &outcome {
         check(device, &ctx, error, &seen, action, &what);
     }
-    assert!(lost(&ctx), "{what}: the context is still usable\n{}", ctx.state_dump());
+    assert!(lost(&ctx), "{what}: the context is still usable\n{}", ctx.diagnostics().state_dump());
     gone(device, ctx, &what);
     true
 }

@@ -43,7 +43,7 @@ fn choice(place: &Place) -> AdapterChoice {
 
 impl Watches {
     pub fn add(&self, ctx: &Context) {
-        self.all().push(ctx.watch());
+        self.all().push(ctx.diagnostics().watch());
     }
 
     fn all(&self) -> std::sync::MutexGuard<'_, Vec<ContextWatch>> {

@@ -22,7 +22,7 @@ pub fn end(shared: Shared, watches: &Watches) -> Done {
     }
     let contexts: Vec<Context> = shared.homes.iter().map(|home| home.ctx.clone()).collect();
     for ctx in &contexts {
-        ctx.set_release_threshold(None);
+        ctx.pool().set_release_threshold(None);
         ctx.synchronize().wait()?;
         if let Some(error) = ctx.take_error() {
             return Err(Wrong(format!("a context has an error: {error}")));
@@ -56,13 +56,13 @@ fn nothing_is_left(ctx: &Context) -> Done {
     if until(LIMIT, &mut is_clean) {
         return Ok(());
     }
-    Err(Wrong(format!("retained: {left}\n{}", ctx.state_dump())))
+    Err(Wrong(format!("retained: {left}\n{}", ctx.diagnostics().state_dump())))
 }
 
 fn leftovers(ctx: &Context) -> String {
-    ctx.trim();
-    let stats = ctx.pool_stats();
-    let dump = ctx.state_dump();
+    ctx.pool().trim();
+    let stats = ctx.pool().stats();
+    let dump = ctx.diagnostics().state_dump();
     let queues = dump.lines().filter(|line| line.starts_with("queue ") && !is_of_context(line));
     let mut left: Vec<String> = queues.map(str::to_owned).collect();
     let bytes = stats.total();

@@ -83,15 +83,15 @@ impl Worker<'_> {
         let home = self.some_home();
         let ctx = &self.shared.homes[home].ctx;
         match self.rng.u32(..7) {
-            0 => drop(ctx.state_dump()),
-            1 => drop(ctx.trim()),
-            2 => ctx.set_release_threshold(Some(self.rng.u64(..1 << 20))),
-            3 => ctx.set_release_threshold(None),
-            4 => ctx.record_waits(self.rng.bool()),
-            5 => drop(ctx.track_allocations().report()),
-            _ => drop(ctx.wait_report()),
+            0 => drop(ctx.diagnostics().state_dump()),
+            1 => drop(ctx.pool().trim()),
+            2 => ctx.pool().set_release_threshold(Some(self.rng.u64(..1 << 20))),
+            3 => ctx.pool().set_release_threshold(None),
+            4 => ctx.diagnostics().record_waits(self.rng.bool()),
+            5 => drop(ctx.pool().track().report()),
+            _ => drop(ctx.diagnostics().wait_report()),
         }
-        let stats = ctx.pool_stats();
+        let stats = ctx.pool().stats();
         assert!(stats.used <= stats.high_water, "{stats:?}");
         Ok(())
     }

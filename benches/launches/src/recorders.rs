@@ -28,6 +28,6 @@ impl Recorder {
 
     /// Returns `true` if the context has this recorder. If a context does not support it, it has another one.
     pub fn records_for(&self, context: &Context) -> bool {
-        context.state_dump().contains(&format!("recorder {}", self.name))
+        context.diagnostics().state_dump().contains(&format!("recorder {}", self.name))
     }
 }

@@ -84,7 +84,7 @@ fn main() -> Result<()> {
 fn submissions(side: &mut Side, round: Round) -> Result<f64> {
     const ROUNDS: u64 = 20;
     let submitted = |side: &Side| {
-        let dump = side.ctx.state_dump();
+        let dump = side.ctx.diagnostics().state_dump();
         let number = dump.split_once("submitted ").and_then(|(_, rest)| rest.split(',').next()?.parse().ok());
         number.unwrap_or(0_u64)
     };

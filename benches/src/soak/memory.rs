@@ -40,7 +40,7 @@ impl Flat {
 impl Memory {
     /// Measures the memory. Until it is `warm`, the measurements set the bound.
     pub(super) fn look(&mut self, ctx: &Context, warm: bool) {
-        let stats = ctx.pool_stats();
+        let stats = ctx.pool().stats();
         self.pool.see(stats.used + stats.free, warm);
         if let Some(bytes) = resident() {
             self.process.get_or_insert_default().see(bytes, warm);

@@ -22,6 +22,7 @@ mod scheduler;
 mod work;
 
 pub use crate::api::context::current::ScopeOptions;
+pub use crate::api::context::diagnostics::{Diagnostics, Pool};
 pub use crate::api::context::{Context, synchronize_all};
 pub use crate::api::graph::bindings::{Bindings, GraphValue, Input, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};

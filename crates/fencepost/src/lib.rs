@@ -20,11 +20,11 @@ pub use fencepost_core::{__private, plain_file, regrouped, testing, trusted_kern
 pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
-    DeviceArray, Direction, Download, DynKernel, Element, Error, Event, EventOptions, Events, Graph, Grid,
-    HostArray, HostBuffer, HostKernel, Input, Kernel, KernelArgs, Kind, NewAxis, Output, Pending, Policy,
-    PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice, Region, RegionAxis,
-    Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Upload, UserEvent, Warning,
-    WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
+    DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, Event, EventOptions, Events,
+    Graph, Grid, HostArray, HostBuffer, HostKernel, Input, Kernel, KernelArgs, Kind, NewAxis, Output,
+    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice,
+    Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Upload,
+    UserEvent, Warning, WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
 };
 
 /// Causes of errors, and the sites that they name.
@@ -58,7 +58,7 @@ pub mod interface {
 pub mod memory {
     #[doc(inline)]
     pub use fencepost_core::{
-        Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, MemoryLimit,
+        Allocation, AllocationReport, AllocationScope, AllocationSite, AllocationTracker, MemoryLimit, Pool,
         PoolLimit, PoolStats,
     };
 }

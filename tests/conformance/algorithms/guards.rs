@@ -29,7 +29,8 @@ fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Contex
     let is_inside = |text: &str| {
         let out = launch(&ctx, text);
         let outside = |mistake: &Mistake| matches!(mistake, Mistake::IndexOutOfRange { .. });
-        !ctx.take_findings().iter().any(|finding| outside(&finding.mistake)) && out.last() == Some(&BEHIND)
+        !ctx.diagnostics().take_findings().iter().any(|finding| outside(&finding.mistake))
+            && out.last() == Some(&BEHIND)
     };
     assert!(is_inside(text), "with the guard");
     assert!(!is_inside(&changed(text, guard)), "without the guard `{}`", guard.0);

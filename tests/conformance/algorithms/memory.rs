@@ -127,7 +127,7 @@ fn named(s: &Subject) {
     let queue = ctx.queue("q");
     let mut arrays = Arrays::new(&queue).unwrap();
     for (name, verb) in VERBS {
-        let tracker = ctx.track_allocations();
+        let tracker = ctx.pool().track();
         verb(&queue, &mut arrays).unwrap();
         let sites = tracker.finish().sites;
         assert!(!sites.is_empty(), "{name} takes scratch memory");

@@ -89,7 +89,7 @@ pub(super) fn all_caught(s: &Subject, mistakes: &[Mistake], is_right: impl Fn(&C
     s.watch(&ctx);
     let right = |shader: &str, text: &str| {
         let right = is_right(&ctx, shader, text);
-        ctx.take_findings().is_empty() && right
+        ctx.diagnostics().take_findings().is_empty() && right
     };
     // A mistake may be in a snippet of the shader.
     let text = |shader: &str| ShaderSource::builtin(&format!("{shader}.wgsl")).unwrap().whole_text().unwrap();

@@ -373,7 +373,8 @@ fn checked(s: &Subject) {
         let count = queue.array(&[count]).unwrap();
         Outputs::new(&queue, list.len()).enqueue(&queue, Part::new(&x, &count), &mask, "x + i").unwrap();
         queue.finish().wait().unwrap();
-        let findings: Vec<String> = ctx.take_findings().iter().map(ToString::to_string).collect();
+        let findings: Vec<String> =
+            ctx.diagnostics().take_findings().iter().map(ToString::to_string).collect();
         assert!(findings.is_empty(), "{}", findings.join("\n"));
     }
 }

@@ -243,6 +243,7 @@ fn silent(s: &Subject) {
                 _ => false,
             };
             let findings: Vec<_> = ctx
+                .diagnostics()
                 .take_findings()
                 .into_iter()
                 .filter(|finding| !is_counter(finding))

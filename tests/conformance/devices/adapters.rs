@@ -202,7 +202,11 @@ fn recorders(subject: &Subject) {
     let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
     for (recorder, name) in recorders.into_iter().zip(["recorder wgpu", "recorder hal", "recorder direct"]) {
         let ctx = subject.options(|options| options.recorder = recorder);
-        assert!(ctx.state_dump().contains(name), "{recorder:?}:\n{}", ctx.state_dump());
+        assert!(
+            ctx.diagnostics().state_dump().contains(name),
+            "{recorder:?}:\n{}",
+            ctx.diagnostics().state_dump()
+        );
         let queue = ctx.queue("q");
         let x = ctx.array(&[1_u32, 2, 3]).unwrap();
         let mut y = ctx.zeros([3]).unwrap();

@@ -52,7 +52,7 @@ fn runs(subject: &Subject) {
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49]);
     launched(&ctx, "races");
     let is_checked = std::env::var("FENCEPOST_CHECK").is_ok_and(|value| value == "1");
-    assert_eq!(ctx.take_findings().is_empty(), !is_checked);
+    assert_eq!(ctx.diagnostics().take_findings().is_empty(), !is_checked);
 }
 
 fn endless(subject: &Subject) {
@@ -130,9 +130,9 @@ fn beside_a_long_launch(subject: &Subject) {
 fn checks(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions::default()));
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49]);
-    assert!(ctx.take_findings().is_empty());
+    assert!(ctx.diagnostics().take_findings().is_empty());
     launched(&ctx, "races");
-    let findings = ctx.take_findings();
+    let findings = ctx.diagnostics().take_findings();
     assert_eq!(findings.len(), 1, "{findings:?}");
     let text = findings[0].to_string();
     assert!(text.contains("out[id.x / 2u] = id.x") && text.contains("races"), "{text}");
@@ -145,12 +145,12 @@ fn checks(subject: &Subject) {
 fn others(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions::default()));
     launched(&ctx, "leaves");
-    let findings = ctx.take_findings();
+    let findings = ctx.diagnostics().take_findings();
     let [finding] = &findings[..] else { panic!("{findings:?}") };
     let Mistake::IndexOutOfRange { len, .. } = &finding.mistake else { panic!("{finding}") };
     assert_eq!((*len, finding.count), (8, 5), "{finding}");
     launched(&ctx, "parts");
-    let findings = ctx.take_findings();
+    let findings = ctx.diagnostics().take_findings();
     let missed = |finding: &&_| {
         matches!(finding, fencepost::kernel_check::Finding { mistake: Mistake::BarrierMissed { .. }, .. })
     };
@@ -165,7 +165,7 @@ fn unwritten(subject: &Subject) {
     let launch = |out: &mut DeviceArray<u32>| {
         queue.launch_dyn(&kernel, Grid::threads([8]), args![out = out]).unwrap();
         queue.finish().wait().unwrap();
-        ctx.take_findings()
+        ctx.diagnostics().take_findings()
     };
     assert!(launch(&mut ctx.zeros([8]).unwrap()).is_empty(), "zeros are written");
     let mut out = ctx.empty::<u32, 1>([8]).unwrap();

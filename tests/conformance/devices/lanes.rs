@@ -33,7 +33,7 @@ fn bytes(s: &Subject) {
 fn spread(s: &Subject) {
     let ctx = on_lanes(s, 4, 0, Policy::Ordered);
     let queues: Vec<CommandQueue> = (0..8).map(|at| ctx.queue(&format!("queue {at}"))).collect();
-    let dump = ctx.state_dump();
+    let dump = ctx.diagnostics().state_dump();
     let lane = |queue: &CommandQueue| {
         let line = dump.lines().find(|line| line.contains(&format!("`{}`", queue.label()))).unwrap();
         line.split("lane ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok())

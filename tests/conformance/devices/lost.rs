@@ -270,8 +270,12 @@ fn every_call(s: &Subject) {
                 assert_eq!(said, Err(loss.to_string()), "{}: {name}, turn {turn}", doomed.name);
             }
         }
-        assert!(ctx.state_dump().contains(&loss.to_string()), "{}", ctx.state_dump());
-        assert_eq!(ctx.trim(), 0);
+        assert!(
+            ctx.diagnostics().state_dump().contains(&loss.to_string()),
+            "{}",
+            ctx.diagnostics().state_dump()
+        );
+        assert_eq!(ctx.pool().trim(), 0);
     }
 }
 
@@ -313,7 +317,7 @@ fn ends(s: &Subject) {
             } else {
                 doomed.lose();
             }
-            let watch = doomed.ctx.watch();
+            let watch = doomed.ctx.diagnostics().watch();
             drop((doomed, reading, side, z));
             drop(held);
             // Threads that are about to end may hold the context a little longer. The watchdog reports a hang.

@@ -35,7 +35,7 @@ fn inside(subject: &Subject) {
     queue.make_current();
     assert_eq!(ctx.scope(|| (current(), work(4).unwrap())), ("ours".into(), vec![4; 10]));
     // Only the handles keep the context alive.
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     drop((ctx, queue));
     assert!(watch.state_dump().is_none());
 }

@@ -151,7 +151,7 @@ fn beside_a_long_kernel(s: &Subject) {
 
 /// Returns the number of batches that the first lane of a context has submitted.
 fn submitted(ctx: &Context) -> u64 {
-    let dump = ctx.state_dump();
+    let dump = ctx.diagnostics().state_dump();
     let line = dump.lines().find(|line| line.starts_with("lane 0: ")).unwrap();
     let (_, rest) = line.split_once("submitted ").unwrap();
     rest.split(',').next().unwrap().parse().unwrap()
@@ -295,7 +295,7 @@ fn ends(s: &Subject) {
 /// Follows Warp's multi-device test `set_device`.
 fn stay(s: &Subject) {
     every_pair(s, |names, one, two| {
-        let used = |ctx: &Context| ctx.pool_stats().used;
+        let used = |ctx: &Context| ctx.pool().stats().used;
         let x = one.zeros::<u32, 1>([1 << 18]).unwrap();
         assert_eq!((used(one), used(two)), (1 << 20, 0), "{names}");
         let like = one.zeros(&x).unwrap();

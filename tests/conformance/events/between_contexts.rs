@@ -450,7 +450,7 @@ fn threadless(s: &Subject) {
         assert!(
             dump::has_noticed_the_end(&contexts[last], "q"),
             "seed {seed}: {}",
-            contexts[last].state_dump()
+            contexts[last].diagnostics().state_dump()
         );
         for at in 0..3 {
             assert_eq!(queues[at].read(&arrays[at]).wait().unwrap(), [done[at]; N], "seed {seed}");

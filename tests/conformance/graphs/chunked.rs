@@ -288,7 +288,7 @@ fn without_threads(subject: &Subject) {
     let run = start();
     // Nothing executes on the CPU recorder before a call polls, so the dump shows the hold.
     s.queue.flush().unwrap();
-    let text = s.ctx.state_dump();
+    let text = s.ctx.diagnostics().state_dump();
     if subject.is_cpu() {
         assert!(text.contains("loop of graph `main`, "), "{text}");
         assert!(text.contains(", held: a chunk of a loop is not complete"), "{text}");

@@ -772,7 +772,7 @@ fn lost(s: &Subject) {
 
 fn loss_returns(s: &Subject) {
     let alive = s.ctx();
-    let before = alive.pool_stats().used;
+    let before = alive.pool().stats().used;
     for (lost_after, far_is_lost) in [(3, false), (12, false), (25, false), (3, true), (12, true), (25, true)]
     {
         let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
@@ -834,7 +834,7 @@ fn memory(s: &Subject) {
         let y = one.zeros::<u32, 1>([N]).unwrap();
         let ones = two.full([N], 1_u32).unwrap();
         let mix = two.kernel::<Mix>().unwrap();
-        let before = [one.pool_stats().used, two.pool_stats().used];
+        let before = [one.pool().stats().used, two.pool().stats().used];
         let (graph, ()) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
@@ -848,7 +848,7 @@ fn memory(s: &Subject) {
                 c.copy(&near, &mut y.clone())
             })
             .unwrap();
-        assert!(one.pool_stats().used > before[0] && two.pool_stats().used > before[1], "{names}");
+        assert!(one.pool().stats().used > before[0] && two.pool().stats().used > before[1], "{names}");
         for _ in 0..3 {
             queue.replay(&graph).unwrap();
         }

@@ -836,7 +836,7 @@ fn memory_returns(subject: &Subject) {
     let count = setup.word(0);
     let copied = setup.word(0);
     setup.queue.finish().wait().unwrap();
-    let before = setup.ctx.pool_stats().used;
+    let before = setup.ctx.pool().stats().used;
     for _ in 0..3 {
         let capture = |c: &Capture| {
             c.repeat(&condition, Bound::AtMost(9), |body| {
@@ -845,7 +845,7 @@ fn memory_returns(subject: &Subject) {
             })
         };
         let (graph, _) = setup.queue.capture(capture).unwrap();
-        assert!(setup.ctx.pool_stats().used > before);
+        assert!(setup.ctx.pool().stats().used > before);
         setup.queue.replay(&graph).unwrap();
     }
     assert_eq!(setup.read(&count), [12]);

@@ -380,7 +380,7 @@ fn memory(subject: &Subject) {
     node(&mut graph).argument("x", &first).unwrap().apply().unwrap();
     drop(first);
     queue.finish().wait().unwrap();
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     for value in 0..20_u32 {
         let x = queue.full([N], value).unwrap();
         node(&mut graph).argument("x", &x).unwrap().apply().unwrap();
@@ -427,8 +427,8 @@ fn old_inputs(subject: &Subject) {
                 // The plan in flight had the same list of nodes, so the next edit of any kind forgets the old array.
                 graph.edit().unwrap().node("mix").unwrap().parameter("b", 0_u32).unwrap().apply().unwrap();
             }
-            ctx.trim();
-            let free = ctx.pool_stats().free;
+            ctx.pool().trim();
+            let free = ctx.pool().stats().free;
             if free == 0 {
                 break;
             }

@@ -229,7 +229,7 @@ fn no_memory_to_capture(subject: &Subject) {
     subject.watch(&ctx);
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     for round in 0..20 {
         let error = queue
             .capture(|c| {

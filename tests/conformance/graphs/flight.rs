@@ -249,7 +249,7 @@ fn dropped_in_any_order(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     ctx.synchronize().wait().unwrap();
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     // Each permutation of four handles, as digits.
     let orders = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6 & 3]);
     for order in orders.filter(|order| (0..4).all(|at| order.contains(&at))) {

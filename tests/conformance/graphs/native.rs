@@ -108,7 +108,7 @@ fn second_is_native(subject: &Subject) {
         queue.finish().wait().unwrap();
         counts.push(testing::native_bodies(&ctx));
     }
-    let is_direct = subject.place().is_vulkan() && ctx.state_dump().contains("recorder direct");
+    let is_direct = subject.place().is_vulkan() && ctx.diagnostics().state_dump().contains("recorder direct");
     if is_direct {
         assert_eq!(form, ReplayForm::Native { launches: LAUNCHES });
     }
@@ -359,7 +359,7 @@ fn dropped_in_flight(subject: &Subject) {
 
 fn arrays_reused(subject: &Subject) {
     let (ctx, queue) = open(subject, 1);
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     for round in 0..10_u32 {
         let chain = Chain::new(&ctx, &queue);
         let mut values = [1, 2, 3];
@@ -371,7 +371,7 @@ fn arrays_reused(subject: &Subject) {
         drop(chain);
         ctx.synchronize().wait().unwrap();
         has_returned(&ctx, before);
-        ctx.trim();
+        ctx.pool().trim();
         // New arrays get the memory of the dropped ones, or memory that the device must zero.
         let zeros: Vec<_> = (0..6).map(|_| ctx.zeros::<u32, 1>([N]).unwrap()).collect();
         let full: Vec<_> = (0..6).map(|_| queue.full([N], round).unwrap()).collect();

@@ -179,7 +179,7 @@ fn drops(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
-    let before = (ctx.pool_stats().used, ctx.pool_stats().pinned);
+    let before = (ctx.pool().stats().used, ctx.pool().stats().pinned);
     for graph_first in [true, false] {
         let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
         let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();

@@ -196,7 +196,7 @@ fn zeros_each_time(subject: &Subject) {
 
 fn memory_returns(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, own) = queue
         .capture(|c| {
@@ -207,7 +207,7 @@ fn memory_returns(subject: &Subject) {
         .unwrap();
     queue.replay(&graph).unwrap();
     drop((x, own));
-    let kept = ctx.pool_stats().used;
+    let kept = ctx.pool().stats().used;
     assert!(kept >= before + 5 * 4 * N as u64, "{kept} {before}");
     let run = queue.replay(&graph).unwrap();
     drop(graph);
@@ -219,7 +219,7 @@ fn memory_returns(subject: &Subject) {
 
 fn dropped_context(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     let (graph, _) = queue.capture(|c| c.zeros::<u32, 1>([N])).unwrap();
     for _ in 0..10 {
         queue.replay(&graph).unwrap();

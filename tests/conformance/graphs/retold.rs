@@ -263,7 +263,7 @@ fn halves_dropped(subject: &Subject) {
     let flag = queue.full([1], 0_u32).unwrap();
     let y = queue.full([N], 0_u32).unwrap();
     ctx.synchronize().wait().unwrap();
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     for value in [0, 1, 2] {
         let (graph, shown) = queue
             .capture(|c| {

@@ -29,8 +29,8 @@ pub fn has_returned(ctx: &Context, before: u64) {
 /// Waits until a context uses as many bytes as before, without a wait for its work.
 pub fn returned(ctx: &Context, before: u64) {
     let end = Instant::now() + Duration::from_secs(20);
-    while ctx.pool_stats().used != before {
-        let used = ctx.pool_stats().used;
+    while ctx.pool().stats().used != before {
+        let used = ctx.pool().stats().used;
         assert!(Instant::now() < end, "the memory of the graph does not return: {used} bytes, not {before}");
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -39,9 +39,9 @@ pub fn returned(ctx: &Context, before: u64) {
 /// Returns the bytes that a graph of `f` keeps.
 fn kept(ctx: &Context, queue: &CommandQueue, f: impl FnOnce(&Capture) -> Result<()>) -> u64 {
     ctx.synchronize().wait().unwrap();
-    let before = ctx.pool_stats().used;
+    let before = ctx.pool().stats().used;
     let (graph, ()) = queue.capture(f).unwrap();
-    let kept = ctx.pool_stats().used - before;
+    let kept = ctx.pool().stats().used - before;
     for _ in 0..3 {
         queue.replay(&graph).unwrap();
     }

@@ -53,7 +53,7 @@ fn untouched(subject: &Subject) {
     let calls = Arc::new(AtomicU32::new(0));
     queue.finish().wait().unwrap();
     let submitted = counted.submissions();
-    let used = ctx.pool_stats().used;
+    let used = ctx.pool().stats().used;
     for outcome in ["a graph", "an error", "a graph"] {
         let captured = queue.capture(|c| {
             every_node(c, &ctx, &arrays, &calls)?;
@@ -69,7 +69,7 @@ fn untouched(subject: &Subject) {
     for (array, value) in arrays.iter().zip(1..) {
         assert_eq!(queue.read(array).wait().unwrap(), [value; N]);
     }
-    assert_eq!(ctx.pool_stats().used, used);
+    assert_eq!(ctx.pool().stats().used, used);
     assert!(queue.take_error().is_none());
 }
 

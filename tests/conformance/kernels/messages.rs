@@ -695,6 +695,6 @@ fn checked(s: &Subject) {
     let error = queue.finish().wait().unwrap_err();
     assert!(matches!(error.kind(), Kind::AssertionFailed { count: 5, .. }), "{error}");
     assert_eq!(lines.take(), expected(0..20));
-    let findings = ctx.take_findings();
+    let findings = ctx.diagnostics().take_findings();
     assert!(findings.is_empty(), "{}", findings[0]);
 }

@@ -249,11 +249,11 @@ fn flat(s: &Subject) {
     let queue = ctx.queue("q");
     let x = other.full([N], 0x0102_0304_u32).unwrap();
     let mut y = ctx.zeros([N]).unwrap();
-    let stats = [ctx.pool_stats(), other.pool_stats()];
+    let stats = [ctx.pool().stats(), other.pool().stats()];
     queue.copy(&x, &mut y).unwrap();
     queue.finish().wait().unwrap();
     for (before, (name, ctx)) in stats.into_iter().zip([("target", &ctx), ("source", &other)]) {
-        let now = ctx.pool_stats();
+        let now = ctx.pool().stats();
         assert_eq!(
             (now.used, now.high_water, now.blocks),
             (before.used, before.high_water, before.blocks),
@@ -300,7 +300,7 @@ fn two_ahead(s: &Subject) {
 /// Returns the number of commands that the reading queue of a copy has left, or `None` while the queue can still make
 /// progress without a write. The number comes from the state dump, as no event exists between two pieces.
 fn held_reads(source: &Context) -> Option<usize> {
-    let dump = source.state_dump();
+    let dump = source.diagnostics().state_dump();
     let line = dump.lines().find(|line| line.contains("`target, copy across`"))?;
     let number = |after: &str| {
         let rest = line.split(after).nth(1)?;

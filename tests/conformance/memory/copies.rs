@@ -84,7 +84,12 @@ type IsRight = fn(&Kind) -> bool;
 /// Returns the number of commands that each queue has enqueued so far, from the state dump.
 fn account(ctx: &Context) -> Vec<String> {
     let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
-    ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
+    ctx.diagnostics()
+        .state_dump()
+        .lines()
+        .filter(|line| line.starts_with("queue "))
+        .filter_map(enqueued)
+        .collect()
 }
 
 fn refused(s: &Subject) {

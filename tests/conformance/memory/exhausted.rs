@@ -40,7 +40,7 @@ fn every_call(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let like = ctx.zeros::<u32, 1>([N]).unwrap();
-    ctx.set_pool_limit(Some(MIB));
+    ctx.pool().set_limit(Some(MIB));
     let elements = vec![1_u32; N];
     let errors = [
         ctx.zeros::<u32, 1>([N]).unwrap_err(),
@@ -99,7 +99,7 @@ fn check(ctx: &Context, arrays: Vec<fencepost::DeviceArray<u32>>, value: u32) {
 
 fn works_on(s: &Subject) {
     let ctx = s.ctx();
-    ctx.set_pool_limit(Some(16 * MIB));
+    ctx.pool().set_limit(Some(16 * MIB));
     for round in 0..3 {
         let (arrays, error) = fill(&ctx, round);
         assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
@@ -114,11 +114,11 @@ fn free_goes_first(s: &Subject) {
         s.watch(&ctx);
         ctx
     }];
-    contexts[0].set_pool_limit(Some(4 * MIB));
+    contexts[0].pool().set_limit(Some(4 * MIB));
     for ctx in &contexts {
         for mib in [1, 2, 3, 4, 1] {
             let array = ctx.zeros::<u32, 1>([mib * N]).unwrap();
-            assert_eq!(ctx.pool_stats().used, mib as u64 * MIB);
+            assert_eq!(ctx.pool().stats().used, mib as u64 * MIB);
             drop(array);
         }
     }
@@ -233,7 +233,7 @@ fn by_the_driver(s: &Subject) {
             check(&ctx, arrays, round);
             assert!(queue.take_error().is_none() && ctx.take_error().is_none());
             ctx.synchronize().wait().unwrap();
-            ctx.trim();
+            ctx.pool().trim();
         }
     }
 }

@@ -32,19 +32,19 @@ fn zeros(ctx: &Context) -> fencepost::DeviceArray<u32> {
 
 fn statistics(s: &Subject) {
     let ctx = s.ctx();
-    let before = ctx.pool_stats();
+    let before = ctx.pool().stats();
     let arrays: Vec<_> = (0..3).map(|_| zeros(&ctx)).collect();
     let slice = arrays[0].slice(0..10).unwrap();
-    let now = ctx.pool_stats();
+    let now = ctx.pool().stats();
     assert_eq!((now.used - before.used, now.arrays, now.blocks), (3 * MIB, 3, 3));
     drop(arrays);
-    let now = ctx.pool_stats();
+    let now = ctx.pool().stats();
     assert_eq!((now.used, now.free, now.arrays, now.blocks), (MIB, 2 * MIB, 1, 3));
     drop(slice);
-    let now = ctx.pool_stats();
+    let now = ctx.pool().stats();
     assert_eq!((now.used, now.free, now.arrays, now.blocks), (0, 3 * MIB, 0, 3));
     let again = zeros(&ctx);
-    let now = ctx.pool_stats();
+    let now = ctx.pool().stats();
     assert_eq!((now.used, now.free, now.arrays, now.blocks), (MIB, 2 * MIB, 1, 3));
     drop(again);
 }
@@ -54,28 +54,28 @@ fn high_water(s: &Subject) {
     let mut seen = 0;
     for count in [1, 4, 2] {
         drop((0..count).map(|_| zeros(&ctx)).collect::<Vec<_>>());
-        let PoolStats { used, high_water, .. } = ctx.pool_stats();
+        let PoolStats { used, high_water, .. } = ctx.pool().stats();
         assert!(high_water >= used && high_water >= seen, "the high-water mark never falls");
         seen = high_water;
     }
     assert_eq!(seen, 4 * MIB);
     let _kept = zeros(&ctx);
-    ctx.reset_high_water();
-    assert_eq!(ctx.pool_stats().high_water, MIB);
+    ctx.pool().reset_high_water();
+    assert_eq!(ctx.pool().stats().high_water, MIB);
     drop([zeros(&ctx), zeros(&ctx)]);
-    assert_eq!(ctx.pool_stats().high_water, 3 * MIB);
+    assert_eq!(ctx.pool().stats().high_water, 3 * MIB);
 }
 
 fn pinned(s: &Subject) {
     let ctx = s.ctx();
     let up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let down: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
-    let PoolStats { used, pinned, arrays, .. } = ctx.pool_stats();
+    let PoolStats { used, pinned, arrays, .. } = ctx.pool().stats();
     assert_eq!(used, 0);
     // On a context without mapped pinned memory the arrays are ordinary memory, which the pool does not count.
     assert!((pinned, arrays) == (2 * MIB, 2) || (pinned, arrays) == (0, 0));
     drop((up, down));
-    let now = ctx.pool_stats();
+    let now = ctx.pool().stats();
     assert_eq!((now.pinned, now.free), (0, pinned));
 }
 
@@ -86,10 +86,10 @@ const LARGE: u64 = 8 * MIB;
 /// learns of its end. Some drivers return memory only when they are polled after that, which a thread of the context
 /// does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
-    while ctx.pool_stats().staging > 0 {
+    while ctx.pool().stats().staging > 0 {
         std::thread::yield_now();
     }
-    ctx.pool_stats()
+    ctx.pool().stats()
 }
 
 fn staged_upload(s: &Subject) {
@@ -103,7 +103,7 @@ fn staged_upload(s: &Subject) {
     for (at, array) in arrays.iter().enumerate() {
         queue.fill(&mut array.clone(), 1).unwrap();
         queue.upload(&vec![2; 8 * N], &mut array.clone()).unwrap();
-        let now = ctx.pool_stats();
+        let now = ctx.pool().stats();
         assert!(now.staging >= (at as u64 + 1) * LARGE, "{now:?}");
         assert_eq!((now.used, now.high_water, now.blocks), (before.used, before.high_water, before.blocks));
         assert_eq!(now.total(), now.used + now.free + now.pinned + now.staging + now.staging_free);
@@ -112,10 +112,10 @@ fn staged_upload(s: &Subject) {
     queue.finish().wait().unwrap();
     let after = nothing_staged(&ctx);
     assert_eq!(after.used, before.used);
-    let given = ctx.trim();
+    let given = ctx.pool().trim();
     assert_eq!(given, after.staging_free);
     assert!(!s.place().has_wgpu() || given >= LARGE, "{given}");
-    assert_eq!(ctx.pool_stats().staging_free, 0);
+    assert_eq!(ctx.pool().stats().staging_free, 0);
     queue.upload(&vec![3; 8 * N], &mut arrays[0].clone()).unwrap();
     assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [3; 8 * N]);
 }
@@ -127,14 +127,14 @@ fn staged_read(s: &Subject) {
     let read = queue.read(&x);
     queue.fill(&mut x, 4).unwrap(); // the read needs staging memory, as the fill overwrites its bytes
     queue.finish().wait().unwrap();
-    assert!(ctx.pool_stats().staging >= LARGE, "{:?}", ctx.pool_stats());
+    assert!(ctx.pool().stats().staging >= LARGE, "{:?}", ctx.pool().stats());
     assert!(read.wait().unwrap() == [3; 8 * N]);
     nothing_staged(&ctx);
 }
 
 fn over_the_limit(s: &Subject) {
     let ctx = s.ctx();
-    ctx.set_pool_limit(Some(4 * MIB));
+    ctx.pool().set_limit(Some(4 * MIB));
     let queue = ctx.queue("q");
     let arrays: Vec<_> = (0..4_u32).map(|i| queue.full([N], i).unwrap()).collect();
     for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&[0_u32; N]).unwrap_err()] {
@@ -150,7 +150,7 @@ fn over_the_limit(s: &Subject) {
     }
     drop(arrays);
     assert!(ctx.zeros::<u32, 1>([3 * N]).is_ok());
-    ctx.set_pool_limit(None);
+    ctx.pool().set_limit(None);
     let all: Vec<_> = (0..8).map(|_| zeros(&ctx)).collect();
     drop(all);
 }
@@ -158,7 +158,7 @@ fn over_the_limit(s: &Subject) {
 fn free_goes_first(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    ctx.set_pool_limit(Some(4 * MIB));
+    ctx.pool().set_limit(Some(4 * MIB));
     // An array of each size is made in turn; free blocks of other sizes are released for it.
     for round in 0..3 {
         for mib in 1..=4 {
@@ -167,7 +167,7 @@ fn free_goes_first(s: &Subject) {
             queue.finish().wait().unwrap();
             drop(x);
             settle(&ctx);
-            let PoolStats { used, free, .. } = ctx.pool_stats();
+            let PoolStats { used, free, .. } = ctx.pool().stats();
             assert!(used + free <= 4 * MIB);
         }
     }
@@ -176,8 +176,8 @@ fn free_goes_first(s: &Subject) {
 /// Trims until no memory is free. Memory of completed work is free only after the threads of the context have released
 /// the work.
 fn settle(ctx: &Context) {
-    while ctx.pool_stats().free > 0 {
-        ctx.trim();
+    while ctx.pool().stats().free > 0 {
+        ctx.pool().trim();
         std::thread::yield_now();
     }
 }
@@ -186,7 +186,7 @@ fn below(s: &Subject) {
     let ctx = s.ctx();
     let x = zeros(&ctx);
     let y = zeros(&ctx);
-    ctx.set_pool_limit(Some(MIB));
+    ctx.pool().set_limit(Some(MIB));
     let queue = ctx.queue("q");
     queue.fill(&mut x.clone(), 3).unwrap();
     queue.copy(&x, &mut y.clone()).unwrap();
@@ -196,30 +196,30 @@ fn below(s: &Subject) {
 
 fn threads(s: &Subject) {
     let ctx = s.ctx();
-    ctx.set_pool_limit(Some(8 * MIB));
+    ctx.pool().set_limit(Some(8 * MIB));
     let made = std::thread::scope(|scope| {
         let maker = || (0..8).filter_map(|_| ctx.zeros::<u32, 1>([N]).ok()).collect::<Vec<_>>();
         let threads: Vec<_> = (0..4).map(|_| scope.spawn(maker)).collect();
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
-    assert_eq!((made.len(), ctx.pool_stats().used), (8, 8 * MIB));
-    assert_eq!(ctx.pool_stats().high_water, 8 * MIB);
+    assert_eq!((made.len(), ctx.pool().stats().used), (8, 8 * MIB));
+    assert_eq!(ctx.pool().stats().high_water, 8 * MIB);
 }
 
 fn threshold(s: &Subject) {
     let ctx = s.ctx();
     let five = || drop((0..5).map(|_| zeros(&ctx)).collect::<Vec<_>>());
     five();
-    assert_eq!(ctx.pool_stats().free, 5 * MIB, "without a threshold all free memory is kept");
-    ctx.set_release_threshold(Some(2 * MIB));
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (2 * MIB, 2));
+    assert_eq!(ctx.pool().stats().free, 5 * MIB, "without a threshold all free memory is kept");
+    ctx.pool().set_release_threshold(Some(2 * MIB));
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (2 * MIB, 2));
     five();
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (2 * MIB, 2));
-    ctx.set_release_threshold(None);
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (2 * MIB, 2));
+    ctx.pool().set_release_threshold(None);
     five();
-    assert_eq!(ctx.pool_stats().free, 5 * MIB);
-    ctx.set_release_threshold(Some(0));
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 0));
+    assert_eq!(ctx.pool().stats().free, 5 * MIB);
+    ctx.pool().set_release_threshold(Some(0));
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (0, 0));
 }
 
 fn many_sizes(s: &Subject) {
@@ -231,42 +231,42 @@ fn many_sizes(s: &Subject) {
         queue.fill(&mut x.slice(0..16).unwrap(), 1).unwrap();
         queue.finish().wait().unwrap();
         drop(x);
-        let stats = ctx.pool_stats();
+        let stats = ctx.pool().stats();
         assert!(stats.free <= 2 * 24 * MIB, "{stats:?} after {count} mebibytes");
     }
-    ctx.set_release_threshold(Some(u64::MAX));
+    ctx.pool().set_release_threshold(Some(u64::MAX));
     (0..24).for_each(|count| drop(queue.empty::<u32, 1>([(1 + count) * N]).unwrap()));
-    assert!(ctx.pool_stats().free > 4 * 24 * MIB, "with the threshold `u64::MAX` all free memory is kept");
+    assert!(ctx.pool().stats().free > 4 * 24 * MIB, "with the threshold `u64::MAX` all free memory is kept");
 }
 
 fn threshold_in_use(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let gate = ctx.user_event("gate");
-    ctx.set_release_threshold(Some(0));
+    ctx.pool().set_release_threshold(Some(0));
     queue.wait_for(&gate.event()).unwrap();
     let x = queue.full([N], 5_u32).unwrap();
     let y = queue.zeros([N]).unwrap();
     queue.copy(&x, &mut y.clone()).unwrap();
     drop(x);
-    assert_eq!(ctx.pool_stats().free, MIB, "the held copy has not read the array yet");
+    assert_eq!(ctx.pool().stats().free, MIB, "the held copy has not read the array yet");
     gate.signal();
     assert_eq!(queue.read(&y).wait().unwrap(), [5; N]);
     queue.finish().wait().unwrap();
     // The batch releases the memory shortly after the caller learns of its end.
-    while ctx.pool_stats().free > 0 {
+    while ctx.pool().stats().free > 0 {
         queue.fill(&mut y.clone(), 1).unwrap();
         queue.finish().wait().unwrap();
     }
-    assert_eq!(ctx.pool_stats().blocks, 1);
+    assert_eq!(ctx.pool().stats().blocks, 1);
 }
 
 fn trim(s: &Subject) {
     let ctx = s.ctx();
     let kept = ctx.full([N], 1_u32).unwrap();
     drop([zeros(&ctx), zeros(&ctx)]);
-    assert_eq!(ctx.trim(), 2 * MIB);
-    assert_eq!(ctx.trim(), 0);
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 1));
+    assert_eq!(ctx.pool().trim(), 2 * MIB);
+    assert_eq!(ctx.pool().trim(), 0);
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (0, 1));
     assert_eq!(ctx.queue("q").read(&kept).wait().unwrap(), [1; N]);
 }

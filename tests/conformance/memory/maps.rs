@@ -445,7 +445,7 @@ fn writer_before(s: &Subject) {
     std::thread::scope(|scope| {
         let reader = scope.spawn(|| ctx.to_vec(&x));
         let look = "a look at an array";
-        dump::until(|| ctx.state_dump().contains(look) && dump::pending(&ctx, look) > 0);
+        dump::until(|| ctx.diagnostics().state_dump().contains(look) && dump::pending(&ctx, look) > 0);
         other.fill(&mut x.clone(), 5).unwrap();
         drop(gate);
         assert!(is_abandoned(reader.join().unwrap()));

@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 5000;
 
 fn free(ctx: &Context) -> u64 {
-    ctx.pool_stats().free
+    ctx.pool().stats().free
 }
 
 /// A queue that waits for a gate, and a read of an array of ones that is dropped already.
@@ -78,7 +78,7 @@ fn same_queue(s: &Subject) {
     gate.signal();
     assert_eq!(queue.read(&second).wait().unwrap(), [2; N]);
     assert_eq!(read.wait().unwrap(), [1; N]);
-    assert!(ctx.pool_stats().high_water >= kept && ctx.pool_stats().used >= kept);
+    assert!(ctx.pool().stats().high_water >= kept && ctx.pool().stats().used >= kept);
 }
 
 fn another_queue(s: &Subject) {
@@ -148,10 +148,10 @@ fn given_back(s: &Subject) {
             let full: Vec<_> = (0..8).map(|_| queue.full([N], round).unwrap()).collect();
             queue.finish().wait().unwrap();
             drop(full);
-            let mut given = ctx.trim();
+            let mut given = ctx.pool().trim();
             while given < 8 * 4 * N as u64 {
                 std::thread::yield_now(); // a thread of the context is about to release the batch
-                given += ctx.trim();
+                given += ctx.pool().trim();
             }
             let zeros: Vec<_> = (0..8).map(|_| queue.zeros::<u32, 1>([N]).unwrap()).collect();
             for (at, array) in zeros.iter().enumerate() {
@@ -170,10 +170,10 @@ fn other_size(s: &Subject) {
     let ctx = s.ctx();
     drop(ctx.zeros::<u32, 1>([WORDS]).unwrap());
     let small = ctx.zeros::<u32, 1>([WORDS / 4]).unwrap();
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (MIB, 2));
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (MIB, 2));
     // An array of nearly the same size uses the free block.
     let near = ctx.zeros::<u32, 1>([WORDS - 100]).unwrap();
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (0, 2));
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (0, 2));
     drop((small, near));
 }
 
@@ -186,9 +186,9 @@ fn queue_goes_first(s: &Subject) {
         assert_eq!(queue.read(array).wait().unwrap(), [i as u32; WORDS]);
     }
     drop(arrays);
-    assert_eq!(ctx.pool_stats().free, 4 * MIB);
+    assert_eq!(ctx.pool().stats().free, 4 * MIB);
     let again = queue.full([WORDS], 9_u32).unwrap();
-    assert_eq!((ctx.pool_stats().free, ctx.pool_stats().blocks), (3 * MIB, 4));
+    assert_eq!((ctx.pool().stats().free, ctx.pool().stats().blocks), (3 * MIB, 4));
     assert_eq!(queue.read(&again).wait().unwrap(), [9; WORDS]);
 }
 
@@ -202,7 +202,7 @@ fn other_thread(s: &Subject) {
         std::thread::scope(|scope| {
             scope.spawn(move || drop(array)).join().unwrap();
             let next = scope.spawn(|| queue.full([WORDS], 77_u32).unwrap()).join().unwrap();
-            assert_eq!(ctx.pool_stats().blocks, 1, "the same queue uses the freed block at once");
+            assert_eq!(ctx.pool().stats().blocks, 1, "the same queue uses the freed block at once");
             assert_eq!(queue.read(&next).wait().unwrap(), [77; WORDS]);
         });
         assert_eq!(read.wait().unwrap(), [round; WORDS]);
@@ -212,13 +212,13 @@ fn other_thread(s: &Subject) {
 /// Follows CuPy's `free_all_blocks_without_malloc`.
 fn nothing_to_trim(s: &Subject) {
     let ctx = s.ctx();
-    assert_eq!(ctx.trim(), 0);
+    assert_eq!(ctx.pool().trim(), 0);
     let empty = ctx.zeros::<u32, 1>([0]).unwrap();
-    assert_eq!(ctx.trim(), 0);
+    assert_eq!(ctx.pool().trim(), 0);
     assert!(ctx.queue("q").read(&empty).wait().unwrap().is_empty());
     drop((empty.clone(), empty));
-    ctx.trim();
-    assert_eq!(ctx.trim(), 0);
+    ctx.pool().trim();
+    assert_eq!(ctx.pool().trim(), 0);
 }
 
 /// Follows the tests of CuPy's pinned pool.
@@ -228,20 +228,20 @@ fn pinned_again(s: &Subject) {
     let mut first = up(WORDS);
     first.write(|host| host.fill(u32::MAX)).unwrap();
     drop(first);
-    let blocks = ctx.pool_stats().blocks;
+    let blocks = ctx.pool().stats().blocks;
     let again = up(WORDS);
     assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; WORDS], "the array has no stale byte");
-    assert_eq!(ctx.pool_stats().blocks, blocks);
+    assert_eq!(ctx.pool().stats().blocks, blocks);
     let (down, other): (HostArray<u32, Download>, _) = (ctx.pinned([WORDS]).unwrap(), up(WORDS / 4));
     assert_eq!(
-        ctx.pool_stats().blocks,
+        ctx.pool().stats().blocks,
         3 * blocks,
         "another direction and another size need blocks of their own"
     );
     drop((again, down, other));
-    assert_eq!(ctx.pool_stats().pinned, 0);
-    ctx.trim();
-    assert_eq!(ctx.pool_stats().blocks, 0);
+    assert_eq!(ctx.pool().stats().pinned, 0);
+    ctx.pool().trim();
+    assert_eq!(ctx.pool().stats().blocks, 0);
     assert_eq!(up(0).len(), 0);
 }
 
@@ -251,7 +251,7 @@ fn right_context(s: &Subject) {
         let (x, y) = (one.zeros::<u32, 1>([WORDS]).unwrap(), two.zeros::<u32, 1>([WORDS]).unwrap());
         std::thread::scope(|scope| drop(scope.spawn(move || drop((x, y)))));
         for ctx in [one, two] {
-            assert_eq!((ctx.pool_stats().used, ctx.pool_stats().free), (0, MIB), "{names}");
+            assert_eq!((ctx.pool().stats().used, ctx.pool().stats().free), (0, MIB), "{names}");
         }
     });
 }

@@ -22,7 +22,12 @@ pub fn cases() -> Vec<Case> {
 /// Returns the number of commands that each queue has enqueued so far, from the state dump.
 fn account(ctx: &Context) -> Vec<String> {
     let enqueued = |line: &str| Some(line.split(" of ").nth(1)?.split(',').next()?.to_owned());
-    ctx.state_dump().lines().filter(|line| line.starts_with("queue ")).filter_map(enqueued).collect()
+    ctx.diagnostics()
+        .state_dump()
+        .lines()
+        .filter(|line| line.starts_with("queue "))
+        .filter_map(enqueued)
+        .collect()
 }
 
 /// Check for the expected kind of error.

@@ -52,12 +52,12 @@ fn padded(s: &Subject) {
                 theirs.upload(&counted(LEN), &mut x).unwrap();
                 ours.fill(&mut y, 9).unwrap();
                 ours.finish().wait().unwrap();
-                let before = [source, target].map(|ctx| ctx.pool_stats().used);
-                [source, target].into_iter().for_each(Context::reset_high_water);
+                let before = [source, target].map(|ctx| ctx.pool().stats().used);
+                [source, target].into_iter().for_each(|ctx| ctx.pool().reset_high_water());
                 queue.copy(&x, &mut y).unwrap();
                 queue.finish().wait().unwrap();
                 for (ctx, before) in [source, target].into_iter().zip(before) {
-                    let more = ctx.pool_stats().high_water - before;
+                    let more = ctx.pool().stats().high_water - before;
                     assert!(
                         more < 4 * LEN as u64 * 3 / 4,
                         "{what}: the copy takes {more} bytes, more than two pieces"

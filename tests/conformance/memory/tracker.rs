@@ -26,7 +26,7 @@ fn numbers(report: &AllocationReport) -> (u64, u64, u64, usize) {
 
 fn knows(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let queue = ctx.queue("maker");
     let line = line!() + 1;
     let x = queue.full([100], 1.0_f32).unwrap();
@@ -42,7 +42,7 @@ fn knows(s: &Subject) {
 
 fn goes(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let (x, y) = (ctx.zeros::<u32, 1>([100]).unwrap(), ctx.zeros::<u32, 1>([10]).unwrap());
     let slice = x.slice(0..3).unwrap();
     drop(x);
@@ -61,7 +61,7 @@ fn make(ctx: &Context) -> fencepost::DeviceArray<u32> {
 
 fn scopes(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let mut kept = vec![make(&ctx)];
     {
         let _outer = tracker.scope("outer");
@@ -89,7 +89,7 @@ fn scopes(s: &Subject) {
 
 fn by_line(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let _small: Vec<_> = (0..3).map(|_| make(&ctx)).collect();
     for _ in 0..5 {
         drop(ctx.zeros::<u32, 1>([1000]).unwrap());
@@ -106,7 +106,7 @@ fn by_line(s: &Subject) {
 
 fn outlives(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let leaked = ctx.zeros::<u32, 1>([7]).unwrap();
     drop(make(&ctx));
     let report = tracker.finish();
@@ -119,18 +119,18 @@ fn outlives(s: &Subject) {
 fn inactive(s: &Subject) {
     let ctx = s.ctx();
     let before = make(&ctx);
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     drop(before);
     assert_eq!(numbers(&tracker.report()), (0, 0, 0, 0));
     drop(tracker);
     let after = make(&ctx);
-    assert_eq!(numbers(&ctx.track_allocations().report()), (0, 0, 0, 0));
+    assert_eq!(numbers(&ctx.pool().track().report()), (0, 0, 0, 0));
     drop(after);
 }
 
 fn cleared(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let before = make(&ctx);
     tracker.clear();
     assert_eq!(numbers(&tracker.report()), (0, 0, 0, 0));
@@ -143,7 +143,7 @@ fn cleared(s: &Subject) {
 fn leaked_scope(s: &Subject) {
     let ctx = s.ctx();
     for _ in 0..20 {
-        let tracker = ctx.track_allocations();
+        let tracker = ctx.pool().track();
         let x = make(&ctx);
         assert_eq!(&*tracker.report().live[0].scope, "");
         std::mem::forget(tracker.scope("leaked"));
@@ -153,9 +153,9 @@ fn leaked_scope(s: &Subject) {
 
 fn two(s: &Subject) {
     let ctx = s.ctx();
-    let first = ctx.track_allocations();
+    let first = ctx.pool().track();
     let x = make(&ctx);
-    let second = ctx.track_allocations();
+    let second = ctx.pool().track();
     let _scope = second.scope("of the second");
     let y = make(&ctx);
     assert_eq!((numbers(&first.report()), numbers(&second.report())), ((32, 32, 2, 2), (16, 16, 1, 1)));
@@ -170,7 +170,7 @@ fn two(s: &Subject) {
 
 fn threads(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     std::thread::scope(|scope| {
         for at in 0..4 {
             let ctx = &ctx;
@@ -196,12 +196,12 @@ fn threads(s: &Subject) {
 
 fn pinned(s: &Subject) {
     let ctx = s.ctx();
-    let tracker = ctx.track_allocations();
+    let tracker = ctx.pool().track();
     let line = line!() + 1;
     let array: HostArray<u32, Upload> = ctx.pinned([64]).unwrap();
     let report = tracker.report();
     // On a context without mapped pinned memory the array is ordinary memory, which the tracker does not record.
-    if ctx.pool_stats().pinned > 0 {
+    if ctx.pool().stats().pinned > 0 {
         let [entry] = &report.live[..] else { panic!("{report}") };
         assert!(entry.pinned && entry.bytes == 256 && entry.location.line() == line, "{entry}");
     } else {

@@ -208,7 +208,7 @@ fn late_map(s: &Subject) {
 /// before it.
 fn in_place(s: &Subject) {
     let ctx = s.ctx();
-    ctx.record_waits(true);
+    ctx.diagnostics().record_waits(true);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
     let mut x = ctx.zeros([N]).unwrap();
@@ -216,7 +216,7 @@ fn in_place(s: &Subject) {
     dump::until_done(&ctx, "one");
     one.upload(&[2; N], &mut x).unwrap();
     two.fill(&mut x, 3).unwrap();
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     assert_eq!(
         report.added.len(),
         1,

@@ -30,7 +30,7 @@ fn drop_queue(ctx: &Context, x: &mut DeviceArray<u32>, stage: Stage) -> (Event, 
     let filled = gone.marker();
     drop(gone);
     if let Stage::Over | Stage::Replaced = stage {
-        dump::until(|| !ctx.state_dump().contains("`gone`"));
+        dump::until(|| !ctx.diagnostics().state_dump().contains("`gone`"));
     }
     let innocent = matches!(stage, Stage::Replaced).then(|| ctx.queue("innocent"));
     if let Some(innocent) = &innocent {
@@ -106,15 +106,15 @@ fn report(s: &Subject) {
     let mut unnamed = ctx.zeros([N]).unwrap();
     let (_, innocent) = drop_queue(&ctx, &mut unnamed, Stage::Replaced);
     drop(innocent);
-    dump::until(|| !ctx.state_dump().contains("`innocent`"));
-    ctx.record_waits(true);
+    dump::until(|| !ctx.diagnostics().state_dump().contains("`innocent`"));
+    ctx.diagnostics().record_waits(true);
     let (filled, innocent) = drop_queue(&ctx, &mut x, Stage::Replaced);
     // The report does not know the name of a queue that was dropped before the recording.
     other.fill(&mut unnamed, 2).unwrap();
     other.fill(&mut x, 2).unwrap();
     other.wait_for(&filled).unwrap();
     innocent.expect("`innocent` has the slot").wait_for(&filled).unwrap();
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     let mut earlier: Vec<&str> = report.added.iter().map(|wait| &*wait.earlier.queue).collect();
     earlier.sort_unstable();
     assert_eq!(earlier, ["(gone)", "gone"], "{report}");
@@ -141,7 +141,7 @@ fn failure(s: &Subject) {
     gone.callback(|| std::panic::resume_unwind(Box::new("on purpose"))).unwrap();
     let end = gone.marker();
     drop(gone);
-    dump::until(|| !ctx.state_dump().contains("`gone`"));
+    dump::until(|| !ctx.diagnostics().state_dump().contains("`gone`"));
     let innocent = ctx.queue("innocent");
     assert_eq!(slot(&end), slot(&innocent.marker()), "the new queue has the old slot");
     away.wait_for(&end).unwrap();

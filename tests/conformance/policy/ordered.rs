@@ -100,7 +100,7 @@ fn maps_take_their_place(s: &Subject) {
 
 /// Returns the stamp of the last command of a queue. Stamps count all commands of the context, waits included.
 pub fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
-    let dump = ctx.state_dump();
+    let dump = ctx.diagnostics().state_dump();
     let name = format!("`{}`", queue.label());
     let line = dump.lines().find(|line| line.contains(&name)).expect("the dump shows every queue");
     let number = line.split(" of ").nth(1).and_then(|rest| rest.split(',').next());
@@ -131,7 +131,7 @@ fn one_queue(s: &Subject) {
 
 /// Returns the number of commands that the context has compared with earlier uses so far, from the state dump.
 fn compared(ctx: &Context) -> u64 {
-    let dump = ctx.state_dump();
+    let dump = ctx.diagnostics().state_dump();
     let line = dump.lines().find(|line| line.starts_with("policy ")).expect("the dump says the policy");
     let count = line.split(", ").find_map(|part| part.strip_suffix(" commands compared with earlier uses"));
     count.and_then(|count| count.parse().ok()).expect("the dump says how many")

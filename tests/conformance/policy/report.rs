@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
 
 fn recording(s: &Subject, policy: Policy) -> (Context, CommandQueue, CommandQueue) {
     let ctx = s.ctx_with(policy);
-    ctx.record_waits(true);
+    ctx.diagnostics().record_waits(true);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
     (ctx, one, two)
@@ -37,7 +37,7 @@ fn added(s: &Subject) {
         one.fill(&mut x.slice(16..64).unwrap(), turn).unwrap();
         two.launch(&mix, Grid::threads([64]), Mix { a: 1, b: 0, x: &x, y: &mut y }).unwrap();
     }
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     let [launch, fill] = report.added.as_slice() else { panic!("{report}") };
     assert_eq!((&*launch.later.queue, launch.later.command.as_str()), ("two", "kernel `mix`"));
     assert_eq!((&*launch.earlier.queue, launch.earlier.command.as_str()), ("one", "a fill"));
@@ -65,7 +65,7 @@ fn every_one(s: &Subject) {
         queue.fill(&mut arrays[rng.usize(..4)].clone(), turn).unwrap();
     }
     let last = super::ordered::enqueued(&ctx, &one).max(super::ordered::enqueued(&ctx, &two));
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     let listed: u64 = report.added.iter().map(|wait| wait.count).sum();
     assert!(listed > 20, "{report}");
     assert_eq!(last - before, 200 + listed, "{report}");
@@ -88,7 +88,7 @@ fn redundant(s: &Subject) {
     two.fill(&mut x, 2).unwrap();
     two.finish().wait().unwrap();
     one.wait_for_queue(&two).unwrap();
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     assert!(report.added.is_empty(), "{report}");
     let found: Vec<_> = report
         .redundant
@@ -121,7 +121,7 @@ fn needed(s: &Subject) {
             two.copy(&x, &mut y).unwrap();
             two.record(&used).unwrap();
         }
-        let report = ctx.wait_report();
+        let report = ctx.diagnostics().wait_report();
         assert!(report.added.is_empty() && report.redundant.is_empty(), "{policy:?}:\n{report}");
         assert_eq!(two.read(&y).wait().unwrap(), [5; 64]);
     }
@@ -135,7 +135,7 @@ fn other_policies(s: &Subject) {
         assert_eq!(two.fill(&mut x, 2).is_err(), policy == Policy::Checked);
         two.wait_for_queue(&one).unwrap();
         two.wait_for_queue(&one).unwrap();
-        let report = ctx.wait_report();
+        let report = ctx.diagnostics().wait_report();
         assert!(report.added.is_empty(), "{report}");
         let [twice] = report.redundant.as_slice() else { panic!("{report}") };
         assert_eq!((twice.already, twice.count), (Already::Ordered, 1));
@@ -153,15 +153,15 @@ fn off(s: &Subject) {
         two.wait_for_queue(&one).unwrap();
     };
     let counts = || {
-        let report = ctx.wait_report();
+        let report = ctx.diagnostics().wait_report();
         (report.added.len(), report.redundant.len())
     };
     both(&mut x);
     assert_eq!(counts(), (0, 0));
-    ctx.record_waits(true);
+    ctx.diagnostics().record_waits(true);
     both(&mut x);
     assert_eq!(counts(), (2, 1), "the policy adds a wait each way, and the wait of the program is redundant");
-    ctx.record_waits(false);
+    ctx.diagnostics().record_waits(false);
     both(&mut x);
     assert_eq!(counts(), (0, 0));
 }
@@ -169,7 +169,7 @@ fn off(s: &Subject) {
 fn table(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     assert_eq!(
-        ctx.wait_report().to_string(),
+        ctx.diagnostics().wait_report().to_string(),
         "waits that the policy added: none\nwaits that were not needed: none\n"
     );
     let mut x = ctx.zeros([4]).unwrap();
@@ -193,7 +193,7 @@ fn table(s: &Subject) {
     let squeezed = |text: &str| {
         text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
     };
-    let found = ctx.wait_report().to_string();
+    let found = ctx.diagnostics().wait_report().to_string();
     assert_eq!(squeezed(&found), squeezed(&expected));
     // The columns of the tables are aligned.
     let lines: Vec<&str> = found.lines().collect();

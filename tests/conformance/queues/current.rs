@@ -182,7 +182,7 @@ fn gone(subject: &Subject) {
     b.scope(|| drop(a));
     assert_eq!(current(&ctx), "default", "the queue that was current before the scope is dropped in it");
     b.make_current();
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     drop((ctx, b));
     assert!(watch.state_dump().is_none(), "the context has ended");
     let next = subject.ctx();

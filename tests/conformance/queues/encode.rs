@@ -154,9 +154,9 @@ fn finished(subject: &Subject) {
 fn shared(subject: &Subject) {
     for (ctx, _) in beside(subject) {
         let queue = ctx.queue("main");
-        let stats = ctx.pool_stats();
+        let stats = ctx.pool().stats();
         let mut x = ctx.shared_array::<u32, 2>([3, 5], Usages::empty()).unwrap();
-        assert_eq!(ctx.pool_stats(), stats);
+        assert_eq!(ctx.pool().stats(), stats);
         assert_eq!(x.shape(), [3, 5]);
         assert_eq!(queue.read(&x).wait().unwrap(), [0; 15]);
         queue.fill(&mut x, 2).unwrap();

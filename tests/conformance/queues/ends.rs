@@ -199,7 +199,7 @@ fn drop_held_queue(subject: &Subject) {
 fn drop_context(subject: &Subject) {
     for with_waker in [false, true] {
         let ctx = subject.ctx();
-        let watch = ctx.watch();
+        let watch = ctx.diagnostics().watch();
         let ran = Arc::new(AtomicU32::new(0));
         let threads = Threads::of(&ctx);
         let mut y = ctx.zeros([N]).unwrap();
@@ -258,7 +258,7 @@ impl Threads {
         let entered = Arc::default();
         let ended = Arc::default();
         let returned = Arc::default();
-        Self { watch: ctx.watch(), entered, ended, returned }
+        Self { watch: ctx.diagnostics().watch(), entered, ended, returned }
     }
 
     /// Counts this thread, and later its end, if it is a thread of a context.
@@ -294,7 +294,7 @@ impl Drop for Last {
 
 fn arrays_are_handles(subject: &Subject) {
     let ctx = subject.ctx();
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     let x = ctx.full([N], 4_u32).unwrap();
     let queue = ctx.queue("main");
     drop(ctx);
@@ -307,7 +307,7 @@ fn arrays_are_handles(subject: &Subject) {
 
 fn drop_abandoned(subject: &Subject) {
     let ctx = subject.ctx();
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     let queue = ctx.queue("held");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
@@ -322,7 +322,7 @@ fn drop_abandoned(subject: &Subject) {
 
 fn drop_in_callback(subject: &Subject) {
     let ctx = subject.ctx();
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     let queue = ctx.queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();

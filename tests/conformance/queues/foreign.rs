@@ -229,12 +229,12 @@ fn never_pooled(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let queue = ctx.queue("main");
         let buffer = program.buffer(1024);
-        let before = ctx.pool_stats();
+        let before = ctx.pool().stats();
         let mut x = ctx.array_on::<u32, 1>(&buffer, [1024]).unwrap();
         queue.fill(&mut x, 5).unwrap();
         queue.finish().wait().unwrap();
         drop(x);
-        assert_eq!(ctx.pool_stats(), before);
+        assert_eq!(ctx.pool().stats(), before);
         let other = queue.full([1024], 6_u32).unwrap();
         assert_eq!(queue.read(&other).wait().unwrap(), [6; 1024]);
         assert_eq!(program.read(&buffer, 1024), [5; 1024]);

@@ -40,7 +40,7 @@ fn dump(subject: &Subject) {
     let queues: Vec<CommandQueue> = (0..1000).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     queues[900].wait_for(&gate.event()).unwrap();
     queues[900].fill(&mut x, 7).unwrap();
-    let text = ctx.state_dump();
+    let text = ctx.diagnostics().state_dump();
     assert!(text.contains("`queue 900`") && text.contains(" more queues"), "{text}");
     assert!(text.lines().count() < 120, "{text}");
     gate.signal();

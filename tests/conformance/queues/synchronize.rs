@@ -242,7 +242,7 @@ fn every_context(subject: &Subject) {
 fn weak(subject: &Subject) {
     let ctx = subject.ctx();
     let other = subject.ctx();
-    let watch = ctx.watch();
+    let watch = ctx.diagnostics().watch();
     synchronize_all().wait().unwrap();
     drop(ctx);
     // Other tests of the process hold every context while they wait for all contexts.

@@ -77,7 +77,7 @@ fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) 
 fn any_order(s: &Subject) {
     for seed in 0..6 {
         let ctx = s.ctx();
-        let (watch, (mut things, target)) = (ctx.watch(), things(s, &ctx));
+        let (watch, (mut things, target)) = (ctx.diagnostics().watch(), things(s, &ctx));
         drop(ctx);
         let mut rng = fastrand::Rng::with_seed(seed);
         rng.shuffle(&mut things);
@@ -117,7 +117,7 @@ fn while_held(s: &Subject) {
 fn never_signalled(s: &Subject) {
     for keep_read in [true, false] {
         let ctx = s.ctx();
-        let watch = ctx.watch();
+        let watch = ctx.diagnostics().watch();
         let queue = ctx.queue("q");
         let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();

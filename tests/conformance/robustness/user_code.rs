@@ -75,8 +75,8 @@ impl User {
         assert_eq!(queue.read(&x).wait().unwrap(), [5; 4]);
         queue.is_complete().unwrap();
         drop((x, graph, kernel));
-        assert!(!ctx.state_dump().is_empty());
-        let _ = ctx.pool_stats();
+        assert!(!ctx.diagnostics().state_dump().is_empty());
+        let _ = ctx.pool().stats();
         self.calls.0.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -106,7 +106,7 @@ fn logger_uses(s: &Subject) {
     for ctx in contexts(s) {
         let user = User::of(&ctx);
         let (sender, logged) = channel();
-        let label = format!("the queue of {}, {}", s.name(), ctx.state_dump().len());
+        let label = format!("the queue of {}, {}", s.name(), ctx.diagnostics().state_dump().len());
         let by_logger = user.clone();
         let of_queue = label.clone();
         let receiving = logger::receive(move |text| {

@@ -80,6 +80,6 @@ fn a_name_that_does_not_exist_or_is_in_another_file_is_found() {
     assert!(found(real) && found(&format!("queues/order.rs::{real}")));
     assert!(!found(&format!("queues/ends.rs::{real}")));
     assert!(!found("q02_commands_run_in_an_order_of_their_own"));
-    let none = ["d01_...", "m04_random_regions_*", "Context::state_dump", "q04", "test_stream_set"];
+    let none = ["d01_...", "m04_random_regions_*", "Diagnostics::state_dump", "q04", "test_stream_set"];
     assert!(none.into_iter().all(|code| citation(code).is_none()));
 }

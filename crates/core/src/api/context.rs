@@ -27,7 +27,6 @@ use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::{CpuFaults, CpuOptions};
 use crate::record::lanes::{RecorderChoice, open_lanes};
 use crate::runtime::context_watch;
-use crate::runtime::context_watch::ContextWatch;
 use crate::runtime::event::{Event, EventOptions, Recording, UserEvent};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{FutureLate, LateSteps, Pending, WaitMode, WakerRegistration, late};
@@ -269,35 +268,6 @@ impl Context {
         context.limited(options.launch_limit, options.backlog)
     }
 
-    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets
-    /// them. The list is empty without checks, and on every adapter but the CPU.
-    ///
-    /// Several launches of one line with the same mistake are one finding, with their number. At most 1,000 findings
-    /// are kept.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions, Grid, args};
-    /// let check = Some(CheckOptions::default());
-    /// let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
-    /// let ctx = Context::with_options(options).wait()?;
-    /// let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
-    ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }";
-    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(text, "k")?);
-    /// let mut x = ctx.zeros::<u32, 1>([4])?;
-    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
-    /// queue.finish().wait()?;
-    /// let findings = ctx.take_findings();
-    /// assert!(findings[0].to_string().contains("x[0]"), "two invocations write it: {}", findings[0]);
-    /// assert_eq!(findings[0].launch.unwrap().file(), file!());
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
-    pub fn take_findings(&self) -> Vec<crate::api::kernel_check::Finding> {
-        let cpu = self.owner.cpu().filter(|_| !self.owner.engine().is_in_child());
-        cpu.map_or_else(Vec::new, |cpu| cpu.take_findings())
-    }
-
     /// Returns the properties of the adapter.
     pub fn info(&self) -> &AdapterInfo {
         self.owner.info()
@@ -486,16 +456,6 @@ impl Context {
     /// Returns an event that the program signals; see [`UserEvent`].
     pub fn user_event(&self, label: &str) -> UserEvent {
         UserEvent::new(self.owner.clone(), label)
-    }
-
-    /// Returns the state of all queues and lanes as text. The text helps to find the wait that blocks a program.
-    pub fn state_dump(&self) -> String {
-        self.owner.engine().dump(self.owner.info())
-    }
-
-    /// Returns a watch that shows [`state_dump`](Self::state_dump) later. The watch keeps nothing alive.
-    pub fn watch(&self) -> ContextWatch {
-        self.owner.watch()
     }
 
     /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill

@@ -46,7 +46,7 @@ pub struct ContextOptions {
     ///
     /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote,
     /// indices out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
-    /// [`Context::take_findings`](crate::Context::take_findings) returns what was found, each mistake once, and the log
+    /// [`Diagnostics::take_findings`](crate::Diagnostics::take_findings) returns what was found, each mistake once, and the log
     /// has it as errors. A checked kernel is interpreted, and mostly runs two to four times as long as an interpreted
     /// one without checks. A new array never has memory that an unfinished command uses, so a checked program may need
     /// more memory.

@@ -198,13 +198,13 @@ type Tracked = (Vec<Arc<AllocationBook>>, Arc<str>);
 /// A tracker that records every array made on a context while the tracker exists: its label, bytes, line, queue and
 /// scope.
 ///
-/// [`Context::track_allocations`](crate::Context::track_allocations) makes a tracker. Several trackers may exist at
+/// [`Pool::track`](crate::Pool::track) makes a tracker. Several trackers may exist at
 /// once, each with its own records. Slices and handles are not counted as arrays.
 ///
 /// # Example
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
-/// let tracker = ctx.track_allocations();
+/// let tracker = ctx.pool().track();
 /// let x = {
 ///     let _loading = tracker.scope("loading");
 ///     ctx.zeros::<f32, 1>([1024])?

@@ -57,7 +57,7 @@ impl<K: Into<Kind>> From<K> for Error {
     }
 }
 
-/// The [limit of the pool](crate::Context::set_pool_limit) that an array would exceed.
+/// The [limit of the pool](crate::Pool::set_limit) that an array would exceed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("arrays use {used} of the {limit} bytes that the pool may allocate: drop arrays, or raise the limit")]
 #[non_exhaustive]
@@ -380,7 +380,7 @@ pub enum Kind {
     /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the line of the launch, and `first`
     /// describes one of the mistakes.
     #[error(
-        "kernel `{kernel}`, launched at {launch}, has {}, which `Context::take_findings` lists; {}: {first}",
+        "kernel `{kernel}`, launched at {launch}, has {}, which `Diagnostics::take_findings` lists; {}: {first}",
         if *mistakes == 1 { "1 mistake".into() } else { format!("{mistakes} mistakes") },
         if *mistakes == 1 { "it is" } else { "one is" }
     )]

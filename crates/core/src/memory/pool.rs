@@ -21,7 +21,7 @@ pub struct PoolStats {
     pub used: u64,
     /// Bytes kept for later arrays, pinned ones included.
     pub free: u64,
-    /// Maximum of `used` since the start or the last [reset](crate::Context::reset_high_water).
+    /// Maximum of `used` since the start or the last [reset](crate::Pool::reset_high_water).
     pub high_water: u64,
     /// Bytes in pinned arrays; 0 on a device where pinned arrays are ordinary memory.
     pub pinned: u64,
@@ -49,7 +49,7 @@ const MIN_KEPT: u64 = 16 << 20;
 /// The free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in `free`,
 /// `stats.blocks` counts the free blocks and the blocks of arrays, and `stats.used <= stats.high_water`.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct BlockPool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
     /// Number of blocks that became free so far.
     turn: u64,
@@ -77,7 +77,7 @@ impl Free {
     }
 }
 
-impl Pool {
+impl BlockPool {
     /// Takes a free block for which `usable` returns `true`.
     pub(crate) fn take(
         &mut self,

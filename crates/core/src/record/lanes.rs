@@ -89,7 +89,7 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 /// use fencepost::{Context, ContextOptions, RecorderChoice};
 /// let options = ContextOptions::default().recorder(RecorderChoice::Hal);
 /// let ctx = Context::with_options(options).wait()?;
-/// assert!(ctx.state_dump().contains("recorder hal"));   // if the device supports it
+/// assert!(ctx.diagnostics().state_dump().contains("recorder hal"));   // if the device supports it
 /// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// # Example
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
-/// let watch = ctx.watch();
+/// let watch = ctx.diagnostics().watch();
 /// assert!(watch.state_dump().unwrap().contains("doctest"));
 /// drop((ctx, queue));
 /// assert!(watch.state_dump().is_none());
@@ -37,7 +37,7 @@ impl ContextWatch {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let watch = ctx.watch();
+    /// let watch = ctx.diagnostics().watch();
     /// assert!(watch.lives());
     /// drop((ctx, queue));
     /// assert!(!watch.lives());
@@ -46,7 +46,7 @@ impl ContextWatch {
         self.alive.strong_count() > 0
     }
 
-    /// Returns the text of [`Context::state_dump`](crate::Context::state_dump), or `None` once the context has ended.
+    /// Returns the text of [`Diagnostics::state_dump`](crate::Diagnostics::state_dump), or `None` once the context has ended.
     pub fn state_dump(&self) -> Option<String> {
         self.engine.upgrade().map(|engine| engine.dump(&self.info))
     }

@@ -4,7 +4,7 @@
 use crate::error::{Error, Kind, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
-use crate::memory::pool::Pool;
+use crate::memory::pool::BlockPool;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::Staged;
 use crate::memory::uses::{BlockUses, Use};
@@ -416,7 +416,7 @@ impl Engine {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }
 
-    fn give_back(&self, take: impl FnOnce(&mut Pool) -> Vec<Arc<Block>>) -> u64 {
+    fn give_back(&self, take: impl FnOnce(&mut BlockPool) -> Vec<Arc<Block>>) -> u64 {
         let idle = {
             let mut state = self.lock();
             if state.lost.is_some() { Vec::new() } else { take(&mut state.pool) }

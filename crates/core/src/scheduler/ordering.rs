@@ -342,7 +342,7 @@ impl WaitCount {
 }
 
 /// Waits that the policy added, and waits of the program that were not needed, the most frequent first.
-/// [`Context::wait_report`](crate::Context::wait_report) returns the report, and `Display` prints it as tables.
+/// [`Diagnostics::wait_report`](crate::Diagnostics::wait_report) returns the report, and `Display` prints it as tables.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct WaitReport {

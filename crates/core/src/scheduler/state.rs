@@ -5,7 +5,7 @@ use crate::device::adapter::AdapterInfo;
 use crate::device::wgpu_device::BacklogLimit;
 use crate::error::{CommandKind, Error, Result, Site, subject};
 use crate::memory::block::Block;
-use crate::memory::pool::Pool;
+use crate::memory::pool::BlockPool;
 use crate::memory::uses::Use;
 use crate::scheduler::batch::{Batches, Callback, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
@@ -65,7 +65,7 @@ pub(crate) struct State {
     pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
-    pub(crate) pool: Pool,
+    pub(crate) pool: BlockPool,
     /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
     /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.

@@ -5,11 +5,14 @@
 use crate::api::context::Context;
 use crate::arrays::storage::AllocationTracker;
 use crate::memory::pool::PoolStats;
+use crate::runtime::context_watch::ContextWatch;
+use crate::runtime::owner::Owner;
 use crate::scheduler::messages::PrintOptions;
 use crate::scheduler::ordering::WaitReport;
 use fencepost_kernels::{ShaderSource, report};
 use fencepost_sync::prim::lock;
 use siphasher::sip::SipHasher13;
+use std::fmt;
 use std::hash::Hasher as _;
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -43,6 +46,58 @@ fn name(entry: &str, text: &str) -> String {
 }
 
 impl Context {
+    /// Returns the diagnostics of the context.
+    pub fn diagnostics(&self) -> Diagnostics<'_> {
+        Diagnostics { owner: &self.owner }
+    }
+
+    /// Returns the memory pool of the context.
+    pub fn pool(&self) -> Pool<'_> {
+        Pool { owner: &self.owner }
+    }
+}
+
+/// Diagnostics of a context: its state, its waits, and the mistakes of its kernels.
+///
+/// # Example
+/// ```
+/// # let (ctx, _) = fencepost::doctest();
+/// assert!(ctx.diagnostics().state_dump().contains("queue"));
+/// ```
+#[derive(Clone, Copy)]
+pub struct Diagnostics<'a> {
+    owner: &'a Owner,
+}
+
+/// Memory pool of a context, which all its arrays come from.
+///
+/// # Example
+/// ```
+/// # let (ctx, _) = fencepost::doctest();
+/// drop(ctx.zeros::<f32, 1>([1024])?);
+/// ctx.synchronize().wait()?;
+/// ctx.pool().trim();
+/// assert_eq!(ctx.pool().stats().used, 0);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Pool<'a> {
+    owner: &'a Owner,
+}
+
+impl fmt::Debug for Diagnostics<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Diagnostics({})", self.owner.info())
+    }
+}
+
+impl fmt::Debug for Pool<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pool({:?})", self.stats())
+    }
+}
+
+impl Diagnostics<'_> {
     /// Starts (`true`) or stops (`false`) recording the waits that the policy adds, and the redundant waits of the
     /// program. A stop discards the records. Recording is off at first, and then costs nothing.
     pub fn record_waits(&self, on: bool) {
@@ -59,11 +114,11 @@ impl Context {
     /// # let (ctx, _) = fencepost::doctest();
     /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
-    /// ctx.record_waits(true);
+    /// ctx.diagnostics().record_waits(true);
     /// a.fill(&mut x, 1)?;
     /// b.fill(&mut x, 2)?;                // the policy makes `b` wait for `a`
     /// b.wait_for_queue(&a)?;             // `b` waits for `a` already
-    /// let report = ctx.wait_report();
+    /// let report = ctx.diagnostics().wait_report();
     /// assert_eq!((&*report.added[0].later.queue, &*report.added[0].earlier.queue), ("b", "a"));
     /// assert_eq!((report.redundant[0].location.file(), report.redundant[0].count), (file!(), 1));
     /// assert!(report.to_string().contains(file!()));         // two tables, with source lines
@@ -73,22 +128,61 @@ impl Context {
         let state = self.owner.engine().lock();
         state.wait_log.as_ref().map(|log| log.report(&state)).unwrap_or_default()
     }
+
+    /// Returns the state of all queues and lanes as text. The text helps to find the wait that blocks a program.
+    pub fn state_dump(&self) -> String {
+        self.owner.engine().dump(self.owner.info())
+    }
+
+    /// Returns a watch that shows [`state_dump`](Self::state_dump) later. The watch keeps nothing alive.
+    pub fn watch(&self) -> ContextWatch {
+        self.owner.watch()
+    }
+
+    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets
+    /// them. The list is empty without checks, and on every adapter but the CPU.
+    ///
+    /// Several launches of one line with the same mistake are one finding, with their number. At most 1,000 findings
+    /// are kept.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{AdapterChoice, CheckOptions, Context, ContextOptions, Grid, args};
+    /// let check = Some(CheckOptions::default());
+    /// let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
+    /// let ctx = Context::with_options(options).wait()?;
+    /// let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+    ///     @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }";
+    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel_from(text, "k")?);
+    /// let mut x = ctx.zeros::<u32, 1>([4])?;
+    /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
+    /// queue.finish().wait()?;
+    /// let findings = ctx.diagnostics().take_findings();
+    /// assert!(findings[0].to_string().contains("x[0]"), "two invocations write it: {}", findings[0]);
+    /// assert_eq!(findings[0].launch.unwrap().file(), file!());
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[cfg(all(feature = "cpu", not(target_arch = "wasm32")))] // `cfg(cpu_code)`, in a form that the documentation shows
+    pub fn take_findings(&self) -> Vec<crate::api::kernel_check::Finding> {
+        let cpu = self.owner.cpu().filter(|_| !self.owner.engine().is_in_child());
+        cpu.map_or_else(Vec::new, |cpu| cpu.take_findings())
+    }
 }
 
-impl Context {
+impl Pool<'_> {
     /// Returns the statistics of the memory pool and of the staging memory, which is not part of the pool.
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.zeros::<f32, 1>([1024])?;
-    /// let stats = ctx.pool_stats();
+    /// let stats = ctx.pool().stats();
     /// assert!(stats.used >= 4096 && stats.high_water >= stats.used && stats.arrays == 1);
     /// assert!(stats.total() >= stats.used + stats.free + stats.staging);
     /// # drop((x, queue));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    pub fn pool_stats(&self) -> PoolStats {
+    pub fn stats(&self) -> PoolStats {
         let engine = self.owner.engine();
         let (staging, staging_free) = engine.device.staging();
         PoolStats { staging, staging_free, ..engine.lock().pool.stats() }
@@ -100,8 +194,8 @@ impl Context {
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
     /// drop(ctx.zeros::<f32, 1>([1024])?);
-    /// ctx.reset_high_water();
-    /// assert_eq!(ctx.pool_stats().high_water, 0);
+    /// ctx.pool().reset_high_water();
+    /// assert_eq!(ctx.pool().stats().high_water, 0);
     /// # drop(queue);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -120,14 +214,14 @@ impl Context {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// ctx.set_pool_limit(Some(1 << 20));
+    /// ctx.pool().set_limit(Some(1 << 20));
     /// let error = ctx.zeros::<f32, 1>([1 << 20]).unwrap_err();
     /// assert!(error.to_string().contains("arrays use 0 of the 1048576 bytes that the pool may allocate"));
-    /// ctx.set_pool_limit(None);
+    /// ctx.pool().set_limit(None);
     /// assert!(ctx.zeros::<f32, 1>([1 << 20]).is_ok());
     /// # drop(queue);
     /// ```
-    pub fn set_pool_limit(&self, bytes: Option<u64>) {
+    pub fn set_limit(&self, bytes: Option<u64>) {
         self.owner.engine().lock().pool.limit = bytes;
     }
 
@@ -141,9 +235,9 @@ impl Context {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// ctx.set_release_threshold(Some(0));
+    /// ctx.pool().set_release_threshold(Some(0));
     /// drop(ctx.zeros::<f32, 1>([1024])?);
-    /// assert_eq!(ctx.pool_stats().free, 0);
+    /// assert_eq!(ctx.pool().stats().free, 0);
     /// # drop(queue);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -160,7 +254,7 @@ impl Context {
 
     /// Records every array that is made from now on, until the tracker is dropped; see [`AllocationTracker`]. Without a
     /// tracker, nothing is recorded.
-    pub fn track_allocations(&self) -> AllocationTracker {
+    pub fn track(&self) -> AllocationTracker {
         AllocationTracker::new(self.owner.clone())
     }
 }

@@ -846,7 +846,7 @@ mod tests {
     #[test]
     fn a_context_ends_while_a_kernel_is_still_being_compiled() {
         let ctx = context(true);
-        let watch = ctx.watch();
+        let watch = ctx.diagnostics().watch();
         let later = ctx.kernel_from_source_later(&source(), "k", &[]);
         drop(ctx);
         drop(later);

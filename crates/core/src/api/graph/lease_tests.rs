@@ -26,7 +26,7 @@ fn fills(queue: &CommandQueue, x: &DeviceArray<u32>) -> Graph {
 
 /// Returns the bytes in use, the free bytes, and the number of arrays.
 fn pool(ctx: &Context) -> (u64, u64, u64) {
-    let stats = ctx.pool_stats();
+    let stats = ctx.pool().stats();
     (stats.used, stats.free, stats.arrays)
 }
 

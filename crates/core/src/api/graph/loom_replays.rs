@@ -54,7 +54,7 @@ fn replays_of_two_threads_take_turns_on_the_memory_of_the_graph() {
         device.join().expect("the device ends");
         assert_in_turn(&world);
         drop((graph, one));
-        assert_eq!(ctx.pool_stats().used, 0);
+        assert_eq!(ctx.pool().stats().used, 0);
     });
 }
 
@@ -63,7 +63,7 @@ fn the_memory_of_a_dropped_graph_is_in_use_until_its_replay_is_complete() {
     explore(|| {
         let (ctx, world, [one, _two]) = context();
         let (graph, ()) = one.capture(|c| c.zeros::<u32, 1>([4]).map(drop)).expect("nothing is refused");
-        let size = ctx.pool_stats().used;
+        let size = ctx.pool().stats().used;
         let run = one.replay(&graph).expect("nothing fails");
         one.flush().expect("nothing fails");
         let device = device(&world, 1);
@@ -71,14 +71,14 @@ fn the_memory_of_a_dropped_graph_is_in_use_until_its_replay_is_complete() {
         let dropping = thread::spawn(move || {
             drop(graph);
             let (ctx, world) = seen;
-            let free = ctx.pool_stats().free;
+            let free = ctx.pool().stats().free;
             assert!(free == 0 || world.has_completed(1), "the memory is free while the replay executes");
         });
         run.wait().expect("nothing fails");
         drop(run);
         dropping.join().expect("the thread ends");
         device.join().expect("the device ends");
-        let pool = ctx.pool_stats();
+        let pool = ctx.pool().stats();
         assert_eq!((pool.used, pool.free, pool.arrays), (0, size, 0));
     });
 }
@@ -98,7 +98,7 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
     explore(|| {
         let (ctx, world, [one, two]) = context();
         let x = ctx.empty::<u32, 1>([4]).expect("the memory is there");
-        let before = ctx.pool_stats().used;
+        let before = ctx.pool().stats().used;
         let graph = with_input(&one, &x).expect("nothing is refused");
         let device = device(&world, 2);
         let mut edited = graph.clone();
@@ -110,7 +110,7 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
             let run = two.replay(&edited)?;
             drop(edited);
             // The replay keeps the array and the memory of the graph.
-            assert_eq!(other.pool_stats().free, 0);
+            assert_eq!(other.pool().stats().free, 0);
             run.wait()
         });
         let run = one.replay(&graph).expect("nothing fails");
@@ -120,7 +120,7 @@ fn an_edit_and_a_drop_leave_the_replays_of_another_thread_unchanged() {
         device.join().expect("the device ends");
         assert_in_turn(&world);
         drop((run, one));
-        let pool = ctx.pool_stats();
+        let pool = ctx.pool().stats();
         assert_eq!((pool.used, pool.arrays), (before, 1));
     });
 }
@@ -130,7 +130,7 @@ fn the_last_graph_on_a_dropped_array_returns_its_memory() {
     explore(|| {
         let (ctx, _world, [one, _two]) = context();
         let x = ctx.empty::<u32, 1>([4]).expect("the memory is there");
-        let size = ctx.pool_stats().used;
+        let size = ctx.pool().stats().used;
         let graphs = [(); 2].map(|()| {
             let captured = one.capture(|c| c.fill(&mut x.clone(), 7));
             captured.expect("nothing is refused").0
@@ -138,14 +138,14 @@ fn the_last_graph_on_a_dropped_array_returns_its_memory() {
         let drops = graphs.map(|graph| {
             let ctx = ctx.clone();
             thread::spawn(move || {
-                assert_eq!(ctx.pool_stats().free, 0, "the graph keeps the memory");
+                assert_eq!(ctx.pool().stats().free, 0, "the graph keeps the memory");
                 drop(graph);
             })
         });
         drop(x);
         drops.into_iter().for_each(|dropping| dropping.join().expect("the thread ends"));
         drop(one);
-        let pool = ctx.pool_stats();
+        let pool = ctx.pool().stats();
         assert_eq!((pool.used, pool.free, pool.arrays), (0, size, 0));
     });
 }

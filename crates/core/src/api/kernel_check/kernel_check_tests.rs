@@ -45,7 +45,7 @@ fn race(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) -> &'stat
 
 fn finished(ctx: &Context, queue: &CommandQueue) -> Vec<Finding> {
     queue.finish().wait().expect("a finding is no error");
-    ctx.take_findings()
+    ctx.diagnostics().take_findings()
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_race_is_reported_once_for_each_line_that_launches_it() {
         let wgsl = "x[i / 2u] = i";
         let rust = format!("launched at {}", lines[3]);
         assert!(text.contains(wgsl) && text.contains(&rust), "{text}");
-        assert_eq!(ctx.take_findings(), [], "the findings were taken");
+        assert_eq!(ctx.diagnostics().take_findings(), [], "the findings were taken");
     }
 }
 
@@ -150,7 +150,7 @@ fn a_race_is_found_with_each_seed_and_its_result_depends_on_the_seed() {
         let mut x = ctx.zeros::<u32, 1>([4]).expect("memory");
         race(&ctx, &queue, &mut x);
         results.push(queue.read(&x).wait().expect("a read"));
-        assert_eq!(ctx.take_findings().len(), 1, "seed {seed}");
+        assert_eq!(ctx.diagnostics().take_findings().len(), 1, "seed {seed}");
     }
     results.sort();
     results.dedup();
@@ -194,7 +194,7 @@ fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
         assert_eq!((kernel.as_str(), launch, *mistakes), ("races", &line.to_string(), 1));
         assert!(first.contains("`x[0]`") && first.contains(":2:"), "{first}");
         assert_eq!(wrong.fill(&mut x, 1).expect_err("the error is sticky").to_string(), error.to_string());
-        assert_eq!(ctx.take_findings().len(), 1);
+        assert_eq!(ctx.diagnostics().take_findings().len(), 1);
         assert_eq!(
             other.read(&z).wait().expect("a read"),
             [0; 4],

@@ -44,7 +44,7 @@ impl Program {
     /// Returns the elements of an array that a launch reads and nothing wrote, as the first one and their number.
     fn unwritten(&self, x: &DeviceArray<u32>) -> Option<(usize, u64)> {
         self.queue.finish().wait().expect("a finding is no error");
-        drop(self.ctx.take_findings());
+        drop(self.ctx.diagnostics().take_findings());
         let mut y = self.ctx.zeros([x.len()]).expect("memory");
         self.launch(x, &mut y);
         self.queue.finish().wait().expect("a finding is no error");
@@ -53,7 +53,7 @@ impl Program {
 
     /// Returns the findings, which are reads of `x` at one place, as [`unwritten`](Self::unwritten) does.
     fn found(&self) -> Option<(usize, u64)> {
-        let findings = self.ctx.take_findings();
+        let findings = self.ctx.diagnostics().take_findings();
         let finding = findings.first()?;
         let (1, Mistake::UnwrittenRead { element, .. }) = (findings.len(), &finding.mistake) else {
             panic!("{findings:?}")
@@ -192,7 +192,7 @@ fn a_new_array_does_not_inherit_what_was_written_to_its_memory() {
             p.queue.finish().wait().expect("a finding is no error");
             assert_eq!(p.found(), Some((0, 16)));
         }
-        let stats = p.ctx.pool_stats();
+        let stats = p.ctx.pool().stats();
         assert!(stats.blocks < 9, "no memory was used again: {stats:?}");
     });
 }

@@ -19,7 +19,7 @@ fn a_size_is_rounded_by_an_eighth_at_most() {
     }
 }
 
-fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
+fn made(pool: &mut BlockPool, heap: Heap, size: u64) -> Arc<Block> {
     pool.reserve(heap, size).expect("the limit allows it");
     let memory = Memory::Host(CpuMemory::zeroed(size));
     Arc::new(Block::new(BlockId::next(), heap, size, memory))
@@ -27,7 +27,7 @@ fn made(pool: &mut Pool, heap: Heap, size: u64) -> Arc<Block> {
 
 #[test]
 fn m08_the_pool_allocates_up_to_its_limit_and_no_more() {
-    let mut pool = Pool { limit: Some(1024), ..Pool::default() };
+    let mut pool = BlockPool { limit: Some(1024), ..BlockPool::default() };
     let device = made(&mut pool, Heap::Device, 512);
     let pinned = made(&mut pool, Heap::Upload, 256);
     let refused = pool.reserve(Heap::Download, 512).expect_err("768 and 512 are more than 1024");
@@ -42,7 +42,7 @@ fn m08_the_pool_allocates_up_to_its_limit_and_no_more() {
 
 #[test]
 fn m08_the_statistics_count_each_block() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let device = made(&mut pool, Heap::Device, 512);
     let pinned = made(&mut pool, Heap::Download, 256);
     let both =
@@ -64,7 +64,7 @@ fn m08_the_statistics_count_each_block() {
 
 #[test]
 fn m07_a_block_is_taken_only_if_it_is_usable() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let blocks = [(); 3].map(|()| made(&mut pool, Heap::Device, 256));
     let wanted = blocks[1].id;
     blocks.into_iter().for_each(|block| pool.give(block));
@@ -75,7 +75,7 @@ fn m07_a_block_is_taken_only_if_it_is_usable() {
 
 #[test]
 fn m08_idle_blocks_are_taken_until_the_bytes_to_keep_are_left() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let blocks = [(); 4].map(|()| made(&mut pool, Heap::Device, 256));
     let running = blocks[0].clone();
     blocks.into_iter().for_each(|block| pool.give(block));
@@ -91,7 +91,7 @@ fn m08_idle_blocks_are_taken_until_the_bytes_to_keep_are_left() {
 
 #[test]
 fn m08_a_surplus_is_more_than_the_threshold() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let block = made(&mut pool, Heap::Device, 256);
     pool.give(block);
     assert!(!pool.has_surplus() && !pool.over_threshold(), "without a threshold the pool keeps a minimum");
@@ -135,9 +135,9 @@ fn m10_the_largest_array_is_allocated_and_a_larger_one_is_refused() {
 fn m10_a_failed_allocation_does_not_change_the_statistics() {
     let ctx = context(1024);
     assert!(allocate(&ctx, 4096, "large", Slot::CONTEXT).is_err());
-    assert_eq!(ctx.pool_stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
-    ctx.reset_high_water();
-    assert_eq!(ctx.pool_stats(), PoolStats::default());
+    assert_eq!(ctx.pool().stats(), PoolStats { high_water: 4096, ..PoolStats::default() });
+    ctx.pool().reset_high_water();
+    assert_eq!(ctx.pool().stats(), PoolStats::default());
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn m07_the_context_reuses_only_unused_memory_and_clears_its_uses() {
 }
 
 /// Returns the sizes of free blocks, the largest first.
-fn free(pool: &Pool) -> Vec<u64> {
+fn free(pool: &BlockPool) -> Vec<u64> {
     let mut sizes: Vec<u64> = pool.free.values().flatten().map(|free| free.block.size).collect();
     sizes.sort_unstable_by_key(|&size| std::cmp::Reverse(size));
     sizes
@@ -188,7 +188,7 @@ fn free(pool: &Pool) -> Vec<u64> {
 
 #[test]
 fn m08_the_block_that_is_free_longest_is_taken_first() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let sizes = [768, 256, 512, 1024];
     let blocks = sizes.map(|size| made(&mut pool, Heap::Device, size));
     blocks.into_iter().for_each(|block| pool.give(block));
@@ -203,7 +203,7 @@ fn m08_the_block_that_is_free_longest_is_taken_first() {
 
 #[test]
 fn m08_a_block_of_running_work_counts_as_used() {
-    let mut pool = Pool::default();
+    let mut pool = BlockPool::default();
     let blocks = [(); 5].map(|()| made(&mut pool, Heap::Device, MIN_KEPT));
     let running = blocks[..4].to_vec();
     blocks.into_iter().for_each(|block| pool.give(block));
@@ -230,10 +230,10 @@ fn m08_arrays_of_many_sizes_in_turn_keep_twice_the_largest() {
     for turn in 0..200 {
         let bytes = (1 + turn * 7 % 40) << 20;
         use_one(&ctx, slot, bytes);
-        let stats = ctx.pool_stats();
+        let stats = ctx.pool().stats();
         assert!(stats.free <= 2 * largest, "{stats:?} after {bytes} bytes");
     }
-    assert!(ctx.pool_stats().free > largest, "blocks for reuse are kept");
+    assert!(ctx.pool().stats().free > largest, "blocks for reuse are kept");
 }
 
 #[test]
@@ -275,11 +275,11 @@ fn m08_an_old_peak_is_released_when_a_batch_completes() {
     let mut work = || {
         queue.fill(&mut x, 1).expect("nothing has failed");
         queue.finish().wait().expect("nothing has failed");
-        ctx.pool_stats().free
+        ctx.pool().stats().free
     };
     assert_eq!(work(), 16 * MIN_KEPT);
     (0..2 * WINDOW).for_each(|_| _ = use_one(&ctx, slot, 256));
-    assert_eq!(ctx.pool_stats().free, 16 * MIN_KEPT + 256, "the drop of an array releases no memory");
+    assert_eq!(ctx.pool().stats().free, 16 * MIN_KEPT + 256, "the drop of an array releases no memory");
     assert!(work() <= MIN_KEPT);
 }
 
@@ -292,5 +292,5 @@ fn m08_a_failed_allocation_does_not_raise_the_kept_bytes() {
     for turn in 0..40 {
         use_one(&ctx, slot, (1 + turn % 20) << 20);
     }
-    assert!(ctx.pool_stats().free <= 40 << 20);
+    assert!(ctx.pool().stats().free <= 40 << 20);
 }

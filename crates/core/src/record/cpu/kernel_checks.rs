@@ -124,7 +124,7 @@ impl Found {
             } else if !std::mem::replace(&mut self.is_full, true) {
                 report!(
                     Error,
-                    "{MOST_FINDINGS} mistakes of kernels are kept, and no more until `Context::take_findings` is called"
+                    "{MOST_FINDINGS} mistakes of kernels are kept, and no more until `Diagnostics::take_findings` is called"
                 );
             }
         }
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn an_error_of_one_mistake_has_the_singular_and_one_of_several_the_plural() {
         let [one, three] = [1, 3].map(|count| has_mistakes(&finding(3, "1 / 0"), count).to_string());
-        let verb = "which `Context::take_findings` lists";
+        let verb = "which `Diagnostics::take_findings` lists";
         assert!(one.contains(&format!("has 1 mistake, {verb}; it is: ")), "{one}");
         assert!(three.contains(&format!("has 3 mistakes, {verb}; one is: ")), "{three}");
     }

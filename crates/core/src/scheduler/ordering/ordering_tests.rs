@@ -102,12 +102,12 @@ fn p01_uses_that_are_not_done_are_kept_among_many() {
 #[test]
 fn p06_an_added_wait_is_listed_with_the_last_use_that_it_waits_for() {
     let (ctx, [one, two, _]) = context(Policy::Ordered);
-    ctx.record_waits(true);
+    ctx.diagnostics().record_waits(true);
     let x = zeros(&ctx);
     fill(&one, &x, 0..16);
     fill(&one, &x, 16..32);
     fill(&two, &x, 0..64);
-    let report = ctx.wait_report();
+    let report = ctx.diagnostics().wait_report();
     let [wait] = report.added.as_slice() else { panic!("{report}") };
     assert_eq!((wait.range.clone(), wait.access, wait.count), (64..128, "write", 1));
 }
@@ -115,7 +115,7 @@ fn p06_an_added_wait_is_listed_with_the_last_use_that_it_waits_for() {
 #[test]
 fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
     let (ctx, [one, two, three]) = context(Policy::Ordered);
-    ctx.record_waits(true);
+    ctx.diagnostics().record_waits(true);
     let x = zeros(&ctx);
     let y = zeros(&ctx);
     fill(&one, &x, 0..64);
@@ -125,7 +125,7 @@ fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
     for redundant in [0, 1] {
         // The policy orders queue `two` after the last fill only, not after the first.
         two.wait_for_queue(&three).expect("nothing has failed");
-        let report = ctx.wait_report();
+        let report = ctx.diagnostics().wait_report();
         assert_eq!((report.added.len(), report.redundant.len()), (1, redundant), "{report}");
     }
 }
@@ -134,13 +134,13 @@ fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
 fn p06_an_added_wait_is_listed_with_the_bytes_of_all_occurrences() {
     for turns in [[0..16, 32..48], [32..48, 0..16]] {
         let (ctx, [one, two, _]) = context(Policy::Ordered);
-        ctx.record_waits(true);
+        ctx.diagnostics().record_waits(true);
         let x = zeros(&ctx);
         for elements in turns {
             fill(&one, &x, elements.clone());
             fill(&two, &x, elements);
         }
-        let report = ctx.wait_report();
+        let report = ctx.diagnostics().wait_report();
         let [wait] = report.added.as_slice() else { panic!("{report}") };
         assert_eq!((wait.range.clone(), wait.count), (0..192, 2));
     }

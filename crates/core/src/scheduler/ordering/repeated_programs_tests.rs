@@ -227,7 +227,7 @@ impl<'g> Side<'g> {
                 held
             }
             &Call::RecordWaits { on } => {
-                self.ctx.record_waits(on);
+                self.ctx.diagnostics().record_waits(on);
                 Ok(())
             }
             other => self.change(other),

@@ -159,7 +159,7 @@ fn a_kernel_that_does_not_compile_is_the_error_of_the_kernel() {
 #[test]
 fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
     let (ctx, _queue) = context();
-    let before = ctx.pool_stats();
+    let before = ctx.pool().stats();
     let huge = |size| FileBlock { label: "huge".into(), size, contents: BlockContents::Owned };
     for sizes in [vec![1 << 40], vec![1 << 29; 3], vec![u64::MAX - 3; 2]] {
         let mut file = saved();
@@ -172,7 +172,7 @@ fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
     file.queues = vec![String::new(); 40_000];
     let error = ctx.graph_from_bytes(&encode(&file)).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { .. }), "{error}");
-    assert_eq!(ctx.pool_stats().used, before.used);
+    assert_eq!(ctx.pool().stats().used, before.used);
     let options = LoadOptions { memory_limit: 1024 };
     let error = ctx.graph_from_bytes_with(&encode(&saved()), options).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { needed: 2048, limit: 1024, .. }), "{error}");
