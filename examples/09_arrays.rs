@@ -57,7 +57,7 @@ fn product(
     let grid = Grid::threads([columns, rows]); // neighbours along the grid's first dimension are neighbours in memory
     let [m, k, n] = [rows, inner, columns].map(|size| size as u32);
     let args = Multiply { rows: m, inner: k, columns: n, a, b, c: &mut c };
-    queue.launch(&queue.kernel::<Multiply>()?, grid, args)?;
+    queue.launch(&queue.context().kernel::<Multiply>()?, grid, args)?;
     Ok(c)
 }
 

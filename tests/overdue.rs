@@ -1,7 +1,7 @@
 //! Tests rule R04: with `FENCEPOST_WATCHDOG`, a process ends when a context hangs, and dumps the work that the
 //! context waits for.
 
-use fencepost::{Context, CpuOptions};
+use fencepost::{Context, SimulatorOptions};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::process::Command;
 
@@ -13,7 +13,7 @@ const END: &str = "end";
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some(HANG) => hang(),
-        Some(END) => drop(Context::on_cpu(CpuOptions::default()).queue("short")),
+        Some(END) => drop(Context::simulated(SimulatorOptions::default()).queue("short")),
         _ => {
             let trials = vec![
                 Trial::test("r04_a_process_ends_with_a_dump_when_a_context_hangs::cpu", ends),
@@ -26,7 +26,7 @@ fn main() {
 
 /// Waits for a user event that is never signalled.
 fn hang() {
-    let ctx = Context::on_cpu(CpuOptions::default());
+    let ctx = Context::simulated(SimulatorOptions::default());
     let queue = ctx.queue("hangs here");
     let gate = ctx.user_event("never signalled");
     queue.wait_for(&gate.event()).expect("a wait");

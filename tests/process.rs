@@ -7,7 +7,7 @@ mod common;
 
 use common::{Subject, adapters};
 use fencepost::algorithms::Reduce;
-use fencepost::{Grid, HostBuffer, PrintOptions, ShaderSource, Upload, args};
+use fencepost::{Graph, Grid, HostBuffer, PrintOptions, ShaderSource, Upload, args};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write as _;
 use std::process::Command;
@@ -104,7 +104,7 @@ fn forks(s: &Subject) {
         let other = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
             @compute @workgroup_size(64) fn adds(@builtin(local_invocation_index) i: u32) { x[i] += 2u; }";
         let source = ShaderSource::text("other.wgsl", other);
-        let later = [0; 2].map(|_| ctx.kernel_from_source_later(&source, "adds", &[]));
+        let later = [0; 2].map(|_| ctx.kernel_from_later(&source, "adds", &[]));
         let pinned = ctx.pinned::<u32, Upload, 1>([64]).unwrap();
         let (mut graph, output) = queue
             .capture(|c| {
@@ -153,21 +153,21 @@ fn forks(s: &Subject) {
                     ("a kernel that is compiled", Box::new(|| ctx.kernel_from(text, "adds").map(drop))),
                     ("a kernel that is not compiled", Box::new(|| ctx.kernel_from(other, "adds").map(drop))),
                     (
-                        "Context::kernel_from_source",
-                        Box::new(|| ctx.kernel_from_source(&source, "adds", &[]).map(drop)),
+                        "Context::kernel_from_with",
+                        Box::new(|| ctx.kernel_from_with(&source, "adds", &[]).map(drop)),
                     ),
                     (
-                        "CommandQueue::kernel_from_source",
-                        Box::new(|| queue.kernel_from_source(&source, "adds", &[]).map(drop)),
+                        "Context::kernel_from_with",
+                        Box::new(|| queue.context().kernel_from_with(&source, "adds", &[]).map(drop)),
                     ),
                     (
                         "kernel_from_source_later, waited for",
-                        Box::new(|| ctx.kernel_from_source_later(&source, "adds", &[]).wait().map(drop)),
+                        Box::new(|| ctx.kernel_from_later(&source, "adds", &[]).wait().map(drop)),
                     ),
                     (
                         "kernel_from_source_later, awaited",
                         Box::new(|| {
-                            pollster::block_on(ctx.kernel_from_source_later(&source, "adds", &[])).map(drop)
+                            pollster::block_on(ctx.kernel_from_later(&source, "adds", &[])).map(drop)
                         }),
                     ),
                     ("a kernel of the parent, waited for", Box::new(|| first.wait().map(drop))),
@@ -210,7 +210,7 @@ fn forks(s: &Subject) {
                     ("Replay::read", Box::new(|| replay.read(&output)?.wait().map(drop))),
                     ("replay", Box::new(|| queue.replay(&graph).map(drop))),
                     ("to_bytes", Box::new(|| graph.to_bytes().map(drop))),
-                    ("graph_from_bytes", Box::new(|| ctx.graph_from_bytes(&saved).map(drop))),
+                    ("graph_from_bytes", Box::new(|| Graph::from_bytes(&ctx, &saved).map(drop))),
                     ("profile", Box::new(|| ctx.profile().finish().wait().map(drop))),
                 ];
                 let mut right = Vec::new();

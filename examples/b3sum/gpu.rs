@@ -217,14 +217,14 @@ fn value(late: Pending<Vec<Halves>>) -> Result<Value> {
 mod tests {
     use std::io::Write;
 
-    use fencepost::CpuOptions;
+    use fencepost::SimulatorOptions;
 
     use super::*;
 
     // The CPU recorder runs commands in any order that the events allow, and `Checked` rejects missing events.
     fn on_cpu(seed: u64) -> Gpu {
-        let options = CpuOptions::default().seed(seed);
-        Gpu::new(Context::on_cpu_with(options, Policy::Checked), 4).unwrap()
+        let options = SimulatorOptions::default().seed(seed);
+        Gpu::new(Context::simulated(options.policy(Policy::Checked)), 4).unwrap()
     }
 
     fn hash(gpu: &mut Gpu, message: &[u8]) -> String {

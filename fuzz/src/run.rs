@@ -1,7 +1,7 @@
 //! The run of an input.
 
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Graph, HostBuffer, Result};
+use fencepost::{SimulatorOptions, Graph, HostBuffer, Result};
 use fencepost::graph::LoadOptions;
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ fn add(@builtin(global_invocation_id) id: vec3<u32>) {
 
 /// Returns a context on the CPU recorder, which knows the kernel of the seeds.
 pub fn context() -> Context {
-    let options = CpuOptions::default().threads(false).memory(4 * MEMORY);
-    let ctx = Context::on_cpu(options);
+    let options = SimulatorOptions::default().threads(false).memory(4 * MEMORY);
+    let ctx = Context::simulated(options);
     let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_ne_bytes);
         let k = word(params);
@@ -38,13 +38,13 @@ pub fn context() -> Context {
 /// Loads a file on the CPU recorder, replays the graph once and saves it again. Errors are expected, panics are not.
 pub fn run(file: &[u8]) {
     let ctx = context();
-    let Ok(graph) = ctx.graph_from_bytes_with(file, LoadOptions::default().memory_limit(MEMORY)) else { return };
+    let Ok(graph) = Graph::from_bytes_with(&ctx, file, LoadOptions::default().memory_limit(MEMORY)) else { return };
     // A replay fails without an array for each input, and runs on the host without a time limit.
     if !has_long_loop(&graph) {
         let _ = replay(&ctx, &graph);
     }
     let again = graph.to_bytes().expect("a loaded graph can be saved");
-    let loaded = ctx.graph_from_bytes(&again).expect("a saved graph can be loaded");
+    let loaded = Graph::from_bytes(&ctx, &again).expect("a saved graph can be loaded");
     assert_eq!(loaded.to_bytes().expect("a loaded graph can be saved"), again);
     if graph.nodes() < 200 {
         let _ = (graph.to_dot(), graph.to_text(), graph.to_svg(), graph.statistics());

@@ -4,7 +4,7 @@
 use super::adapters;
 use super::full::full;
 use super::subject::{Place, Subject};
-use fencepost::{Context, CpuOptions, Policy};
+use fencepost::{Context, Policy, SimulatorOptions};
 use std::sync::{Arc, OnceLock};
 
 /// A second context, with a name for messages.
@@ -59,8 +59,8 @@ fn of_place(s: &Subject, place: &Arc<Place>, policy: Policy) -> Context {
 
 /// Returns a context on the CPU recorder that makes progress only inside calls that wait or flush.
 pub fn without_threads(s: &Subject, seed: u64, policy: Policy) -> Context {
-    let options = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 2).threads(false);
-    let ctx = Context::on_cpu_with(options, policy);
+    let options = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 2).threads(false);
+    let ctx = Context::simulated(options.policy(policy));
     s.watch(&ctx);
     ctx
 }

@@ -4,8 +4,8 @@ use super::results::On;
 use super::{raw, spin};
 use fencepost::testing::{self, CpuFaults, DeviceSwitches};
 use fencepost::{
-    AdapterChoice, AdapterInfo, AdoptOptions, CommandQueue, Context, ContextOptions, ContextWatch,
-    CpuOptions, Policy,
+    AdapterChoice, AdapterInfo, AdoptOptions, CommandQueue, Context, ContextOptions, ContextWatch, Policy,
+    SimulatorOptions,
 };
 use std::env;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -168,7 +168,8 @@ impl Subject {
             }
             Device::Cpu(seed) => {
                 let portable_wgsl = options.portable_wgsl;
-                let cpu = CpuOptions::default().seed(seed).lanes(seed as usize).portable_wgsl(portable_wgsl);
+                let cpu =
+                    SimulatorOptions::default().seed(seed).lanes(seed as usize).portable_wgsl(portable_wgsl);
                 let faults = CpuFaults { delays: seed > 1, ..CpuFaults::default() };
                 testing::on_cpu(cpu, faults, options.policy)
             }
@@ -220,7 +221,7 @@ impl Subject {
     /// Like [`without_threads`](Self::without_threads), under a policy.
     pub fn without_threads_with(&self, policy: Policy) -> Context {
         let ctx = if self.is_cpu() {
-            Context::on_cpu_with(CpuOptions::default().threads(false), policy)
+            Context::simulated(SimulatorOptions::default().threads(false).policy(policy))
         } else if !self.place.has_wgpu() {
             testing::cpu_without_threads(policy)
         } else {

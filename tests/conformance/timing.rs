@@ -16,7 +16,7 @@ use crate::common::{Case, Subject, raw};
 use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{AdoptOptions, CommandQueue, CpuOptions, QueueOptions, RecorderChoice};
+use fencepost::{AdoptOptions, CommandQueue, QueueOptions, RecorderChoice, SimulatorOptions};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -70,7 +70,7 @@ fn no_memory() -> Rule {
 /// Returns a context of the CPU recorder that refuses every submission.
 fn refusing_on_the_cpu(subject: &Subject) -> Context {
     let ctx = testing::on_cpu(
-        CpuOptions::default().threads(false),
+        SimulatorOptions::default().threads(false),
         CpuFaults { refusals: 1.0, ..CpuFaults::default() },
         Policy::default(),
     );

@@ -7,7 +7,7 @@ use super::machine::Machine;
 use super::op::Id;
 use super::run::Place;
 use fencepost::testing::CpuFaults;
-use fencepost::{Context, CpuOptions, Pending, Policy, Result};
+use fencepost::{Context, Pending, Policy, Result, SimulatorOptions};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::{Sender, channel};
@@ -77,7 +77,7 @@ impl Place for WithOrWithoutThreads {
         match self {
             Self::With(adapter) => adapter.open_second(),
             Self::Without(_, policy) => {
-                let options = CpuOptions::default().threads(false);
+                let options = SimulatorOptions::default().threads(false);
                 Cpu { options, faults: CpuFaults::default(), policy: *policy }.open()
             }
         }

@@ -7,7 +7,7 @@ use super::shrink::shrink;
 use crate::common::subject::device_switches;
 use fastrand::Rng;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Context, ContextOptions, CpuOptions, Policy};
+use fencepost::{Context, ContextOptions, Policy, SimulatorOptions};
 
 /// Runs of a smaller program before it counts as correct. With threads the order of its work is random.
 const TRIES: usize = 4;
@@ -15,7 +15,7 @@ const TRIES: usize = 4;
 /// The CPU recorder with the options and the faults of a seed.
 #[derive(Clone)]
 pub struct Cpu {
-    pub options: CpuOptions,
+    pub options: SimulatorOptions,
     pub faults: CpuFaults,
     pub policy: Policy,
 }
@@ -55,8 +55,8 @@ impl Place for Adapter {
         if self.seed.is_multiple_of(3) {
             return self.open();
         }
-        let options = second_options(&CpuOptions::default().seed(self.seed));
-        Ok(Context::on_cpu_with(options, self.options.policy))
+        let options = second_options(&SimulatorOptions::default().seed(self.seed));
+        Ok(Context::simulated(options.policy(self.options.policy)))
     }
 
     fn policy(&self) -> Policy {
@@ -74,14 +74,14 @@ impl Cpu {
         let mut rng = Rng::with_seed(seed ^ 0xC0DE);
         let lanes = rng.usize(1..=4);
         let threads = rng.u32(0..3) > 0;
-        let options = CpuOptions::default().seed(seed).lanes(lanes).threads(threads);
+        let options = SimulatorOptions::default().seed(seed).lanes(lanes).threads(threads);
         let faults = CpuFaults { delays: rng.u32(0..4) == 0, ..CpuFaults::default() };
         Self { options, faults, policy }
     }
 }
 
 /// Returns the options of the second context of a program, with another seed and another number of lanes.
-fn second_options(first: &CpuOptions) -> CpuOptions {
+fn second_options(first: &SimulatorOptions) -> SimulatorOptions {
     let seed = first.seed ^ 0x5EC0;
     (*first).seed(seed).lanes(1 + first.lanes % 3)
 }

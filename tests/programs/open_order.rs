@@ -1,6 +1,6 @@
 //! Tests rule R02: the CPU recorder runs unordered work in any order, so that a missing wait is detected.
 
-use fencepost::{Context, CpuOptions, Policy, Result};
+use fencepost::{Context, Policy, Result, SimulatorOptions};
 use std::collections::BTreeSet;
 
 const QUEUES: u32 = 4;
@@ -20,8 +20,8 @@ pub fn run() -> std::result::Result<(), String> {
 
 /// Makes several queues write one array without any order between them. Returns the value that the last queue wrote.
 fn last_word(seed: u64) -> Result<u32> {
-    let options = CpuOptions::default().seed(seed).threads(false);
-    let ctx = Context::on_cpu_with(options, Policy::Unchecked);
+    let options = SimulatorOptions::default().seed(seed).threads(false);
+    let ctx = Context::simulated(options.policy(Policy::Unchecked));
     let queues: Vec<_> = (1..=QUEUES).map(|word| (word, ctx.queue(&format!("queue {word}")))).collect();
     let mut x = ctx.zeros::<u32, 1>([1])?;
     for (word, queue) in &queues {

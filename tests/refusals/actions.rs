@@ -169,7 +169,7 @@ fn shared(ctx: &Context) -> Result<()> {
 
 /// Copies an array to another context and back.
 fn across(ctx: &Context) -> Result<()> {
-    let other = Context::on_cpu(fencepost::CpuOptions::default());
+    let other = Context::simulated(fencepost::SimulatorOptions::default());
     let queue = ctx.queue("across");
     let x = queue.array(&counted())?;
     let mut there = other.zeros([N])?;

@@ -3,7 +3,7 @@
 use super::common::subject::Place;
 use fastrand::Rng;
 use fencepost::testing::CpuFaults;
-use fencepost::{CpuOptions, Policy};
+use fencepost::{Policy, SimulatorOptions};
 use std::sync::Arc;
 
 /// Variable with the number of threads.
@@ -47,7 +47,7 @@ pub enum Device {
     },
     /// An adopted wgpu device of the caller; the context has no threads.
     Adopted,
-    Cpu(CpuOptions, CpuFaults),
+    Cpu(SimulatorOptions, CpuFaults),
 }
 
 impl Device {
@@ -108,7 +108,7 @@ fn cpu(rng: &mut Rng, seed: u64) -> Device {
     let lanes = rng.usize(1..=4);
     let threads = rng.u32(..4) > 0;
     let faults = CpuFaults { delays: rng.u32(..4) == 0, ..CpuFaults::default() };
-    Device::Cpu(CpuOptions::default().seed(seed).lanes(lanes).threads(threads), faults)
+    Device::Cpu(SimulatorOptions::default().seed(seed).lanes(lanes).threads(threads), faults)
 }
 
 /// Returns the number of threads from the environment variable, if it is set.

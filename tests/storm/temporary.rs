@@ -5,7 +5,7 @@ use super::shared::Lane;
 use super::waits::Done;
 use super::worker::Worker;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Context, CpuOptions, Policy};
+use fencepost::{Context, Policy, SimulatorOptions};
 
 impl Worker<'_> {
     /// Copies an array to a new context and back, and drops all handles of that context at once.
@@ -45,7 +45,8 @@ impl Worker<'_> {
         let seed = self.rng.u64(..);
         let lanes = self.rng.usize(1..=2);
         let faults = CpuFaults { delays: self.rng.u32(..4) == 0, ..CpuFaults::default() };
-        let ctx = testing::on_cpu(CpuOptions::default().seed(seed).lanes(lanes), faults, Policy::Ordered);
+        let ctx =
+            testing::on_cpu(SimulatorOptions::default().seed(seed).lanes(lanes), faults, Policy::Ordered);
         self.shared.watches.add(&ctx);
         ctx
     }

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fencepost_benches::cpu::{CpuOptions, run};
+use fencepost_benches::cpu::{SimulatorOptions, run};
 
 fn main() -> ExitCode {
-    match run(&CpuOptions::parse(), &mut std::io::stdout().lock()) {
+    match run(&SimulatorOptions::parse(), &mut std::io::stdout().lock()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

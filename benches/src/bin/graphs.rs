@@ -179,7 +179,7 @@ fn captures() -> Result<()> {
             }),
         ),
         ("a node of a capture", Box::new(|| timed(|| side.capture(NODES)))),
-        ("a node of a loaded file", Box::new(|| timed(|| Ok(side.ctx.graph_from_bytes(&bytes)?)))),
+        ("a node of a loaded file", Box::new(|| timed(|| Ok(Graph::from_bytes(&side.ctx, &bytes)?)))),
     ];
     print_beside("us a launch or node, 1,000 of them", rounds, ROUNDS, f64::from(NODES))
 }

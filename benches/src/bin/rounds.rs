@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use fencepost::prelude::*;
-use fencepost::{ContextOptions, CpuOptions, Kernel};
+use fencepost::{ContextOptions, Kernel, SimulatorOptions};
 use fencepost_launches::saxpy::Saxpy;
 
 /// Rounds of each kind.
@@ -70,7 +70,7 @@ const KINDS: [(&str, Round); 14] = [
 fn main() -> Result<()> {
     let rounds = std::env::args().nth(1).map_or(Ok(ROUNDS), |text| text.parse())?;
     let device = || Context::with_options(ContextOptions::default()).wait();
-    let cpu = || Context::on_cpu(CpuOptions::default());
+    let cpu = || Context::simulated(SimulatorOptions::default());
     for contexts in [[cpu(), cpu()], [device()?, device()?]] {
         println!("{}: {rounds} rounds of each kind, the last tenth beside the second", contexts[0].info());
         for (name, round) in KINDS {

@@ -22,14 +22,14 @@ use std::io::Write;
 use anyhow::{Result, ensure};
 
 use contestant::{DEVICES, PLAIN, POCL};
-pub use options::CpuOptions;
+pub use options::SimulatorOptions;
 use report::Report;
 
 /// Measures the selected rows and writes the report to `out`.
 ///
 /// # Errors
 /// Fails if no row or no contestant fits the options, or if a result is wrong.
-pub fn run(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
+pub fn run(options: &SimulatorOptions, out: &mut dyn Write) -> Result<()> {
     if let Some(contestant) = &options.first_result {
         return first_result::produce(contestant, out);
     }

@@ -11,7 +11,7 @@ use clap::Parser;
     `x` is the median ratio to the first contestant's time, and `compile` includes what the first launch takes longer.\n\
     PoCL takes part if it is installed: on Debian, `apt-get install pocl-opencl-icd ocl-icd-libopencl1` installs it."
 )]
-pub struct CpuOptions {
+pub struct SimulatorOptions {
     /// Print one JSON object a line instead of a table
     #[arg(long)]
     pub json: bool,

@@ -3,10 +3,10 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::options::CpuOptions;
+use super::options::SimulatorOptions;
 
 /// Runs this program again on the first processors of the machine, so that no contestant sees any other processor.
-pub(crate) fn run_on(options: &CpuOptions, out: &mut dyn Write) -> Result<()> {
+pub(crate) fn run_on(options: &SimulatorOptions, out: &mut dyn Write) -> Result<()> {
     let last = options.processors - 1;
     let mut again = Command::new("taskset");
     again.args(["-c", &format!("0-{last}")]).arg(std::env::current_exe()?);

@@ -9,7 +9,7 @@ mod summary;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use fencepost::{Context, ContextOptions, CpuOptions, Policy};
+use fencepost::{Context, ContextOptions, Policy, SimulatorOptions};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use memory::Memory;
@@ -60,8 +60,8 @@ pub fn run(options: &Options) -> Result<Summary> {
 fn open(options: &Options) -> Result<Context> {
     let policy = Policy::Checked;
     if options.cpu {
-        let cpu = CpuOptions::default().seed(options.seed).lanes(2);
-        return Ok(Context::on_cpu_with(cpu, policy));
+        let cpu = SimulatorOptions::default().seed(options.seed).lanes(2);
+        return Ok(Context::simulated(cpu.policy(policy)));
     }
     let adapter = options.adapter.parse().unwrap_or_default();
     Ok(Context::with_options(ContextOptions::default().adapter(adapter).policy(policy)).wait()?)

@@ -8,7 +8,7 @@ mod recipe_kernels;
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Kernel, Result};
+use fencepost::{Kernel, Result, SimulatorOptions};
 
 /// Arguments of the built-in kernel `saxpy`: `y[i] = a * x[i] + y[i]`.
 #[derive(KernelArgs)]
@@ -44,7 +44,7 @@ impl Names {
     /// # Errors
     /// One of them cannot be made.
     pub fn new() -> Result<Self> {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         if let Some(saxpy) = fencepost::reference("saxpy") {
             ctx.host_kernel("saxpy", saxpy)?; // for kernels from its text
         }

@@ -78,12 +78,13 @@ pub use crate::memory::allocations::{Allocation, AllocationReport, AllocationSit
 pub use crate::memory::pool::PoolStats;
 pub use crate::memory::region::{NewAxis, Region, RegionAxis, Shape};
 
+pub use crate::memory::uses::Policy;
 #[cfg(feature = "cpu")]
-pub use crate::record::cpu::cpu_recorder::CpuOptions;
+pub use crate::record::cpu::cpu_recorder::SimulatorOptions;
 pub use crate::runtime::context_watch::ContextWatch;
 pub use crate::runtime::pending::Pending;
 pub use crate::scheduler::messages::{PrintOptions, PrintTo, Printed};
-pub use crate::scheduler::ordering::{AddedWait, Already, Policy, RedundantWait, WaitReport};
+pub use crate::scheduler::ordering::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::queues::Priority;
 /// The cause of a [`Kind::File`].
 pub use fencepost_profile::FileError;
@@ -113,7 +114,7 @@ pub fn builtin_shader(name: &str) -> Option<&'static str> {
 #[cfg(cpu)]
 #[doc(hidden)]
 pub fn doctest() -> (Context, CommandQueue) {
-    let ctx = Context::on_cpu(CpuOptions::default());
+    let ctx = Context::simulated(SimulatorOptions::default());
     let queue = ctx.queue("doctest");
     (ctx, queue)
 }

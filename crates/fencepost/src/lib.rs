@@ -6,10 +6,10 @@
 
 #[cfg(feature = "algorithms")]
 pub use fencepost_algorithms as algorithms;
-#[cfg(feature = "cpu")]
-pub use fencepost_core::CpuOptions;
 #[cfg(feature = "image")]
 pub use fencepost_core::Pixel;
+#[cfg(feature = "cpu")]
+pub use fencepost_core::SimulatorOptions;
 #[cfg(feature = "cpu")]
 #[doc(hidden)]
 pub use fencepost_core::doctest;

@@ -97,7 +97,7 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 /// use fencepost::{Element, ShaderSource};
 /// # let (ctx, _) = fencepost::doctest();
 /// let source = ShaderSource::builtin("saxpy.wgsl")?.with_type("T", u32::DTYPE)?;
-/// let saxpy = ctx.kernel_from_source(&source, "saxpy", &[])?;
+/// let saxpy = ctx.kernel_from_with(&source, "saxpy", &[])?;
 /// assert_eq!(saxpy.interface().bindings[0].element, "u32");
 /// # Ok::<(), fencepost::Error>(())
 /// ```
@@ -112,6 +112,30 @@ pub struct ShaderSource {
     files: Vec<File>,
     /// `true` if the number of elements is on the device. The text is written when the kernel is compiled.
     is_of_part: bool,
+}
+
+impl From<&str> for ShaderSource {
+    fn from(wgsl: &str) -> Self {
+        Self { label: String::new(), ..Self::text("", wgsl.to_owned()) }
+    }
+}
+
+impl From<String> for ShaderSource {
+    fn from(wgsl: String) -> Self {
+        Self { label: String::new(), ..Self::text("", wgsl) }
+    }
+}
+
+impl From<&String> for ShaderSource {
+    fn from(wgsl: &String) -> Self {
+        wgsl.as_str().into()
+    }
+}
+
+impl From<&ShaderSource> for ShaderSource {
+    fn from(source: &ShaderSource) -> Self {
+        source.clone()
+    }
 }
 
 impl ShaderSource {
@@ -135,6 +159,16 @@ impl ShaderSource {
         let text = without_mark(wgsl.into());
         let label = if label.is_empty() { "the text".into() } else { label };
         Self { label, text, builtin: false, element: None, head: "", files: Vec::new(), is_of_part: false }
+    }
+
+    /// Gives a source that was converted from a text this label.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn or_labelled(mut self, label: &str) -> Self {
+        if self.label.is_empty() {
+            self.label = if label.is_empty() { "the text".into() } else { label.into() };
+        }
+        self
     }
 
     /// Replaces the line `alias NAME = ...;` by one that names `dtype`.
@@ -264,7 +298,7 @@ impl ShaderSource {
     /// Returns the names of its compute entry points, in the order of the text.
     ///
     /// # Errors
-    /// Fails as [`Context::kernel_from_source`](https://docs.rs/fencepost/latest/fencepost/struct.Context.html#method.kernel_from_source)
+    /// Fails as [`Context::kernel_from_with`](https://docs.rs/fencepost/latest/fencepost/struct.Context.html#method.kernel_from_with)
     /// does if the text is not valid.
     ///
     /// # Example

@@ -10,8 +10,8 @@
 //!
 //! # Example
 //! ```
-//! use fencepost::{Context, CpuOptions};
-//! let ctx = Context::on_cpu(CpuOptions::default());
+//! use fencepost::{Context, SimulatorOptions};
+//! let ctx = Context::simulated(SimulatorOptions::default());
 //! let queue = ctx.queue("main");
 //! let profiler = ctx.profile();
 //! queue.full::<u32, 1>([1024], 7)?;

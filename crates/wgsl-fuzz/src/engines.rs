@@ -3,7 +3,7 @@
 #[cfg(feature = "adapters")]
 use anyhow::{Result, bail};
 #[cfg(feature = "adapters")]
-use fencepost::{AdapterChoice, Context, CpuOptions, adapters};
+use fencepost::{AdapterChoice, Context, SimulatorOptions, adapters};
 
 #[cfg(feature = "adapters")]
 use crate::context_engine::ContextEngine;
@@ -48,7 +48,7 @@ pub fn engines(names: &[String]) -> Result<Vec<Box<dyn Engine>>> {
         }
     }
     if names.is_empty() || names.iter().any(|name| name.eq_ignore_ascii_case(RECORDER)) {
-        let open = || Ok(Context::on_cpu(CpuOptions::default()));
+        let open = || Ok(Context::simulated(SimulatorOptions::default()));
         found.push(Box::new(ContextEngine::new(RECORDER, open)));
     }
     if found.is_empty() {

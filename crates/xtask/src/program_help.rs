@@ -40,7 +40,7 @@ pub(crate) fn print_if_requested(command: &str, args: &[String]) -> Result<bool>
 fn help(command: &str, args: &[String]) -> Command {
     let chosen = |name: &str| args.iter().any(|arg| arg == name);
     match command {
-        "bench" if chosen("--cpu") => cpu::CpuOptions::command().bin_name("cargo xtask bench --cpu"),
+        "bench" if chosen("--cpu") => cpu::SimulatorOptions::command().bin_name("cargo xtask bench --cpu"),
         "bench" if chosen("--algorithms") => {
             algorithms::AlgorithmsOptions::command().bin_name("cargo xtask bench --algorithms")
         }

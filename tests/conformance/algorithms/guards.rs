@@ -149,7 +149,7 @@ fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
     let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
     let overrides = [("WORKGROUP", 16.0), ("REVERSED", 1.0)];
-    let kernel = ctx.kernel_from_source(&source, shader, &overrides).unwrap();
+    let kernel = ctx.kernel_from_with(&source, shader, &overrides).unwrap();
     let queue = ctx.queue("q");
     let all = queue.array(&[vec![1; ELEMENTS], vec![BEHIND]].concat()).unwrap();
     let mut out = all.slice(0..ELEMENTS).unwrap();

@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::prelude::*;
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Kind};
+use fencepost::{Kind, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
@@ -103,7 +103,7 @@ fn refused(s: &Subject) {
 
 /// Enqueues each verb in a context with a limited memory, and counts the refusals. Returns `false` if the arrays do not fit.
 fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
-    let ctx = Context::on_cpu(CpuOptions::default().memory(memory));
+    let ctx = Context::simulated(SimulatorOptions::default().memory(memory));
     s.watch(&ctx);
     let queue = ctx.queue("q");
     let Ok(mut arrays) = Arrays::new(&queue) else { return false };

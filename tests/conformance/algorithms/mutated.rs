@@ -123,7 +123,7 @@ const SHARE: usize = 1100;
 
 fn sums(ctx: &Context, text: &str, list: &[u32]) -> Vec<u32> {
     let source = ShaderSource::text("reduce.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
-    let kernel = ctx.kernel_from_source(&source, "reduce", &[("WORKGROUP", 16.0)]).unwrap();
+    let kernel = ctx.kernel_from_with(&source, "reduce", &[("WORKGROUP", 16.0)]).unwrap();
     let queue = ctx.queue("q");
     let shares = list.len().div_ceil(SHARE);
     let (x, mut out) = (queue.array(list).unwrap(), queue.zeros::<u32, 1>([shares]).unwrap());

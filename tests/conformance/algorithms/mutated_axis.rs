@@ -114,7 +114,7 @@ fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -
         ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
         ("WORKGROUP", 16.0),
     ];
-    ctx.kernel_from_source(&source, stem, &overrides).unwrap()
+    ctx.kernel_from_with(&source, stem, &overrides).unwrap()
 }
 
 /// Compares numbers of elements with one of the highest bits, divided by 3, and their roots.
@@ -125,7 +125,7 @@ fn counts_and_finishes(ctx: &Context, text: &str, rows: bool, shape: [usize; 3],
     let bits = 0xE000_0000_u32;
     let of = |finish: u32| {
         let overrides = [("BITS", f64::from(bits)), ("FINISH", f64::from(finish)), ("WORKGROUP", 16.0)];
-        let kernel = ctx.kernel_from_source(&source, stem, &overrides).unwrap();
+        let kernel = ctx.kernel_from_with(&source, stem, &overrides).unwrap();
         shares(ctx, &kernel, rows, shape, 0, list)
     };
     let count = |part: &[u32]| part.iter().filter(|&&word| word & bits != 0).count() as u32;
@@ -143,7 +143,7 @@ fn multiplies(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[
     let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
     let source = source.with_type("T", u32::DTYPE).unwrap();
     let overrides = [("PRODUCTS", 1.0), ("WORKGROUP", 16.0)];
-    let kernel = ctx.kernel_from_source(&source, stem, &overrides).unwrap();
+    let kernel = ctx.kernel_from_with(&source, stem, &overrides).unwrap();
     let sum = |part: &[u32]| host::dot(part, &part.iter().map(|word| word ^ FACTOR).collect::<Vec<u32>>());
     shares(ctx, &kernel, rows, shape, 0, list) == expected(rows, shape, list, sum)
 }

@@ -191,7 +191,7 @@ impl Launches<'_> {
         let of_all =
             [("STAGE", stage), ("OPERATION", 2.0 * numbers), ("KEYS", numbers), ("WORKGROUP", WORKGROUP)];
         let overrides = [&of_all, own].concat();
-        self.ctx.kernel_from_source(&source, self.shader, &overrides).unwrap()
+        self.ctx.kernel_from_with(&source, self.shader, &overrides).unwrap()
     }
 
     fn expected<T: fencepost::algorithms::Reducible>(

@@ -191,7 +191,7 @@ fn counts(ctx: &Context, text: &str) -> bool {
 /// Adds arrays of which either one is shorter.
 fn adds(ctx: &Context, text: &str, words: &[u32]) -> bool {
     let source = ShaderSource::text("saxpy.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
-    let kernel = ctx.kernel_from_source(&source, "saxpy", &[]).unwrap();
+    let kernel = ctx.kernel_from_with(&source, "saxpy", &[]).unwrap();
     [(LEN, 90), (90, LEN)].into_iter().all(|(of_x, of_y)| {
         let x = ctx.array(&words[..of_x]).unwrap();
         let mut y = ctx.array(&words[LEN - of_y..]).unwrap();

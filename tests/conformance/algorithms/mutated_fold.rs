@@ -76,7 +76,7 @@ fn kernel(ctx: &Context, shader: &str, text: &str) -> DynKernel {
         1,
     );
     let source = ShaderSource::text(format!("{shader}.wgsl"), text).with_type("T", u32::DTYPE).unwrap();
-    ctx.kernel_from_source(&source, shader, &[("WORKGROUP", 8.0)]).unwrap()
+    ctx.kernel_from_with(&source, shader, &[("WORKGROUP", 8.0)]).unwrap()
 }
 
 fn composed(all: u32, b: &u32) -> u32 {
@@ -149,7 +149,7 @@ fn is_fold_of_columns(ctx: &Context, text: &str) -> bool {
 
 fn marks_heads(ctx: &Context, text: &str) -> bool {
     let source = ShaderSource::text("segment_heads.wgsl", text.to_owned());
-    let kernel = ctx.kernel_from_source(&source, "segment_heads", &[("WORKGROUP", 8.0)]).unwrap();
+    let kernel = ctx.kernel_from_with(&source, "segment_heads", &[("WORKGROUP", 8.0)]).unwrap();
     let lists: [&[u32]; 3] =
         [&[0, 1, 1, 1, 2, 31, 32, 33, 64, 95, 96, 130], &[70], &[5, 5, 5, 200, 200, 310]];
     let queue = ctx.queue("q");

@@ -48,7 +48,7 @@ fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     let carries: Vec<u32> = (0..SHARES).map(|share| host::sum(&list[others(share)])).collect();
     let source = ShaderSource::text("scan.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
     let overrides = [("CARRIED", 1.0), ("WORKGROUP", 16.0), ("REVERSED", f64::from(reversed))];
-    let kernel = ctx.kernel_from_source(&source, "scan", &overrides).unwrap();
+    let kernel = ctx.kernel_from_with(&source, "scan", &overrides).unwrap();
     let queue = ctx.queue("q");
     let x = queue.array(&list).unwrap();
     let carries = queue.array(&carries).unwrap();

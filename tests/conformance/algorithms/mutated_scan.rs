@@ -165,7 +165,7 @@ fn kernel(
         ("CARRIED", 1.0),
         ("WORKGROUP", 16.0),
     ];
-    ctx.kernel_from_source(&source, shader, &overrides).unwrap()
+    ctx.kernel_from_with(&source, shader, &overrides).unwrap()
 }
 
 /// Returns the results, the element after them, and the total.

@@ -157,7 +157,7 @@ impl Form {
         let source = source.with_type("T", u32::DTYPE).unwrap();
         // A workgroup has fewer invocations than usual, because the checks take time for each of them.
         let overrides = [&[("STAGE", stage), ("WORKGROUP", 8.0)], &self.overrides()[..]].concat();
-        ctx.kernel_from_source(&source, shader, &overrides).unwrap()
+        ctx.kernel_from_with(&source, shader, &overrides).unwrap()
     }
 
     fn identity(self) -> u32 {

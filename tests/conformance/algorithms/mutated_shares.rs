@@ -169,7 +169,7 @@ fn multiplies(ctx: &Context, text: &str) -> bool {
     let kernel = |root: f64| {
         let source = ShaderSource::text("inner_product.wgsl", text.to_owned());
         let source = source.with_type("T", u32::DTYPE).unwrap();
-        ctx.kernel_from_source(&source, "inner_product", &[("ROOT", root), WORKGROUP]).unwrap()
+        ctx.kernel_from_with(&source, "inner_product", &[("ROOT", root), WORKGROUP]).unwrap()
     };
     [1, 257, 750].into_iter().all(|len: u32| {
         let x: Vec<u32> = (1..=len).map(|i| i.wrapping_mul(0x9E37_79B1)).collect();

@@ -103,7 +103,7 @@ fn kernel(ctx: &Context, (stem, text): (&str, &str), operation: usize, keys: boo
         ("KEYS", if keys { 1.0 + f64::from(u8::from(operation > 3)) } else { 0.0 }),
         ("WORKGROUP", 4.0),
     ];
-    ctx.kernel_from_source(&source, stem, &overrides).unwrap()
+    ctx.kernel_from_with(&source, stem, &overrides).unwrap()
 }
 
 /// Returns the results of the shares, and the element after them.

@@ -9,7 +9,7 @@ use fencepost::graph::Contents;
 use fencepost::kernel_check::{Finding, Mistake};
 use fencepost::prelude::*;
 use fencepost::testing::{self, DeviceSwitches};
-use fencepost::{AdapterChoice, AdoptOptions, CheckOptions, CpuOptions, RecorderChoice, ShaderSource};
+use fencepost::{AdapterChoice, AdoptOptions, CheckOptions, RecorderChoice, ShaderSource, SimulatorOptions};
 use fencepost_kernels::{Trust, trust_of};
 
 pub fn cases() -> Vec<Case> {
@@ -98,7 +98,7 @@ fn search(ctx: &Context) {
 /// Compiles the kernel of `searchsorted`, as a program may do.
 fn own_search(ctx: &Context) -> fencepost::DynKernel {
     let source = ShaderSource::builtin("search_sorted.wgsl").unwrap();
-    ctx.kernel_from_source(&source, "search_sorted", &[]).unwrap()
+    ctx.kernel_from_with(&source, "search_sorted", &[]).unwrap()
 }
 
 fn less(s: &Subject) {
@@ -170,7 +170,7 @@ fn changed(s: &Subject) {
         let name = format!("fencepost-trusted-{}-{}", s.name(), std::process::id());
         let file = std::env::temp_dir().join(name);
         graph.save_with(&file, Contents::Included).unwrap();
-        let of_file = loaded.shader(|ctx| ctx.load_graph(&file).unwrap());
+        let of_file = loaded.shader(|ctx| Graph::load(&ctx, &file).unwrap());
         std::fs::remove_file(&file).ok();
         assert_eq!(of_file, all, "{recorder:?}: a file may have any arguments");
         let edit = |_: &Context| {
@@ -225,7 +225,7 @@ fn silent(s: &Subject) {
     let device = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let device = Context::with_options(device).wait().unwrap();
     // The recorder uses a card's workgroup sizes. An array of several shares has more launches.
-    let recorder = Context::on_cpu(CpuOptions::default().check(check));
+    let recorder = Context::simulated(SimulatorOptions::default().check(check));
     for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);
         let queue = ctx.queue("q");

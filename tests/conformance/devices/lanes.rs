@@ -4,7 +4,7 @@ use super::same_results::same;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kind};
+use fencepost::{Kind, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     const ONE_LANE: &str = "wgpu gives one hardware queue a device";
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 
 fn on_lanes(s: &Subject, lanes: usize, seed: u64, policy: Policy) -> Context {
     let faults = CpuFaults { delays: true, ..CpuFaults::default() };
-    let ctx = testing::on_cpu(CpuOptions::default().seed(seed).lanes(lanes), faults, policy);
+    let ctx = testing::on_cpu(SimulatorOptions::default().seed(seed).lanes(lanes), faults, policy);
     s.watch(&ctx);
     ctx
 }

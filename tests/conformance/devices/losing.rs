@@ -3,7 +3,7 @@
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{AdoptOptions, CpuOptions, Error, RecorderChoice};
+use fencepost::{AdoptOptions, Error, RecorderChoice, SimulatorOptions};
 
 /// A context, and the way to lose its device.
 pub struct Doomed {
@@ -86,7 +86,7 @@ pub fn lost(doomed: &Doomed) -> Error {
 pub fn lost_after(s: &Subject, steps: u64) -> Context {
     let lanes = s.place().lanes() as usize;
     let ctx = testing::on_cpu(
-        CpuOptions::default().lanes(lanes),
+        SimulatorOptions::default().lanes(lanes),
         CpuFaults { lost_after: Some(steps), ..CpuFaults::default() },
         Policy::default(),
     );

@@ -4,7 +4,7 @@ use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kernel};
+use fencepost::{Kernel, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -30,7 +30,7 @@ fn seeds(subject: &Subject) {
     for seed in 0..20 {
         let lanes = seed as usize % 4 + 1;
         let ctx = testing::on_cpu(
-            CpuOptions::default().seed(seed).lanes(lanes),
+            SimulatorOptions::default().seed(seed).lanes(lanes),
             CpuFaults { delays: true, ..CpuFaults::default() },
             Policy::default(),
         );

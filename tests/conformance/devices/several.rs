@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix, Spin, mixed};
 use crate::common::partners::{each_pair, every_pair, partners, without_threads};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, HostBuffer, args};
+use fencepost::{HostBuffer, SimulatorOptions, args};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -91,7 +91,7 @@ fn later_kernel(s: &Subject) {
         &[
             ("a wait of a context on the same adapter", |at| elsewhere(&at.subject.ctx(), at)),
             ("a wait of a context on the CPU recorder", |at| {
-                elsewhere(&Context::on_cpu(CpuOptions::default()), at)
+                elsewhere(&Context::simulated(SimulatorOptions::default()), at)
             }),
         ],
     );

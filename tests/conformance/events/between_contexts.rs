@@ -4,7 +4,7 @@ use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CommandQueue, Context, CpuOptions, Kind, Policy};
+use fencepost::{CommandQueue, Context, Kind, Policy, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -296,7 +296,7 @@ fn failures(s: &Subject) {
 /// Returns a context on the CPU recorder that loses its device at the first step.
 fn doomed(s: &Subject, threads: bool) -> Context {
     let ctx = testing::on_cpu(
-        CpuOptions::default().threads(threads),
+        SimulatorOptions::default().threads(threads),
         CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
         Policy::default(),
     );

@@ -1,7 +1,7 @@
 //! E05: the destructor of a value that a command holds may wait, on whichever thread it runs.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, CpuOptions, DeviceArray, Event};
+use fencepost::{Context, DeviceArray, Event, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -68,7 +68,7 @@ fn of_a_failed_command(ctx: &Context) {
 fn across(s: &Subject) {
     for waits in WAYS {
         for threads in [true, false] {
-            let far = Context::on_cpu(CpuOptions::default().threads(threads));
+            let far = Context::simulated(SimulatorOptions::default().threads(threads));
             let near = s.ctx().queue("near");
             let mut end = None;
             fails(&far, waits, |point| {

@@ -1,7 +1,7 @@
 //! E05: events and late results can be awaited on any executor.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray};
+use fencepost::{CommandQueue, Context, DeviceArray, SimulatorOptions};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -193,7 +193,7 @@ fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
 /// Has the waker wait for a second context, whose work waits for work of the context on whose thread the waker runs.
 fn across(s: &Subject) {
     let ctx = s.ctx();
-    let other = Context::on_cpu(CpuOptions::default());
+    let other = Context::simulated(SimulatorOptions::default());
     for round in 0..20 {
         let inside = ctx.clone();
         let other = other.clone();

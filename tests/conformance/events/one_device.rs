@@ -4,7 +4,7 @@ use crate::common::full::full;
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CpuOptions, Kind, Policy, RecorderChoice};
+use fencepost::{AdoptOptions, Kind, Policy, RecorderChoice, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 const NO_DEVICE: &str = "there is no wgpu device";
@@ -105,7 +105,7 @@ fn submitted_later(subject: &Subject) {
 
 /// Checks that a command after the wait completes after the awaited work, even a command without work for the device.
 fn not_early(subject: &Subject) {
-    let third = Context::on_cpu(CpuOptions::default());
+    let third = Context::simulated(SimulatorOptions::default());
     subject.watch(&third);
     each_two(subject, [true; 2], |source, waiter| {
         let from = source.queue("from");

@@ -465,7 +465,7 @@ fn values_of_copies(subject: &Subject) {
         expected = Mix::of(k, 0, 1, expected);
         assert_eq!(queue.read(&y).wait().unwrap(), [expected; N], "{k}");
     }
-    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     let bound = loaded.with().input("y", &y).unwrap();
     for (bound, k) in [(bound.clone(), 3), (bound.clone().value("k", 4_u32).unwrap(), 4), (bound, 3)] {
         queue.replay(&bound).unwrap();

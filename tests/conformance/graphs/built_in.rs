@@ -4,7 +4,7 @@ use crate::common::kernels::{Iota, Mix, Saxpy, Spin};
 use crate::common::{Case, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Kernel, Result};
+use fencepost::{Kernel, Result, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![case("g02_built_in_kernels_on_two_forks_equal_eager_launches", on_two_forks)]
@@ -202,8 +202,8 @@ fn on_two_forks(subject: &Subject) {
     }
     for seed in 0..8 {
         for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
-            let options = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 3);
-            let ctx = Context::on_cpu_with(options, policy);
+            let options = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 3);
+            let ctx = Context::simulated(options.policy(policy));
             subject.watch(&ctx);
             compare(&ctx);
         }

@@ -8,7 +8,9 @@ use fencepost::graph::Loop;
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row};
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Bound, Capture, CpuOptions, EventOptions, Kind, Priority, QueueOptions, Replay, Result};
+use fencepost::{
+    Bound, Capture, EventOptions, Kind, Priority, QueueOptions, Replay, Result, SimulatorOptions,
+};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -587,7 +589,7 @@ fn refused(subject: &Subject) {
     let mut right = 0;
     let mut failed = 0;
     for seed in 0..40 {
-        let cpu = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 2);
+        let cpu = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 2);
         let ctx = testing::on_cpu(cpu, CpuFaults { refusals: 0.15, ..CpuFaults::default() }, Policy::Ordered);
         subject.watch(&ctx);
         let queue = ctx.queue("main");
@@ -624,7 +626,7 @@ fn lost(subject: &Subject) {
     let mut ended = 0;
     for steps in (20..400).step_by(20) {
         let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
-        let ctx = testing::on_cpu(CpuOptions::default().seed(steps), faults, Policy::Ordered);
+        let ctx = testing::on_cpu(SimulatorOptions::default().seed(steps), faults, Policy::Ordered);
         subject.watch(&ctx);
         let s = Setup::on(ctx);
         let end = || -> Result<u32> {

@@ -7,7 +7,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, EventOptions, Graph, Kind, Output, Policy, Result, Shape, region};
+use fencepost::{EventOptions, Graph, Kind, Output, Policy, Result, Shape, SimulatorOptions, region};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -729,7 +729,7 @@ fn lost(s: &Subject) {
     for lost_after in [0, 1, 2, 4] {
         for far_is_lost in [true, false] {
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
-            let lost = testing::on_cpu(CpuOptions::default(), faults, Policy::default());
+            let lost = testing::on_cpu(SimulatorOptions::default(), faults, Policy::default());
             let ctx = s.ctx();
             s.watch(&lost);
             let (one, two) = if far_is_lost { (&ctx, &lost) } else { (&lost, &ctx) };
@@ -776,7 +776,7 @@ fn loss_returns(s: &Subject) {
     for (lost_after, far_is_lost) in [(3, false), (12, false), (25, false), (3, true), (12, true), (25, true)]
     {
         let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
-        let lost = testing::on_cpu(CpuOptions::default(), faults, Policy::default());
+        let lost = testing::on_cpu(SimulatorOptions::default(), faults, Policy::default());
         s.watch(&lost);
         let (one, two) = if far_is_lost { (&alive, &lost) } else { (&lost, &alive) };
         let queue = one.queue("main");
@@ -895,7 +895,7 @@ fn seeds(s: &Subject) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut open = |at: u64| {
             let options =
-                CpuOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
+                SimulatorOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
             let faults = CpuFaults {
                 delays: true,
                 refusals: if rng.bool() { 0.0 } else { 0.2 },

@@ -67,14 +67,14 @@ fn small_file(subject: &Subject) {
     let long = graph.to_bytes().unwrap();
     assert_eq!(long.len(), short.len(), "the iterations are stored once");
     for (name, partner) in partners(subject, Policy::Ordered) {
-        let loaded = partner.graph_from_bytes(&short).unwrap();
+        let loaded = Graph::from_bytes(&partner, &short).unwrap();
         assert_eq!(run(&partner, &loaded), (9, 3, false), "{name}");
     }
-    let loaded = ctx.graph_from_bytes(&long).unwrap();
+    let loaded = Graph::from_bytes(&ctx, &long).unwrap();
     assert_eq!(loaded.nodes(), graph.nodes());
     assert_eq!(run(&ctx, &loaded), (15, 5, false));
     assert!(loaded.to_bytes().unwrap() == long, "a loaded graph is the same graph");
-    let bounded = ctx.graph_from_bytes(&looped(&ctx, 9, 4).to_bytes().unwrap()).unwrap();
+    let bounded = Graph::from_bytes(&ctx, &looped(&ctx, 9, 4).to_bytes().unwrap()).unwrap();
     assert_eq!(run(&ctx, &bounded), (12, 4, true));
 }
 
@@ -86,22 +86,22 @@ fn chunked_file(subject: &Subject) {
     let bounded = looped_with(&ctx, 41, Bound::Chunked(21)).to_bytes().unwrap();
     assert_eq!(bytes.len(), looped_with(&ctx, 41, Bound::Chunked(9)).to_bytes().unwrap().len());
     for (name, partner) in partners(subject, Policy::Ordered) {
-        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         assert_eq!(run(&partner, &loaded), (123, 41, false), "{name}");
-        let loaded = partner.graph_from_bytes(&bounded).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bounded).unwrap();
         // The condition is an array of the capture, which each replay uploads again.
         (0..2).for_each(|_| assert_eq!(run(&partner, &loaded), (63, 21, true), "{name}"));
     }
-    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     assert!(loaded.to_text().contains("loop: nodes 4 to 15 are 4 iterations of at most 4294967295"));
     assert_eq!(format!("{:?}", loaded.statistics()), format!("{:?}", graph.statistics()));
     assert!(loaded.to_bytes().unwrap() == bytes, "a loaded graph is the same graph");
     let mut edited = loaded;
     edited.edit().unwrap().node("add").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
-    let again = ctx.graph_from_bytes(&edited.to_bytes().unwrap()).unwrap();
+    let again = Graph::from_bytes(&ctx, &edited.to_bytes().unwrap()).unwrap();
     assert_eq!(run(&ctx, &again), (410, 41, false));
     let (parent, ()) = ctx.queue("main").capture(|c| c.replay(&again).map(drop)).unwrap();
-    let parent = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    let parent = Graph::from_bytes(&ctx, &parent.to_bytes().unwrap()).unwrap();
     assert_eq!(run(&ctx, &parent), (410, 41, false));
 }
 
@@ -124,7 +124,7 @@ fn labels(subject: &Subject) {
         .unwrap();
     let bytes = graph.to_bytes().unwrap();
     for (name, partner) in partners(subject, Policy::Ordered) {
-        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let run = partner.queue("loaded").replay(&loaded).unwrap();
         let counts = loaded.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
         assert_eq!(counts.collect::<Vec<_>>(), [2, 6, 2], "{name}");
@@ -147,15 +147,15 @@ fn edited(subject: &Subject) {
     let ctx = subject.ctx();
     let captured = looped(&ctx, 3, 50);
     let bytes = captured.to_bytes().unwrap();
-    let mut loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let mut loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     loaded.edit().unwrap().node("add").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
     // The file of the edited graph has its changed launch once.
     let again = loaded.to_bytes().unwrap();
     assert_eq!(again.len(), bytes.len());
-    assert_eq!(run(&ctx, &ctx.graph_from_bytes(&again).unwrap()), (30, 3, false));
+    assert_eq!(run(&ctx, &Graph::from_bytes(&ctx, &again).unwrap()), (30, 3, false));
     assert_eq!(run(&ctx, &loaded), (30, 3, false));
     let (parent, ()) = ctx.queue("main").capture(|c| c.replay(&loaded).map(drop)).unwrap();
-    let parent = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    let parent = Graph::from_bytes(&ctx, &parent.to_bytes().unwrap()).unwrap();
     assert_eq!(run(&ctx, &parent), (30, 3, false));
 }
 
@@ -171,7 +171,7 @@ fn input_condition(subject: &Subject) {
         .unwrap();
     let bytes = graph.to_bytes().unwrap();
     for (name, partner) in partners(subject, Policy::Ordered) {
-        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let queue = partner.queue("loaded");
         let error = queue.replay(&loaded).unwrap_err();
         assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "left"), "{error}");
@@ -204,13 +204,13 @@ fn version_2(subject: &Subject) {
     let ctx = subject.ctx();
     know_add(&ctx);
     let queue = ctx.queue("main");
-    let graph = ctx.graph_from_bytes(CONDITIONS).unwrap();
+    let graph = Graph::from_bytes(&ctx, CONDITIONS).unwrap();
     let y = graph.output::<u32>("y").unwrap();
     for _ in 0..2 {
         let found = queue.replay(&graph).unwrap().read(&y).unwrap().wait().unwrap();
         assert_eq!((found[0], found[8], found[12]), (3, 1, 3));
     }
-    let graph = ctx.graph_from_bytes(LOOPS).unwrap();
+    let graph = Graph::from_bytes(&ctx, LOOPS).unwrap();
     let x = queue.full([64], 6_u32).unwrap();
     let run = queue.replay(&graph.with().input("x", &x).unwrap()).unwrap();
     let counts = graph.loops().into_iter().map(|of| run.iterations(&of).unwrap().wait().unwrap());
@@ -228,7 +228,7 @@ fn found(subject: &Subject) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         count += 1;
-        let Ok(graph) = ctx.graph_from_bytes(&bytes) else { continue };
+        let Ok(graph) = Graph::from_bytes(&ctx, &bytes) else { continue };
         let queue = ctx.queue("found");
         let x = queue.full([64], 6_u32).unwrap();
         let run = match graph.with().input("x", &x) {

@@ -429,7 +429,8 @@ fn loaded_programs(subject: &Subject) {
         let (graph, outputs) = captured.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let bytes = graph.to_bytes_with(Contents::Included).unwrap();
         for (name, partner) in partners(subject, Policy::Ordered) {
-            let loaded = partner.graph_from_bytes(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let loaded =
+                Graph::from_bytes(&partner, &bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
             let run = partner.queue("loaded").replay(&loaded).unwrap();
             for (at, expected) in expected.iter().enumerate() {
                 let output = loaded.output::<u32>(&format!("array {at}")).unwrap();

@@ -47,7 +47,7 @@ fn overlapping(subject: &Subject) {
     for (a, b) in [(0, 0), (0, 64), (64, 0), (192, 128), (256, 320)] {
         let mut graph = joined(&queue, &part(0), &part(256));
         graph.edit().unwrap().input("a", &part(a)).unwrap().input("b", &part(b)).unwrap().apply().unwrap();
-        let loaded = ctx.graph_from_bytes(&graph.to_bytes().unwrap()).unwrap();
+        let loaded = Graph::from_bytes(&ctx, &graph.to_bytes().unwrap()).unwrap();
         assert_eq!((run(&ctx, &graph), run(&ctx, &loaded)), ([10, 20], [10, 20]), "{a} and {b}");
     }
 }
@@ -68,7 +68,7 @@ fn constant(subject: &Subject) {
     let mut graph = captured.unwrap().0;
     graph.edit().unwrap().input("a", &fixed).unwrap().apply().unwrap();
     let bytes = graph.to_bytes_with(Contents::Included).unwrap();
-    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     assert_eq!((run(&ctx, &graph), run(&ctx, &loaded)), ([10, 2], [10, 2]));
 }
 
@@ -87,7 +87,7 @@ fn policy(subject: &Subject) {
         ctx.queue("main").capture(unordered).unwrap().0.to_bytes().unwrap()
     };
     let load = |policy, bytes: &[u8]| {
-        let loaded = subject.ctx_with(policy).graph_from_bytes(bytes);
+        let loaded = Graph::from_bytes(&subject.ctx_with(policy), bytes);
         loaded.map(|graph| graph.statistics().levels)
     };
     let relying = saved(Policy::Ordered);

@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Error, Graph, Kind, Output, Replay, Result};
+use fencepost::{Error, Graph, Kind, Output, Replay, Result, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let reason = "only the CPU recorder injects these faults";
@@ -112,7 +112,7 @@ fn refused(subject: &Subject) {
     let mut right = 0;
     let mut failed = 0;
     for seed in 0..60 {
-        let cpu = CpuOptions::default().seed(seed).lanes(1 + seed as usize % 3);
+        let cpu = SimulatorOptions::default().seed(seed).lanes(1 + seed as usize % 3);
         let faults = CpuFaults { refusals: 0.3, ..CpuFaults::default() };
         let ctx = testing::on_cpu(cpu, faults, Policy::Ordered);
         subject.watch(&ctx);
@@ -175,7 +175,7 @@ fn failed_before(subject: &Subject) {
 
 fn lost(subject: &Subject) {
     for steps in 0..40 {
-        let cpu = CpuOptions::default().seed(steps).lanes(1 + steps as usize % 3);
+        let cpu = SimulatorOptions::default().seed(steps).lanes(1 + steps as usize % 3);
         let faults = CpuFaults { lost_after: Some(steps), ..CpuFaults::default() };
         let ctx = testing::on_cpu(cpu, faults, Policy::Ordered);
         subject.watch(&ctx);
@@ -224,7 +224,7 @@ fn lost(subject: &Subject) {
 }
 
 fn no_memory_to_capture(subject: &Subject) {
-    let cpu = CpuOptions::default().memory(64 << 10);
+    let cpu = SimulatorOptions::default().memory(64 << 10);
     let ctx = testing::on_cpu(cpu, CpuFaults::default(), Policy::Ordered);
     subject.watch(&ctx);
     let queue = ctx.queue("main");
@@ -258,7 +258,7 @@ fn no_memory_to_capture(subject: &Subject) {
 fn no_memory_to_replay(subject: &Subject) {
     let mut outcomes = [0, 0];
     for memory in (1..40).map(|at| at * 512) {
-        let cpu = CpuOptions::default().memory(memory).seed(memory);
+        let cpu = SimulatorOptions::default().memory(memory).seed(memory);
         let ctx = testing::on_cpu(cpu, CpuFaults::default(), Policy::Ordered);
         subject.watch(&ctx);
         let queue = ctx.queue("main");

@@ -74,7 +74,7 @@ fn everywhere(subject: &Subject) {
     drop((graph, queue));
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         for (name, partner) in partners(subject, policy) {
-            let loaded = partner.load_graph(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let loaded = Graph::load(&partner, &path).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!((loaded.nodes(), loaded.label()), (8, "main"), "{name}");
             assert_eq!(outputs(&partner, &loaded), expected(), "{name} under {policy:?}");
         }
@@ -184,7 +184,7 @@ fn verbs(subject: &Subject) {
     // all of them.
     let (first, last) = if full() { (0, usize::MAX) } else { (1, 1) };
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(first).take(last) {
-        let loaded = partner.graph_from_bytes(&file).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let loaded = Graph::from_bytes(&partner, &file).unwrap_or_else(|error| panic!("{name}: {error}"));
         is_right(&name, &replayed(&partner, &loaded));
     }
 }
@@ -197,13 +197,13 @@ fn stable(subject: &Subject) {
     queue.replay(&graph).unwrap();
     assert_eq!(graph.to_bytes().unwrap(), bytes, "a replay changes nothing");
     assert_eq!(own_memory(&ctx, &queue).to_bytes().unwrap(), bytes, "equal graphs have equal bytes");
-    let mut loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let mut loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     assert_eq!(loaded.to_bytes().unwrap(), bytes, "a loaded graph is the same graph");
     assert!(loaded.edit().unwrap().node("mixed").is_ok(), "labels are kept");
     // A loaded graph may be a part of another graph.
     let (parent, ()) = queue.capture(|c| c.replay(&loaded).map(drop)).unwrap();
     assert_eq!(outputs(&ctx, &parent), expected());
-    let again = ctx.graph_from_bytes(&parent.to_bytes().unwrap()).unwrap();
+    let again = Graph::from_bytes(&ctx, &parent.to_bytes().unwrap()).unwrap();
     assert_eq!(outputs(&ctx, &again), expected());
 }
 
@@ -232,7 +232,7 @@ fn outside(subject: &Subject) {
     assert_eq!(queue.read(&sum).wait().unwrap(), [twice; N]);
     // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
-        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let queue = partner.queue("loaded");
         let output = loaded.output::<u32>("sum").unwrap();
         let mut expected = once;
@@ -266,7 +266,7 @@ fn inputs(subject: &Subject) {
     let bytes = graph.to_bytes().unwrap();
     // The first partner is at the subject's own place, which has replayed the graph.
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(usize::from(!full())) {
-        let loaded = partner.graph_from_bytes(&bytes).unwrap();
+        let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         assert_eq!(loaded.to_bytes().unwrap(), bytes, "{name}");
         let queue = partner.queue("loaded");
         let x = queue.full([N], 10_u32).unwrap();
@@ -321,7 +321,7 @@ fn version_1(subject: &Subject) {
         });
     };
     let _ = ctx.host_kernel("double", Arc::new(double)); // a real device needs no host function
-    let graph = ctx.graph_from_bytes(VERSION_1).unwrap();
+    let graph = Graph::from_bytes(&ctx, VERSION_1).unwrap();
     assert_eq!((graph.label(), graph.nodes()), ("version 1", 6));
     assert!(graph.clone().edit().unwrap().node("twice").is_ok());
     let mut expected: Vec<u32> = (0..64).map(|x| 2 * x).collect();
@@ -338,7 +338,7 @@ fn damaged(subject: &Subject) {
     let queue = ctx.queue("main");
     let bytes = own_memory(&ctx, &queue).to_bytes().unwrap();
     let refused = |bytes: &[u8]| {
-        let error = ctx.graph_from_bytes(bytes).unwrap_err();
+        let error = Graph::from_bytes(&ctx, bytes).unwrap_err();
         assert!(matches!(error.kind(), Kind::GraphFile { .. }), "{error}");
     };
     for at in (0..bytes.len()).step_by(97) {
@@ -353,21 +353,21 @@ fn damaged(subject: &Subject) {
     let path = folder.join("graph.fpg");
     for (contents, is_whole) in [(&bytes[..], true), (&bytes[..20], false), (b"text", false), (b"", false)] {
         std::fs::write(&path, contents).unwrap();
-        assert_eq!(ctx.load_graph(&path).is_ok(), is_whole);
+        assert_eq!(Graph::load(&ctx, &path).is_ok(), is_whole);
     }
     std::fs::write(&path, [&bytes[..], &[0]].concat()).unwrap();
-    let error = ctx.load_graph(&path).unwrap_err();
+    let error = Graph::load(&ctx, &path).unwrap_err();
     assert!(error.to_string().contains("graph.fpg") && error.to_string().contains("bytes"), "{error}");
-    let error = ctx.load_graph_with(&path, LoadOptions::default().memory_limit(100)).unwrap_err();
+    let error = Graph::load_with(&ctx, &path, LoadOptions::default().memory_limit(100)).unwrap_err();
     // The call reads no more than the header of a file that is above the limit.
     let Kind::GraphMemory { needed, limit: 100, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(*needed, bytes.len() as u64);
     for unread in [folder.join("none"), folder.clone()] {
-        let error = ctx.load_graph(&unread).unwrap_err();
+        let error = Graph::load(&ctx, &unread).unwrap_err();
         let Kind::GraphFileUnread { file, .. } = error.kind() else { panic!("{error}") };
         assert_eq!(*file, unread.display().to_string());
     }
     std::fs::remove_dir_all(folder).unwrap();
-    let loaded = ctx.graph_from_bytes(&bytes).unwrap();
+    let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     assert_eq!(outputs(&ctx, &loaded), expected(), "the context works");
 }

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Graph};
+use fencepost::{Graph, SimulatorOptions};
 use std::sync::{Arc, Mutex};
 
 pub fn cases() -> Vec<Case> {
@@ -33,7 +33,7 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
 
 /// Returns a context in which a flush runs the host callbacks that are due.
 fn without_threads(subject: &Subject) -> Context {
-    let ctx = Context::on_cpu(CpuOptions::default().threads(false));
+    let ctx = Context::simulated(SimulatorOptions::default().threads(false));
     subject.watch(&ctx);
     ctx
 }

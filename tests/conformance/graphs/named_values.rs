@@ -64,7 +64,7 @@ fn in_a_body(subject: &Subject) {
             c.read_as("y", &y)
         })
         .unwrap();
-    for graph in [ctx.graph_from_bytes(&graph.to_bytes().unwrap()).unwrap(), graph] {
+    for graph in [Graph::from_bytes(&ctx, &graph.to_bytes().unwrap()).unwrap(), graph] {
         let y = graph.output::<u32>("y").unwrap();
         for b in [1, 4, 1] {
             let run = queue.replay(&graph.with().value("b", b).unwrap()).unwrap();

@@ -4,7 +4,7 @@ use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{Bound, CpuOptions, Kind, Replay, Result};
+use fencepost::{Bound, Kind, Replay, Result, SimulatorOptions};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -209,7 +209,7 @@ fn host_function(subject: &Subject) {
 /// Opens a context with this limit.
 fn limited(subject: &Subject, launch_limit: Duration) -> Context {
     if subject.is_cpu() {
-        let ctx = Context::on_cpu(CpuOptions::default().launch_limit(launch_limit));
+        let ctx = Context::simulated(SimulatorOptions::default().launch_limit(launch_limit));
         subject.watch(&ctx);
         return ctx;
     }

@@ -133,11 +133,6 @@ fn of_capture(name: &'static str, behaviour: Behaviour, call: CaptureCall) -> Ve
     Verb { name, behaviour, call: Call::Capture(call), at: Location::caller() }
 }
 
-/// Returns the text of a kernel.
-fn mix_source() -> Result<ShaderSource> {
-    Ok(ShaderSource::builtin("mix.wgsl")?)
-}
-
 /// Waits for a result that a captured queue refuses.
 fn wait<T>(pending: Pending<T>) -> Result<()> {
     pending.wait().map(drop)
@@ -153,9 +148,7 @@ pub fn table() -> Vec<Verb> {
         no_node("priority", |_, q| { q.priority(); Ok(()) }),
         no_node("is_timed", |_, q| { q.is_timed(); Ok(()) }),
         no_node("take_error", |_, q| { assert!(q.take_error().is_none()); Ok(()) }),
-        no_node("kernel", |_, q| q.kernel::<Mix>().map(drop)),
-        no_node("kernel_with", |_, q| q.kernel_with::<Mix>(&[("WORKGROUP", 32.0)]).map(drop)),
-        no_node("kernel_from_source", |_, q| q.kernel_from_source(&mix_source()?, Mix::entry(), &[]).map(drop)),
+        no_node("context", |_, q| q.context().kernel::<Mix>().map(drop)),
         refused("check_value", |_, q| q.check_value("check_value", "nothing runs")),
         no_node("check_launch", |o, q| q.check_launch(&o.mix, Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.clone() })),
         no_node("check_launch_dyn", |o, q| q.check_launch_dyn(&o.mixed, args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.clone()])),
@@ -182,8 +175,6 @@ pub fn table() -> Vec<Verb> {
         writes("upload", |o, q| q.upload(&[5_u32; N], &mut o.x.clone())),
         writes("upload_region", |o, q| q.upload_region(&[5_u32; N / 2], &mut o.x.clone(), region![..;2])),
         writes("upload_range", |o, q| q.upload_range(&o.up, 0..N, &mut o.x.clone())),
-        #[cfg(feature = "ndarray")]
-        writes("upload_ndarray", |o, q| q.upload_ndarray(&ndarray::Array1::from_elem(N, 5_u32), &mut o.x.clone())),
         writes("set", |o, q| q.set(&mut o.x.clone(), [0], 5)),
         writes("launch", |o, q| q.launch(&o.mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &o.two, y: &mut o.x.clone() })),
         writes("launch_dyn", |o, q| q.launch_dyn(&o.mixed, Grid::threads([N]), args![a = 2_u32, b = 1_u32, x = &o.two, y = &mut o.x.clone()])),
@@ -201,8 +192,6 @@ pub fn table() -> Vec<Verb> {
         refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
         refused("read_into", |o, q| q.read_into(&o.x, &mut [0; N])),
         refused("read_region", |o, q| wait(q.read_region(&o.x, region![1..3]))),
-        #[cfg(feature = "ndarray")]
-        refused("read_ndarray", |o, q| wait(q.read_ndarray(&o.x))),
         refused("get", |o, q| wait(q.get(&o.x, [0]))),
         refused("call_all", |o, q| wait(q.call_all(&o.last, [Grid::groups([1]); 2], LastOf { x: &o.x })?)),
         refused("call", |o, q| wait(q.call(&o.returns, Grid::groups([1]), FirstOf { x: &o.x })?)),

@@ -98,7 +98,7 @@ where
     for ctx in contexts(s) {
         let source = ShaderSource::text("operate.wgsl", INTEGERS).with_type("T", T::DTYPE).unwrap();
         let queue = ctx.queue("q");
-        let kernel = ctx.kernel_from_source(&source, "operate", &[]).unwrap();
+        let kernel = ctx.kernel_from_with(&source, "operate", &[]).unwrap();
         let mut cells = queue.zeros::<T, 1>([9]).unwrap();
         queue.upload(&first, &mut cells.cast_bits::<u32>()).unwrap();
         let mut olds = queue.zeros::<T, 1>([9 * N]).unwrap();

@@ -32,11 +32,11 @@ fn launched(ctx: &Context, mix: &Kernel<Mix<'static>>) -> Vec<u32> {
 fn later(s: &Subject) {
     let ctx = s.ctx();
     let expected = [mixed(0, 5, 3, 7); N];
-    let first = ctx.kernel_later::<Mix>();
+    let first = ctx.kernel_later::<Mix>(&[]);
     assert_eq!(launched(&ctx, &first.wait().unwrap()), expected);
     assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), expected);
-    assert_eq!(launched(&ctx, &pollster::block_on(ctx.kernel_later::<Mix>()).unwrap()), expected);
-    let wide = ctx.kernel_later_with::<Mix>(&[("WORKGROUP", 32.0)]).wait().unwrap();
+    assert_eq!(launched(&ctx, &pollster::block_on(ctx.kernel_later::<Mix>(&[])).unwrap()), expected);
+    let wide = ctx.kernel_later::<Mix>(&[("WORKGROUP", 32.0)]).wait().unwrap();
     assert_eq!((wide.workgroup(), launched(&ctx, &wide)), ([32, 1, 1], expected.to_vec()));
 }
 
@@ -44,7 +44,7 @@ fn many(s: &Subject) {
     let ctx = s.ctx();
     let sizes = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
     let kernels: Vec<_> =
-        (0..24).map(|at| ctx.kernel_later_with::<Mix>(&[("WORKGROUP", sizes[at % sizes.len()])])).collect();
+        (0..24).map(|at| ctx.kernel_later::<Mix>(&[("WORKGROUP", sizes[at % sizes.len()])])).collect();
     std::thread::scope(|scope| {
         for (at, kernel) in kernels.into_iter().enumerate() {
             let ctx = &ctx;
@@ -60,19 +60,19 @@ fn many(s: &Subject) {
 fn wrong(s: &Subject) {
     let ctx = s.ctx();
     let bad = ShaderSource::text("bad.wgsl", "@compute @workgroup_size(1) fn bad() { let x = 1u * 1.0f; }");
-    let later = ctx.kernel_from_source_later(&bad, "bad", &[]).wait().map(drop).unwrap_err();
-    let at_once = ctx.kernel_from_source(&bad, "bad", &[]).map(drop).unwrap_err();
+    let later = ctx.kernel_from_later(&bad, "bad", &[]).wait().map(drop).unwrap_err();
+    let at_once = ctx.kernel_from_with(&bad, "bad", &[]).map(drop).unwrap_err();
     assert_eq!(later.to_string(), at_once.to_string());
     assert!(matches!(later.kind(), Kind::Kernel(_)) && later.to_string().contains("bad.wgsl:1:"), "{later}");
-    let unknown = ctx.kernel_later_with::<Mix>(&[("WORKGRUOP", 1.0)]).wait().map(drop).unwrap_err();
+    let unknown = ctx.kernel_later::<Mix>(&[("WORKGRUOP", 1.0)]).wait().map(drop).unwrap_err();
     assert!(unknown.to_string().contains("WORKGROUP"), "{unknown}");
 }
 
 fn dropped(s: &Subject) {
     for _ in 0..5 {
         let ctx = s.ctx();
-        drop(ctx.kernel_later::<Mix>());
-        let mut polled = ctx.kernel_later_with::<Mix>(&[("WORKGROUP", 8.0)]);
+        drop(ctx.kernel_later::<Mix>(&[]));
+        let mut polled = ctx.kernel_later::<Mix>(&[("WORKGROUP", 8.0)]);
         drop(polled.wait_timeout(std::time::Duration::ZERO).unwrap());
         drop(polled);
         assert_eq!(launched(&ctx, &ctx.kernel::<Mix>().unwrap()), [mixed(0, 5, 3, 7); N]);
@@ -114,7 +114,7 @@ fn files(s: &Subject) {
         ctx.host_kernel(MAIN.entry, Arc::new(MAIN.host)).unwrap();
     }
     let alone = ShaderSource::text("squares.wgsl", MAIN.wgsl);
-    let error = ctx.kernel_from_source(&alone, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    let error = ctx.kernel_from_with(&alone, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
     assert!(
         error.starts_with("squares.wgsl:1: there is no file `math/square.wgsl`; there are none"),
         "{error}"
@@ -122,12 +122,12 @@ fn files(s: &Subject) {
     let source = alone
         .with_file("math/square.wgsl", "//#use \"../one.wgsl\"\nfn square(x: u32) -> u32 { return x * x; }")
         .with_file("one.wgsl", "const ONE = 1u;");
-    let kernel = ctx.kernel_from_source(&source, MAIN.entry, &[]).unwrap();
+    let kernel = ctx.kernel_from_with(&source, MAIN.entry, &[]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([4]), args![&mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [1, 2, 5, 10]);
     let wrong = source.with_file("one.wgsl", "const ONE = 1u;\n\nconst TWO: u32 = 1.5;");
-    let error = ctx.kernel_from_source(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
+    let error = ctx.kernel_from_with(&wrong, MAIN.entry, &[]).map(drop).unwrap_err().to_string();
     assert!(error.starts_with("one.wgsl:3:"), "{error}");
 }
 

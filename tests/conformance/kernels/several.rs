@@ -162,7 +162,7 @@ fn phases(s: &Subject) {
 /// Returns the entry points as kernels without types.
 fn kernels(bench: &Bench) -> [DynKernel; 3] {
     let source = Squares::source().unwrap();
-    ["square", "run", "turn"].map(|entry| bench.ctx.kernel_from_source(&source, entry, &[]).unwrap())
+    ["square", "run", "turn"].map(|entry| bench.ctx.kernel_from_with(&source, entry, &[]).unwrap())
 }
 
 fn from_text(s: &Subject) {
@@ -423,7 +423,7 @@ fn returned(s: &Subject) {
 fn later(s: &Subject) {
     let mut bench = Bench::new(s, s.ctx());
     let wide = [("WORKGROUP", 32.0)];
-    bench.kernel = bench.ctx.kernel_later_with::<Squares>(&wide).wait().unwrap();
+    bench.kernel = bench.ctx.kernel_later::<Squares>(&wide).wait().unwrap();
     assert_eq!(bench.kernel.workgroup(), [32, 1, 1]);
     bench.launch(&bench.queue, 4, grids()).unwrap();
     assert_eq!(bench.turned(), expected(4));

@@ -463,7 +463,7 @@ fn panics(s: &Subject) {
         "later.wgsl",
         "enable f16; @compute @workgroup_size(1) fn main() { let x = u32(f16(70000i)); }",
     );
-    let error = ctx.kernel_from_source_later(&later, "main", &[]).wait().map(drop).unwrap_err();
+    let error = ctx.kernel_from_later(&later, "main", &[]).wait().map(drop).unwrap_err();
     assert!(error.to_string().contains("later.wgsl:1:"), "{error}");
     assert_eq!(run(&ctx, good, &[]).unwrap()[0], 7);
 }

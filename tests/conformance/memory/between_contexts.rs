@@ -5,7 +5,7 @@ use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kind, QueueOptions, Shape};
+use fencepost::{Kind, QueueOptions, Shape, SimulatorOptions};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -352,7 +352,7 @@ fn failures(s: &Subject) {
     for threads in [true, false] {
         // The device is lost at a step of the fill or of one of the pieces.
         for lost_after in [0, 1, 3, 5] {
-            let options = CpuOptions::default().threads(threads);
+            let options = SimulatorOptions::default().threads(threads);
             let faults = CpuFaults { lost_after: Some(lost_after), ..CpuFaults::default() };
             for from_lost in [true, false] {
                 let lost = testing::on_cpu(options, faults, Policy::default());
@@ -440,7 +440,7 @@ fn seeds(s: &Subject) {
         let mut rng = fastrand::Rng::with_seed(seed);
         let mut open = |at: u64| {
             let options =
-                CpuOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
+                SimulatorOptions::default().seed(2 * seed + at).lanes(rng.usize(1..4)).threads(rng.bool());
             let faults = CpuFaults {
                 delays: true,
                 refusals: if rng.bool() { 0.0 } else { 0.2 },

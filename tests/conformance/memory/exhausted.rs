@@ -5,7 +5,7 @@ use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::memory::MemoryLimit;
 use fencepost::{
-    AdoptOptions, Context, CpuOptions, Download, Error, HostArray, Kind, Policy, RecorderChoice, Upload,
+    AdoptOptions, Context, Download, Error, HostArray, Kind, Policy, RecorderChoice, SimulatorOptions, Upload,
 };
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ fn works_on(s: &Subject) {
 
 fn free_goes_first(s: &Subject) {
     let contexts = [s.ctx(), {
-        let ctx = Context::on_cpu(CpuOptions::default().memory(4 * MIB));
+        let ctx = Context::simulated(SimulatorOptions::default().memory(4 * MIB));
         s.watch(&ctx);
         ctx
     }];
@@ -133,12 +133,12 @@ fn names_the_limit(error: &Error) -> bool {
     };
     *limit == 20 * MIB
         && text.contains(&format!("; {used} of the 20971520 bytes"))
-        && text.ends_with("raise `CpuOptions::memory`")
+        && text.ends_with("raise `SimulatorOptions::memory`")
 }
 
 fn by_the_device(s: &Subject) {
     for threads in [true, false] {
-        let ctx = Context::on_cpu(CpuOptions::default().memory(20 * MIB).threads(threads));
+        let ctx = Context::simulated(SimulatorOptions::default().memory(20 * MIB).threads(threads));
         s.watch(&ctx);
         for round in 0..3 {
             let (arrays, error) = fill(&ctx, round);
@@ -158,7 +158,7 @@ fn by_the_device(s: &Subject) {
 
 fn staging(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked] {
-        let ctx = Context::on_cpu_with(CpuOptions::default().memory(5 * MIB), policy);
+        let ctx = Context::simulated(SimulatorOptions::default().memory(5 * MIB).policy(policy));
         s.watch(&ctx);
         let queue = ctx.queue("q");
         let other = ctx.queue("other");
@@ -179,7 +179,7 @@ fn staging(s: &Subject) {
 
 fn across(s: &Subject) {
     for (_, source) in partners(s, Policy::Ordered) {
-        let target = Context::on_cpu(CpuOptions::default().memory(4 * MIB));
+        let target = Context::simulated(SimulatorOptions::default().memory(4 * MIB));
         s.watch(&target);
         let from = source.queue("from");
         let to = target.queue("to");

@@ -4,7 +4,7 @@ use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CpuOptions, Kind, Shape, region};
+use fencepost::{Kind, Shape, SimulatorOptions, region};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -106,7 +106,7 @@ fn fails(s: &Subject) {
         let own = s.ctx();
         let third = s.ctx();
         let lost = testing::on_cpu(
-            CpuOptions::default(),
+            SimulatorOptions::default(),
             CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
             Policy::default(),
         );

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::waits::{Already, WaitReport};
-use fencepost::{CommandQueue, Context, CpuOptions, DeviceArray, Error, Event, Kind, Policy};
+use fencepost::{CommandQueue, Context, DeviceArray, Error, Event, Kind, Policy, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -84,7 +84,7 @@ fn hazard(s: &Subject) {
 fn helper(s: &Subject) {
     for stage in [Stage::Dropped, Stage::Over] {
         let ctx = s.ctx_with(Policy::Checked);
-        let elsewhere = Context::on_cpu(CpuOptions::default());
+        let elsewhere = Context::simulated(SimulatorOptions::default());
         let later = ctx.queue("later");
         let away = elsewhere.queue("away");
         let mut x = ctx.zeros([N]).unwrap();
@@ -135,7 +135,7 @@ fn waits_of(report: &WaitReport) -> Vec<(&str, &str, String)> {
 
 fn failure(s: &Subject) {
     let ctx = s.ctx();
-    let elsewhere = Context::on_cpu(CpuOptions::default());
+    let elsewhere = Context::simulated(SimulatorOptions::default());
     let gone = ctx.queue("gone");
     let away = elsewhere.queue("away");
     gone.callback(|| std::panic::resume_unwind(Box::new("on purpose"))).unwrap();

@@ -3,7 +3,7 @@
 use crate::common::program::{FOR_ARRAYS, Program, beside};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CpuOptions, Error, Kind, RecorderChoice};
+use fencepost::{AdoptOptions, Error, Kind, RecorderChoice, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
 
@@ -76,7 +76,7 @@ fn another_device(subject: &Subject) {
 fn cpu_recorder(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     let buffer = Program { device, queue }.buffer(16);
-    let error = refused(&Context::on_cpu(CpuOptions::default()), &buffer, 16);
+    let error = refused(&Context::simulated(SimulatorOptions::default()), &buffer, 16);
     assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
 }
 

@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::Reduce;
 use fencepost::prelude::*;
-use fencepost::{BacklogLimit, CpuOptions, Kind};
+use fencepost::{BacklogLimit, Kind, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -81,7 +81,7 @@ fn beside(subject: &Subject) {
 /// Opens a context with this limit.
 fn limited(subject: &Subject, backlog: BacklogLimit) -> Context {
     if subject.is_cpu() {
-        let ctx = Context::on_cpu(CpuOptions::default().backlog(backlog));
+        let ctx = Context::simulated(SimulatorOptions::default().backlog(backlog));
         subject.watch(&ctx);
         return ctx;
     }
@@ -122,7 +122,7 @@ fn room(subject: &Subject) {
 /// The call itself plans and submits.
 fn alone(_: &Subject) {
     let backlog = BacklogLimit::default().commands(100);
-    let ctx = Context::on_cpu(CpuOptions::default().backlog(backlog).threads(false));
+    let ctx = Context::simulated(SimulatorOptions::default().backlog(backlog).threads(false));
     let queue = ctx.queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     (0..600).for_each(|at| queue.fill(&mut x, at).unwrap());

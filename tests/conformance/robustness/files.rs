@@ -1,6 +1,7 @@
 //! R10: only plain files are read, up to a size, and a shader uses only files of its folder.
 
 use crate::common::{Case, Subject, case};
+use fencepost::Graph;
 use fencepost::graph::LoadOptions;
 use fencepost::{Kind, ShaderSource};
 use std::fs;
@@ -55,7 +56,7 @@ fn kinds(s: &Subject) {
     for path in folder.endless() {
         let error = ShaderSource::read(path.to_str().unwrap()).unwrap_err().to_string();
         assert!(error.contains("give a plain file"), "{error}");
-        let error = ctx.load_graph(&path).unwrap_err();
+        let error = Graph::load(&ctx, &path).unwrap_err();
         let Kind::GraphFileUnread { file, reason } = error.kind() else { panic!("{error}") };
         assert!(Path::new(file) == path && reason.contains("give a plain file"), "{error}");
     }
@@ -92,7 +93,7 @@ fn used(s: &Subject) {
     folder.write("shaders/own.wgsl", "const own = 1;");
     let path = folder.write("shaders/a.wgsl", "//#use \"own.wgsl\"\n@compute @workgroup_size(1) fn k() {}");
     let source = ShaderSource::read(path.to_str().unwrap()).unwrap();
-    ctx.kernel_from_source(&source, "k", &[]).unwrap();
+    ctx.kernel_from_with(&source, "k", &[]).unwrap();
 }
 
 fn sizes(s: &Subject) {
@@ -106,7 +107,7 @@ fn sizes(s: &Subject) {
     let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?)).unwrap();
     let saved = folder.0.join("graph");
     graph.save(&saved).unwrap();
-    let error = ctx.load_graph_with(&saved, LoadOptions::default().memory_limit(16)).unwrap_err();
+    let error = Graph::load_with(&ctx, &saved, LoadOptions::default().memory_limit(16)).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { limit: 16, .. }), "{error}");
-    ctx.load_graph(&saved).unwrap();
+    Graph::load(&ctx, &saved).unwrap();
 }

@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{CpuOptions, Element, HostArray, Upload, region};
+use fencepost::{Element, HostArray, SimulatorOptions, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     const OPTIONS: &str = "only the CPU recorder runs unordered commands in an order that a seed chooses";
@@ -70,8 +70,8 @@ const KINDS: &[(&str, Kind)] = &[
 
 impl Bench {
     fn new(seed: u64, threads: bool, flushes: bool) -> Self {
-        let options = CpuOptions::default().seed(seed).threads(threads);
-        let ctx = Context::on_cpu_with(options, Policy::Unchecked);
+        let options = SimulatorOptions::default().seed(seed).threads(threads);
+        let ctx = Context::simulated(options.policy(Policy::Unchecked));
         let writes = ctx.queue("writes");
         let reads = ctx.queue("reads");
         Self { ctx, writes, reads, flushes }

@@ -242,7 +242,7 @@ fn wakers(s: &Subject) {
             Box::pin(async { event.event().done().await.is_ok() }),
             Box::pin(async { queue.read(&x).await.is_ok_and(|x| x == [2; 4]) }),
             Box::pin(async { queue.finish().await.is_ok() }),
-            Box::pin(async { ctx.kernel_from_source_later(&later, "adds", &[]).await.is_ok() }),
+            Box::pin(async { ctx.kernel_from_later(&later, "adds", &[]).await.is_ok() }),
         ];
         // Each poll brings another waker, which replaces the one before.
         for _ in 0..3 {

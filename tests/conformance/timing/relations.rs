@@ -2,7 +2,7 @@
 
 use super::timed;
 use crate::common::{Case, Subject, case};
-use fencepost::{CpuOptions, Event, Kind};
+use fencepost::{Event, Kind, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -67,7 +67,7 @@ fn contexts(subject: &Subject) {
 }
 
 fn lanes(subject: &Subject) {
-    let ctx = fencepost::Context::on_cpu(CpuOptions::default().lanes(2));
+    let ctx = fencepost::Context::simulated(SimulatorOptions::default().lanes(2));
     subject.watch(&ctx);
     let queues = [timed(&ctx, "first"), timed(&ctx, "second"), timed(&ctx, "third")];
     let [first, second, third] = queues.each_ref().map(|queue| queue.marker());

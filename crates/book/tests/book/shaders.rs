@@ -1,7 +1,7 @@
 //! Checks that the library accepts the shaders in the book.
 
 use crate::pages::book;
-use fencepost::{Context, CpuOptions, Kind, Result};
+use fencepost::{Context, Kind, Result, SimulatorOptions};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 /// Returns the texts of all blocks of WGSL.
@@ -33,7 +33,7 @@ fn entry(shader: &str) -> &str {
 
 /// Compiles a text for the CPU.
 fn compile(shader: &str) -> Result<()> {
-    Context::on_cpu(CpuOptions::default()).kernel_from(shader, entry(shader)).map(drop)
+    Context::simulated(SimulatorOptions::default()).kernel_from(shader, entry(shader)).map(drop)
 }
 
 #[test]

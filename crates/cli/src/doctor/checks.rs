@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn every_check_passes_on_the_cpu_recorder() {
-        let ctx = Context::on_cpu(fencepost::CpuOptions::default());
+        let ctx = Context::simulated(fencepost::SimulatorOptions::default());
         for (name, check) in CHECKS {
             if let Err(error) = check(&ctx) {
                 panic!("{name}: {error:#}");

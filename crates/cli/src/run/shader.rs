@@ -50,5 +50,5 @@ pub(super) fn kernel(
             several.join(", ")
         ),
     };
-    Ok(ctx.kernel_from_source(&source, entry, &settings)?)
+    Ok(ctx.kernel_from_with(&source, entry, &settings)?)
 }

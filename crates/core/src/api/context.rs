@@ -20,11 +20,12 @@ use crate::device::{Lane, adapter};
 use crate::error::{CommandKind, Error, Kind, Result};
 #[cfg(cpu_code)]
 use crate::memory::region::Shape;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_lane;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
 #[cfg(cpu)]
-use crate::record::cpu::cpu_recorder::{CpuFaults, CpuOptions};
+use crate::record::cpu::cpu_recorder::{CpuFaults, SimulatorOptions};
 use crate::record::lanes::{RecorderChoice, open_lanes};
 use crate::runtime::context_watch;
 use crate::runtime::event::{Event, EventOptions, Recording, UserEvent};
@@ -32,7 +33,7 @@ use crate::runtime::owner::Owner;
 use crate::runtime::pending::{FutureLate, LateSteps, Pending, WaitMode, WakerRegistration, late};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::{Admission, Policy};
+use crate::scheduler::ordering::Admission;
 use crate::scheduler::threads::is_inside_callback;
 use crate::scheduler::wakers::Deadline;
 use fencepost_kernels::{Element, Number};
@@ -230,9 +231,9 @@ impl Context {
     ///
     /// # Example
     /// ```
-    /// use fencepost::{Context, CpuOptions};
+    /// use fencepost::{Context, SimulatorOptions};
     /// for seed in 0..10 {
-    ///     let ctx = Context::on_cpu(CpuOptions::default().seed(seed));
+    ///     let ctx = Context::simulated(SimulatorOptions::default().seed(seed));
     ///     let (a, b) = (ctx.queue("a"), ctx.queue("b"));
     ///     let x = a.array(&[1_u32, 2])?;
     ///     assert_eq!(b.read(&x).wait()?, [1, 2]);
@@ -240,25 +241,19 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
-    pub fn on_cpu(options: CpuOptions) -> Context {
-        Self::on_cpu_with(options, Policy::default())
-    }
-
-    /// Makes a context as [`on_cpu`](Self::on_cpu) does, with a policy.
-    #[cfg(feature = "cpu")] // `cfg(cpu)`, in a form that the documentation shows
-    pub fn on_cpu_with(options: CpuOptions, policy: Policy) -> Context {
-        Self::on_faulty_cpu(options, CpuFaults::default(), policy)
+    pub fn simulated(options: SimulatorOptions) -> Context {
+        Self::on_faulty_cpu(options, CpuFaults::default())
     }
 
     #[cfg(cpu)]
-    pub(crate) fn on_faulty_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
+    pub(crate) fn on_faulty_cpu(options: SimulatorOptions, faults: CpuFaults) -> Context {
         #[cfg(cpu_code)]
         let (options, wrong) = match CheckOptions::or_variable(options.check) {
-            Ok(check) => (CpuOptions { check, ..options }, None),
+            Ok(check) => (SimulatorOptions { check, ..options }, None),
             Err(error) => (options, Some(error)),
         };
         let (device, lanes) = cpu::open_with(&options, &faults);
-        let engine = Engine::new(device.clone(), lanes, policy, options.threads);
+        let engine = Engine::new(device.clone(), lanes, options.policy, options.threads);
         #[cfg(cpu_code)]
         if let Some(error) = wrong {
             engine.lock().queue_mut(Slot::CONTEXT).error = Some(error);

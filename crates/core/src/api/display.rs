@@ -220,7 +220,7 @@ impl<T: fmt::Debug> fmt::Debug for Snapshot<T> {
 mod tests {
     use crate::api::context::Context;
     use crate::arrays::device_array::DeviceArray;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
     fn counted(ctx: &Context, len: u32) -> DeviceArray<u32> {
         ctx.array(&(0..len).collect::<Vec<_>>()).unwrap()
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn arrays_print_as_numpy_prints_them() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let print = |shape| ctx.display(&counted(&ctx, 12).reshape::<3>(shape).unwrap()).unwrap().to_string();
         assert_eq!(print([1, 2, 6]), "[[[ 0,  1,  2,  3,  4,  5],\n  [ 6,  7,  8,  9, 10, 11]]]");
         assert_eq!(print([2, 1, 6]), "[[[ 0,  1,  2,  3,  4,  5]],\n\n [[ 6,  7,  8,  9, 10, 11]]]");
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn only_the_ends_of_each_axis_of_a_large_array_are_read_and_printed() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let table = counted(&ctx, 100_000).reshape([1000, 100]).unwrap();
         let shown = ctx.display(&table).unwrap();
         assert_eq!(shown.elements.len(), 36);
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn padding_is_neither_read_nor_printed() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let mut table = ctx.zeros::<u32, 2>(crate::Shape::padded([2, 3], [4, 8])).unwrap();
         let queue = ctx.queue("q");
         queue.upload(&[0, 1, 2, 3, 4, 5], &mut table).unwrap();

@@ -20,7 +20,7 @@ use std::path::Path;
 /// # Example
 /// ```no_run
 /// # let (ctx, queue) = fencepost::doctest();
-/// let photo = ctx.load_image::<[f32; 4]>("photo.png")?;
+/// let photo = DeviceArray::<[f32; 4], 2>::load_image(&ctx, "photo.png")?;
 /// let [height, width] = photo.shape();
 /// # drop(queue);
 /// # Ok::<(), fencepost::Error>(())
@@ -59,57 +59,59 @@ pixels! {
 
 // This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "image")]
-impl Context {
+impl<P: Pixel> DeviceArray<P, 2> {
     /// Returns an array of shape `[height, width]` with the pixels of a picture. The upload comes before every later
     /// use on any queue. The colours are converted to those of the element type.
     ///
     /// # Errors
-    /// The errors of [`array`](Self::array).
+    /// The errors of [`Context::array`].
     ///
     /// # Example
     /// ```
+    /// use fencepost::DeviceArray;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let pixels = image::GrayImage::from_fn(3, 2, |x, y| image::Luma([(10 * y + x) as u8]));
     /// let grey = image::DynamicImage::ImageLuma8(pixels);
-    /// let x = ctx.array_from_image::<u8>(&grey)?;
+    /// let x = DeviceArray::<u8, 2>::from_image(&ctx, &grey)?;
     /// assert_eq!((x.shape(), queue.read(&x).wait()?), ([2, 3], vec![0, 1, 2, 10, 11, 12]));
-    /// assert_eq!(ctx.to_image(&x)?, grey);
+    /// assert_eq!(x.to_image()?, grey);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn array_from_image<P: Pixel>(&self, image: &DynamicImage) -> Result<DeviceArray<P, 2>> {
+    pub fn from_image(ctx: &Context, image: &DynamicImage) -> Result<Self> {
         let shape = [image.height() as usize, image.width() as usize];
-        self.array(&P::of(image))?.reshape(shape)
+        ctx.array(&P::of(image))?.reshape(shape)
     }
 
-    /// Returns an array with the pixels of a file, as [`array_from_image`](Self::array_from_image) does. The formats
+    /// Returns an array with the pixels of a file, as [`from_image`](Self::from_image) does. The formats
     /// are PNG and JPEG, and those that the program's own dependency on `image` enables.
     ///
     /// # Errors
-    /// [`Kind::Image`] if the file cannot be read; the errors of [`array`](Self::array).
+    /// [`Kind::Image`] if the file cannot be read; the errors of [`Context::array`].
     #[track_caller]
-    pub fn load_image<P: Pixel>(&self, path: impl AsRef<Path>) -> Result<DeviceArray<P, 2>> {
+    pub fn load_image(ctx: &Context, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         // The content of the file decides its format, not its name.
         let read = image::ImageReader::open(path)
             .and_then(image::ImageReader::with_guessed_format)
             .map_err(image::ImageError::from)
             .and_then(image::ImageReader::decode);
-        self.array_from_image(&read.map_err(|error| failed(path, "read", &error))?)
+        Self::from_image(ctx, &read.map_err(|error| failed(path, "read", &error))?)
     }
 
-    /// Blocks until the pixels are on the host, as [`to_vec`](Self::to_vec) does, and returns them as a picture.
+    /// Blocks until the pixels are on the host, as [`Context::to_vec`] does, and returns them as a picture.
     ///
     /// # Errors
-    /// [`Kind::PictureTooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`to_vec`](Self::to_vec).
+    /// [`Kind::PictureTooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`Context::to_vec`].
     #[track_caller]
-    pub fn to_image<P: Pixel>(&self, array: &DeviceArray<P, 2>) -> Result<DynamicImage> {
-        let [height, width] = array.shape();
+    pub fn to_image(&self) -> Result<DynamicImage> {
+        let [height, width] = self.shape();
         let (Ok(rows), Ok(columns)) = (u32::try_from(height), u32::try_from(width)) else {
-            let array = array.label().to_owned();
+            let array = self.label().to_owned();
             return Err(Kind::PictureTooLarge { array, height, width, limit: u32::MAX }.into());
         };
-        let image = P::image(columns, rows, &self.to_vec(array)?);
+        let image =
+            P::image(columns, rows, &Context { owner: self.array.storage.owner.clone() }.to_vec(self)?);
         Ok(image.expect("bug: a read returns fewer elements than its array has"))
     }
 
@@ -122,16 +124,17 @@ impl Context {
     ///
     /// # Example
     /// ```no_run
+    /// use fencepost::DeviceArray;
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let photo = ctx.load_image::<[u8; 4]>("photo.jpg")?;
-    /// ctx.save_image(&photo, "copy.png")?;
+    /// let photo = DeviceArray::<[u8; 4], 2>::load_image(&ctx, "photo.jpg")?;
+    /// photo.save_image("copy.png")?;
     /// # drop(queue);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn save_image<P: Pixel>(&self, array: &DeviceArray<P, 2>, path: impl AsRef<Path>) -> Result<()> {
+    pub fn save_image(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let image = self.to_image(array)?;
+        let image = self.to_image()?;
         let image = match image::ImageFormat::from_path(path) {
             Ok(image::ImageFormat::Jpeg) if image.color().has_alpha() => image.to_rgb8().into(),
             Ok(image::ImageFormat::Jpeg) => image.to_luma8().into(),
@@ -151,12 +154,13 @@ fn failed(path: &Path, done: &'static str, error: &image::ImageError) -> Kind {
 #[cfg(test)]
 mod tests {
     use crate::api::context::Context;
+    use crate::arrays::device_array::DeviceArray;
     use crate::error::Kind;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
     #[test]
     fn a_saved_picture_is_loaded_unchanged() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let folder = std::env::temp_dir().join(format!("fencepost-pictures-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = |name: &str| folder.join(name);
@@ -164,41 +168,47 @@ mod tests {
         let colours: Vec<[u8; 4]> = (0..35).map(|i| [i, 2 * i, 255 - i, 200]).collect();
         let x = ctx.array(&grey).unwrap().reshape([5, 7]).unwrap();
         let y = ctx.array(&colours).unwrap().reshape([5, 7]).unwrap();
-        ctx.save_image(&x, file("grey.png")).unwrap();
-        ctx.save_image(&y, file("colours.png")).unwrap();
-        let back = ctx.load_image::<u8>(file("grey.png")).unwrap();
+        x.save_image(file("grey.png")).unwrap();
+        y.save_image(file("colours.png")).unwrap();
+        let back = DeviceArray::<u8, 2>::load_image(&ctx, file("grey.png")).unwrap();
         assert_eq!((back.shape(), ctx.to_vec(&back).unwrap()), ([5, 7], grey));
-        assert_eq!(ctx.to_vec(&ctx.load_image::<[u8; 4]>(file("colours.png")).unwrap()).unwrap(), colours);
-        let numbers = ctx.load_image::<[f32; 4]>(file("colours.png")).unwrap();
+        assert_eq!(
+            ctx.to_vec(&DeviceArray::<[u8; 4], 2>::load_image(&ctx, file("colours.png")).unwrap()).unwrap(),
+            colours
+        );
+        let numbers = DeviceArray::<[f32; 4], 2>::load_image(&ctx, file("colours.png")).unwrap();
         assert!((ctx.to_vec(&numbers).unwrap()[3][0] - 3.0 / 255.0).abs() < 1e-6);
-        ctx.save_image(&numbers, file("numbers.png")).unwrap();
-        assert_eq!(ctx.to_vec(&ctx.load_image::<[u8; 4]>(file("numbers.png")).unwrap()).unwrap(), colours);
-        ctx.save_image(&y, file("colours.jpg")).unwrap();
-        assert_eq!(ctx.load_image::<[u8; 4]>(file("colours.jpg")).unwrap().shape(), [5, 7]);
+        numbers.save_image(file("numbers.png")).unwrap();
+        assert_eq!(
+            ctx.to_vec(&DeviceArray::<[u8; 4], 2>::load_image(&ctx, file("numbers.png")).unwrap()).unwrap(),
+            colours
+        );
+        y.save_image(file("colours.jpg")).unwrap();
+        assert_eq!(DeviceArray::<[u8; 4], 2>::load_image(&ctx, file("colours.jpg")).unwrap().shape(), [5, 7]);
         std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn an_array_with_too_long_an_axis_is_no_picture() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let x = ctx.zeros::<u8, 2>([0, 1 << 32]).unwrap().named("x");
-        let error = ctx.to_image(&x).unwrap_err();
+        let error = x.to_image().unwrap_err();
         assert!(matches!(error.kind(), Kind::PictureTooLarge { .. }), "{error}");
         assert!(error.to_string().contains("at most 4294967295 pixels along an axis"), "{error}");
     }
 
     #[test]
     fn a_file_that_is_not_a_picture_is_an_error_of_its_kind() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let text = std::env::temp_dir().join(format!("fencepost-no-picture-{}.png", std::process::id()));
         std::fs::write(&text, "no picture").unwrap();
         let missing = text.with_extension("missing");
         let x = ctx.zeros::<u8, 2>([2, 2]).unwrap();
         let errors = [
-            ctx.load_image::<u8>(&text).map(drop),
-            ctx.load_image::<u8>(&missing).map(drop),
-            ctx.save_image(&x, "a.nothing"),
-            ctx.save_image(&x, text.join("b.png")),
+            DeviceArray::<u8, 2>::load_image(&ctx, &text).map(drop),
+            DeviceArray::<u8, 2>::load_image(&ctx, &missing).map(drop),
+            x.save_image("a.nothing"),
+            x.save_image(text.join("b.png")),
         ];
         for error in errors.map(Result::unwrap_err) {
             assert!(matches!(error.kind(), Kind::Image { .. }), "{error}");

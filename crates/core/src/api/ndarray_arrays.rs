@@ -11,85 +11,76 @@ use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
 // This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "ndarray")]
-impl Context {
+impl<T: Element, const D: usize> DeviceArray<T, D>
+where
+    Dim<[Ix; D]>: Dimension,
+{
     /// Returns an array with the elements and the shape of an array of `ndarray`. The call copies the elements in C
     /// order, whatever their layout is. The upload comes before every later use on any queue.
     ///
     /// # Errors
-    /// The errors of [`array`](Self::array).
+    /// The errors of [`Context::array`].
     ///
     /// # Example
     /// ```
+    /// use fencepost::DeviceArray;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let table = ndarray::array![[1.0_f32, 2.0], [3.0, 4.0]];
-    /// let x = ctx.array_from_ndarray(&table.t())?;
-    /// assert_eq!(queue.read_ndarray(&x).wait()?, ndarray::array![[1.0, 3.0], [2.0, 4.0]]);
+    /// let x = DeviceArray::from_ndarray(&ctx, &table.t())?;
+    /// assert_eq!(x.read_ndarray(&queue).wait()?, ndarray::array![[1.0, 3.0], [2.0, 4.0]]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn array_from_ndarray<T: Element, S: Data<Elem = T>, const D: usize>(
-        &self,
+    pub fn from_ndarray<S: Data<Elem = T>>(
+        ctx: &Context,
         array: &ArrayBase<S, Dim<[Ix; D]>>,
-    ) -> Result<DeviceArray<T, D>>
-    where
-        Dim<[Ix; D]>: Dimension,
-    {
-        let made = self.empty(shape(array))?;
-        self.own(CommandKind::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
+    ) -> Result<Self> {
+        let made = ctx.empty(shape(array))?;
+        ctx.own(CommandKind::Upload).upload(&made.array, bytemuck::cast_slice(&elements(array)))?;
         Ok(made)
     }
-}
 
-#[cfg(feature = "ndarray")]
-impl CommandQueue {
-    /// *Enqueues* an upload of an array of `ndarray`, as [`upload`](Self::upload) does. The call copies the elements in
-    /// C order.
+    /// *Enqueues* an upload of an array of `ndarray` to this array, as [`CommandQueue::upload`] does. The call copies
+    /// the elements in C order.
     ///
     /// # Errors
-    /// [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of [`upload`](Self::upload).
+    /// [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of [`CommandQueue::upload`].
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
     /// let mut x = ctx.zeros::<u32, 2>([2, 3])?;
-    /// queue.upload_ndarray(&ndarray::Array2::ones((2, 3)), &mut x)?;
+    /// x.upload_ndarray(&queue, &ndarray::Array2::ones((2, 3)))?;
     /// assert_eq!(queue.read(&x).wait()?, [1; 6]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn upload_ndarray<T: Element, S: Data<Elem = T>, const D: usize>(
-        &self,
+    pub fn upload_ndarray<S: Data<Elem = T>>(
+        &mut self,
+        queue: &CommandQueue,
         src: &ArrayBase<S, Dim<[Ix; D]>>,
-        dst: &mut DeviceArray<T, D>,
-    ) -> Result<()>
-    where
-        Dim<[Ix; D]>: Dimension,
-    {
-        same_shape("the target of an upload", &dst.shape(), &shape(src))?;
-        self.upload(&elements(src)[..], dst)
+    ) -> Result<()> {
+        same_shape("the target of an upload", &self.shape(), &shape(src))?;
+        queue.upload(&elements(src)[..], self)
     }
 
-    /// *Flushes*, and reads the array as [`read`](Self::read) does; the result is an array of `ndarray`.
+    /// *Flushes* the queue, and reads the array as [`CommandQueue::read`] does; the result is an array of `ndarray`.
     ///
     /// # Errors
-    /// The errors of [`read`](Self::read).
+    /// The errors of [`CommandQueue::read`].
     ///
     /// # Example
-    /// See [`Context::array_from_ndarray`].
+    /// See [`from_ndarray`](Self::from_ndarray).
     #[track_caller]
-    pub fn read_ndarray<T: Element, const D: usize>(
-        &self,
-        array: &DeviceArray<T, D>,
-    ) -> Pending<Array<T, Dim<[Ix; D]>>>
+    pub fn read_ndarray(&self, queue: &CommandQueue) -> Pending<Array<T, Dim<[Ix; D]>>>
     where
-        Dim<[Ix; D]>: Dimension,
         [Ix; D]: IntoDimension<Dim = Dim<[Ix; D]>>,
     {
-        let shape = array.shape();
-        if let Err(refused) = self.not_captured("read_ndarray", READ_IN_CAPTURE) {
+        let shape = self.shape();
+        if let Err(refused) = queue.not_captured("read_ndarray", READ_IN_CAPTURE) {
             return Pending::ready(Err(refused));
         }
-        then(self.read(array), move |elements| {
+        then(queue.read(self), move |elements| {
             Ok(Array::from_shape_vec(shape, elements)
                 .expect("bug: a read returns another number of elements than its array has"))
         })
@@ -113,13 +104,14 @@ where
 #[cfg(test)]
 mod tests {
     use crate::api::context::Context;
+    use crate::arrays::device_array::DeviceArray;
     use crate::error::Kind;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use ndarray::{Array0, Array3, s};
 
     #[test]
     fn arrays_of_every_layout_are_uploaded_and_read_back() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let queue = ctx.queue("q");
         let cube = Array3::from_shape_fn((3, 4, 5), |(i, j, k)| (100 * i + 10 * j + k) as u32);
         let parts = [
@@ -130,21 +122,34 @@ mod tests {
             cube.slice(s![.., 2..2, ..]),
         ];
         for part in parts {
-            let x = ctx.array_from_ndarray(&part).unwrap();
-            assert_eq!(queue.read_ndarray(&x).wait().unwrap(), part);
+            let x = DeviceArray::from_ndarray(&ctx, &part).unwrap();
+            assert_eq!(x.read_ndarray(&queue).wait().unwrap(), part);
             let mut y = ctx.zeros(&x).unwrap();
-            queue.upload_ndarray(&part, &mut y).unwrap();
-            assert_eq!(queue.read_ndarray(&y).wait().unwrap(), part);
+            y.upload_ndarray(&queue, &part).unwrap();
+            assert_eq!(y.read_ndarray(&queue).wait().unwrap(), part);
         }
-        let number = ctx.array_from_ndarray(&Array0::from_elem((), 2.5_f32)).unwrap();
-        assert_eq!(queue.read_ndarray(&number).wait().unwrap().into_scalar(), 2.5);
+        let number = DeviceArray::from_ndarray(&ctx, &Array0::from_elem((), 2.5_f32)).unwrap();
+        assert_eq!(number.read_ndarray(&queue).wait().unwrap().into_scalar(), 2.5);
     }
 
     #[test]
     fn an_upload_of_another_shape_with_equal_length_is_refused() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let mut x = ctx.zeros::<u32, 3>([3, 4, 5]).unwrap();
-        let error = ctx.queue("q").upload_ndarray(&Array3::zeros((5, 4, 3)), &mut x).unwrap_err();
+        let error = x.upload_ndarray(&ctx.queue("q"), &Array3::zeros((5, 4, 3))).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_capture_takes_an_upload_and_refuses_a_read() {
+        let ctx = Context::simulated(SimulatorOptions::default());
+        let queue = ctx.queue("q");
+        let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
+        let five = ndarray::Array1::from_elem(4, 5_u32);
+        let (graph, ()) = queue.capture(|c| x.upload_ndarray(c, &five)).unwrap();
+        queue.replay(&graph).unwrap();
+        assert_eq!(x.read_ndarray(&queue).wait().unwrap(), five);
+        let error = queue.capture(|c| x.read_ndarray(c).wait().map(drop)).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
     }
 }

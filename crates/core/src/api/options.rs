@@ -4,8 +4,8 @@ use crate::device::adapter::AdapterChoice;
 use crate::device::checks::CheckOptions;
 use crate::device::wgpu_device::BacklogLimit;
 use crate::device::{CostModel, LAUNCH_LIMIT};
+use crate::memory::uses::Policy;
 use crate::record::lanes::RecorderChoice;
-use crate::scheduler::ordering::Policy;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -8,6 +8,7 @@ pub(crate) mod region_transfer;
 pub(crate) mod transfer;
 pub(crate) mod tuning;
 
+use crate::api::context::Context;
 use crate::api::graph::tape::{CapturedQueue, Tape};
 use crate::device::adapter::AdapterInfo;
 use crate::error::{Error, Kind, Result};
@@ -130,6 +131,34 @@ impl CommandQueue {
         let QueueOptions { label, priority, timing } = &options;
         let slot = owner.engine().new_queue(label, *priority, *timing);
         Self { inner: Arc::new(Inner { owner, slot, options, closes: true, captured: None }) }
+    }
+
+    /// Returns the context of the queue, for verbs of a library that need only the queue.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// #[derive(KernelArgs)]
+    /// #[kernel(source = "saxpy.wgsl")]
+    /// struct Saxpy<'a> {
+    ///     a: f32,
+    ///     x: &'a DeviceArray<f32>,
+    ///     y: &'a mut DeviceArray<f32>,
+    /// }
+    ///
+    /// /// Enqueues y = a x + y.
+    /// fn saxpy(queue: &CommandQueue, a: f32, x: &DeviceArray<f32>, y: &mut DeviceArray<f32>) -> fencepost::Result<()> {
+    ///     let kernel = queue.context().kernel::<Saxpy>()?;
+    ///     queue.launch(&kernel, Grid::threads([y.len()]), Saxpy { a, x, y })
+    /// }
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?);
+    /// saxpy(&queue, 10.0, &x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn context(&self) -> Context {
+        Context { owner: self.owner().clone() }
     }
 
     /// Returns a handle of the context's default queue.

@@ -5,12 +5,12 @@ use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::device::open::DeviceSwitches;
 use crate::error::Result;
 #[cfg(feature = "cpu")]
+use crate::memory::uses::Policy;
+#[cfg(feature = "cpu")]
 pub use crate::record::cpu::cpu_recorder::CpuFaults;
 #[cfg(feature = "cpu")]
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::pending::Pending;
-#[cfg(feature = "cpu")]
-use crate::scheduler::ordering::Policy;
 
 use std::sync::atomic::Ordering;
 
@@ -48,11 +48,11 @@ pub fn native_bodies(ctx: &Context) -> u64 {
     ctx.owner.wgpu().map_or(0, |device| device.native_bodies.load(Ordering::Relaxed))
 }
 
-/// Makes a context on the CPU recorder as [`Context::on_cpu_with`] does. The recorder injects `faults`: the seed of
+/// Makes a context on the CPU recorder as [`Context::simulated`] does. The recorder injects `faults`: the seed of
 /// `options` decides in which places.
 #[cfg(feature = "cpu")]
-pub fn on_cpu(options: CpuOptions, faults: CpuFaults, policy: Policy) -> Context {
-    Context::on_faulty_cpu(options, faults, policy)
+pub fn on_cpu(options: SimulatorOptions, faults: CpuFaults, policy: Policy) -> Context {
+    Context::on_faulty_cpu(options.policy(policy), faults)
 }
 
 /// Opens the CPU as a device, in a context that makes progress only inside calls that flush or wait.

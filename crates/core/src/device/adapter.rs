@@ -449,7 +449,7 @@ fn of(system: &str, release: &str) -> String {
         },
         _ => String::new(),
     };
-    format!("install {driver}{software}; `Context::on_cpu` needs none and runs built-in kernels")
+    format!("install {driver}{software}; `Context::simulated` needs none and runs built-in kernels")
 }
 
 /// Returns the command for a Linux distribution. A distribution that derives from one in the list names that one in

@@ -75,15 +75,15 @@ pub enum MemoryLimit {
     /// The limit of the pool.
     #[error(transparent)]
     Pool(#[from] PoolLimit),
-    /// The limit of the CPU recorder, `CpuOptions::memory`.
+    /// The limit of the CPU recorder, `SimulatorOptions::memory`.
     #[error(
-        "{used} of the {limit} bytes that `CpuOptions::memory` allows are allocated: drop arrays, or raise \
-         `CpuOptions::memory`"
+        "{used} of the {limit} bytes that `SimulatorOptions::memory` allows are allocated: drop arrays, or raise \
+         `SimulatorOptions::memory`"
     )]
     CpuRecorder {
         /// Bytes of all allocations.
         used: u64,
-        /// Bytes that `CpuOptions::memory` allows.
+        /// Bytes that `SimulatorOptions::memory` allows.
         limit: u64,
     },
 }

@@ -524,7 +524,7 @@ mod tests {
     }
 
     fn caps(max_binding: u64) -> Caps {
-        let device = cpu::open(&cpu::CpuOptions::default()).0;
+        let device = cpu::open(&cpu::SimulatorOptions::default()).0;
         Caps { max_binding, ..crate::device::Device::caps(&*device).clone() }
     }
 

@@ -247,13 +247,13 @@ impl CompilerThreads {
 mod tests {
     use super::*;
     use crate::api::context::Context;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Barrier, mpsc};
 
     #[test]
     fn four_threads_run_all_tasks_and_survive_a_panic() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let now = AtomicUsize::new(0);
         let most = AtomicUsize::new(0);
         let together = Barrier::new(MOST_COMPILER_THREADS);

@@ -343,14 +343,14 @@ impl UserEvent {
 mod tests {
     use crate::api::context::Context;
     use crate::error::Kind;
-    use crate::record::cpu::cpu_recorder::{CpuFaults, CpuOptions};
-    use crate::scheduler::ordering::Policy;
+    use crate::memory::uses::Policy;
+    use crate::record::cpu::cpu_recorder::{CpuFaults, SimulatorOptions};
     use std::sync::mpsc;
 
     #[test]
     fn the_marker_of_a_queue_on_a_lost_device_reports_the_loss() {
         let ctx = crate::api::testing::on_cpu(
-            CpuOptions::default(),
+            SimulatorOptions::default(),
             CpuFaults { lost_after: Some(0), ..CpuFaults::default() },
             Policy::default(),
         );
@@ -364,7 +364,7 @@ mod tests {
 
     #[test]
     fn a_user_event_as_last_handle_is_abandoned_before_its_context_ends() {
-        let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+        let ctx = Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() });
         let queue = ctx.queue("gated");
         let gate = ctx.user_event("gate");
         let (ran, runs) = mpsc::channel();

@@ -596,10 +596,10 @@ mod complete_tests {
     use crate::driver::caps::Caps;
     use crate::memory::block::{Allocate, Block, Heap, Memory};
     use crate::memory::staging::Staged;
+    use crate::memory::uses::Policy;
     use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::runtime::context_threads::ContextThreads;
-    use crate::scheduler::ordering::Policy;
     use crate::scheduler::test_engine::{enqueue, finish, queue};
     use crate::work::kernel_launch::{Pipeline, Recipe};
     use crate::work::step::Step;
@@ -730,7 +730,7 @@ mod complete_tests {
     #[test]
     fn the_driver_ticks_after_the_resources_of_a_batch_are_dropped() {
         let seen: Arc<Seen> = Arc::default();
-        let (device, lanes) = cpu::open(&CpuOptions::default());
+        let (device, lanes) = cpu::open(&SimulatorOptions::default());
         let keeping = |lane: Lane| Lane { recorder: Box::new(Keeping(lane.recorder, seen.clone())), ..lane };
         let lanes = lanes.into_iter().map(keeping).collect();
         let engine = Engine::new(Arc::new(Tidied(device, seen.clone())), lanes, Policy::Ordered, true);

@@ -3,10 +3,10 @@
 
 use crate::device::{CostModel, Device, Lane, Recorder};
 use crate::error::{Error, KernelId, Kind, Result};
+use crate::memory::uses::Policy;
 use crate::scheduler::batch::{Command, Op};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::messages::PrintOptions;
-use crate::scheduler::ordering::Policy;
 use crate::scheduler::queue::{Hold, QueueState};
 use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;

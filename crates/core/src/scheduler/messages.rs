@@ -442,10 +442,10 @@ impl fmt::Display for Printed<'_> {
 mod tests {
     use super::*;
     use crate::memory::read_slot::ReadSlot;
+    use crate::memory::uses::Policy;
     use crate::record::cpu::cpu_recorder as cpu;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::scheduler::messages::PrintOptions;
-    use crate::scheduler::ordering::Policy;
     use crate::scheduler::queue::PointProgress;
     use crate::scheduler::queues::Priority;
     use crate::scheduler::test_engine::{
@@ -529,7 +529,7 @@ mod tests {
 
     #[test]
     fn k06_the_messages_of_a_launch_come_after_those_of_the_launches_that_its_queue_waits_for() {
-        let (device, lanes) = cpu::open(&CpuOptions { lanes: 2, ..CpuOptions::default() });
+        let (device, lanes) = cpu::open(&SimulatorOptions { lanes: 2, ..SimulatorOptions::default() });
         let engine = Engine::new(device, lanes, Policy::Unchecked, false);
         let [one, two] = queues(&engine);
         let found = Arc::<Mutex<Vec<String>>>::default();

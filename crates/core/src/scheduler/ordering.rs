@@ -12,7 +12,7 @@ mod repeated_replay_tests;
 
 use crate::error::{CommandKind, Error, Kind, Result, Site};
 use crate::memory::block::Block;
-use crate::memory::uses::{Use, UseDetails, UseOrigin};
+use crate::memory::uses::{Policy, Use, UseDetails, UseOrigin};
 use crate::scheduler::state::State;
 use crate::work::step::{Touch, Work};
 use fencepost_sync::{Clock, Point, Slot, Stamp};
@@ -23,19 +23,6 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
-
-/// Treatment of uses of the same bytes that the program left unordered.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Policy {
-    /// Missing waits are added. The results are the same as if all commands ran one by one in the order of the calls.
-    #[default]
-    Ordered,
-    /// A missing wait is an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only the calls of
-    /// the program count, never the progress of the device, so every run gives the same answer.
-    Checked,
-    /// Nothing is checked. The program promises that its events and waits order all uses of the same bytes.
-    Unchecked,
-}
 
 /// Queue, kind and source line of a command that is about to be enqueued.
 #[derive(Clone, Copy)]

@@ -448,9 +448,9 @@ impl Priority {
 mod tests {
     use crate::device::CostModel;
     use crate::memory::block::Block;
+    use crate::memory::uses::Policy;
     use crate::scheduler::costs::CommandCosts;
     use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::Policy;
     use crate::scheduler::queue::{Backlog, Hold, PointProgress};
     use crate::scheduler::queues::Priority;
     use crate::scheduler::test_engine::{

@@ -4,11 +4,12 @@
 use crate::error::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
 use crate::memory::cpu_memory::CpuMemory;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::scheduler::batch::Callback;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::{Admission, Policy};
+use crate::scheduler::ordering::Admission;
 use crate::scheduler::queue::PointProgress;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{SignalledBy, Signaller};
@@ -31,7 +32,7 @@ pub(crate) fn engine(threads: bool) -> Arc<Engine> {
 
 /// Returns an engine with this policy.
 pub(crate) fn engine_with(policy: Policy, threads: bool) -> Arc<Engine> {
-    let (device, lanes) = cpu::open(&CpuOptions::default());
+    let (device, lanes) = cpu::open(&SimulatorOptions::default());
     Engine::new(device, lanes, policy, threads)
 }
 

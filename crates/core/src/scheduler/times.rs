@@ -590,7 +590,7 @@ impl State {
 mod host_clock_tests {
     use super::*;
     use crate::error::{Error, Kind};
-    use crate::scheduler::ordering::Policy;
+    use crate::memory::uses::Policy;
     use crate::scheduler::test_engine::{engine_with, queues};
     use fencepost_sync::{Slot, Stamp};
     use std::sync::Arc;

@@ -82,9 +82,9 @@ fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let mut random = fastrand::Rng::with_seed(7);
     let table = Array2::from_shape_simple_fn([5, 7], || Complex::new(random.f32(), random.f32()));
 
-    let mut data = ctx.array_from_ndarray(&table)?;
+    let mut data = DeviceArray::from_ndarray(&ctx, &table)?;
     queue.launch(&ctx.kernel::<Turn>()?, Grid::threads([data.len()]), Turn { factor, data: &mut data })?;
-    let turned = queue.read_ndarray(&data).wait()?;
+    let turned = data.read_ndarray(&queue).wait()?;
     for (got, given) in turned.iter().zip(&table) {
         assert!((got - factor * given).norm() < 1e-5, "{given} became {got}");
     }
@@ -95,11 +95,11 @@ fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
 fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let grey = GrayImage::from_fn(9, 4, |x, y| Luma([(20 * x + 30 * y) as u8]));
     let expected = GrayImage::from_fn(9, 4, |x, y| Luma([grey[(x, y)].0[0].saturating_add(10)]));
-    let mut bytes = ctx.array_from_image::<u8>(&DynamicImage::ImageLuma8(grey))?;
+    let mut bytes = DeviceArray::<u8, 2>::from_image(&ctx, &DynamicImage::ImageLuma8(grey))?;
     let words = bytes.len().div_ceil(4);
     queue.launch(&ctx.kernel::<Brighten>()?, Grid::threads([words]), Brighten { bytes: &mut bytes })?;
     queue.finish().wait()?;
-    assert_eq!(ctx.to_image(&bytes)?, DynamicImage::ImageLuma8(expected));
+    assert_eq!(bytes.to_image()?, DynamicImage::ImageLuma8(expected));
     Ok(())
 }
 

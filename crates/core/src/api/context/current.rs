@@ -274,11 +274,11 @@ fn exchange_context(context: Option<WeakOwner>) -> Option<WeakOwner> {
 mod tests {
     use crate::api::context::Context;
     use crate::error::Kind;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
     #[test]
     fn entering_a_scope_keeps_the_error_of_its_queue() {
-        let ctx = Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() });
+        let ctx = Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() });
         let first = ctx.queue("first");
         let failed = ctx.queue("failed");
         let gate = ctx.user_event("gate");

@@ -297,14 +297,14 @@ impl Context {
 mod tests {
     use super::*;
     use crate::api::context::Context;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use std::process::Command;
 
     /// Compiles a kernel, in the process that the next test starts.
     #[test]
     #[ignore = "another test starts it with a folder"]
     fn a_kernel_is_compiled() {
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let text = crate::builtin_shader("saxpy.wgsl").expect("it is a shader of the library");
         ctx.host_kernel("saxpy", fencepost_kernels::reference("saxpy").expect("it has one"))
             .expect("it is the CPU");

@@ -2,7 +2,6 @@
 
 use crate::api::context::{Context, diagnostics};
 use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
-use crate::api::queue::CommandQueue;
 use crate::device::kernel_folder;
 use crate::driver::caps::Caps;
 use crate::error::{Error, Kind, Result, label_of_verb, panic_text};
@@ -91,7 +90,7 @@ impl Context {
         compiled::<A>(&self.owner, &job::<A>(overrides)?)
     }
 
-    /// Compiles an entry point of a WGSL text. Each launch checks its arguments.
+    /// Compiles an entry point of a WGSL text, or of a [`ShaderSource`]. Each launch checks its arguments.
     ///
     /// Besides the statements of WGSL, the text may have `print("x = {}", x);` and `assert(x > 0.0, "x = {}", x);`:
     /// [`set_print`](Self::set_print) says where the lines go, and a failed assertion is
@@ -100,19 +99,11 @@ impl Context {
     /// # Errors
     /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`Kind::Kernel`] with line and column for a text
     /// that is not WGSL.
-    pub fn kernel_from(&self, wgsl: &str, entry: &str) -> Result<DynKernel> {
-        self.kernel_from_with(wgsl, entry, &[])
+    pub fn kernel_from(&self, source: impl Into<ShaderSource>, entry: &str) -> Result<DynKernel> {
+        self.kernel_from_with(source, entry, &[])
     }
 
     /// Compiles a kernel as [`kernel_from`](Self::kernel_from) does, with values for `override` constants, by name.
-    ///
-    /// # Errors
-    /// Returns the errors of [`kernel_from`](Self::kernel_from).
-    pub fn kernel_from_with(&self, wgsl: &str, entry: &str, overrides: &[(&str, f64)]) -> Result<DynKernel> {
-        self.kernel_from_source(&ShaderSource::text(entry, wgsl.to_owned()), entry, overrides)
-    }
-
-    /// Compiles a kernel as [`kernel_from_with`](Self::kernel_from_with) does, from a text with the files that it uses.
     ///
     /// # Errors
     /// Returns the errors of [`kernel_from`](Self::kernel_from).
@@ -127,22 +118,23 @@ impl Context {
     ///     @compute @workgroup_size(1) fn k() { x[0] = twice(21u); }";
     /// let tools = "fn twice(x: u32) -> u32 { return 2u * x; }";
     /// let source = ShaderSource::text("k.wgsl", text).with_file("tools.wgsl", tools);
-    /// let kernel = ctx.kernel_from_source(&source, "k", &[])?;
+    /// let kernel = ctx.kernel_from(source, "k")?;
     /// let mut x = ctx.zeros::<u32, 1>([1])?;
     /// queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x])?;
     /// assert_eq!(queue.read(&x).wait()?, [42]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    pub fn kernel_from_source(
+    pub fn kernel_from_with(
         &self,
-        source: &ShaderSource,
+        source: impl Into<ShaderSource>,
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Result<DynKernel> {
-        dynamic(&self.owner, &Job::new(source.clone(), entry, overrides))
+        let source = source.into().or_labelled(entry);
+        dynamic(&self.owner, &Job::new(source, entry, overrides))
     }
 
-    /// Compiles a kernel as [`kernel`](Self::kernel) does, on a thread of the context. The call returns at once, and
+    /// Compiles a kernel as [`kernel_with`](Self::kernel_with) does, on a thread of the context. The call returns at once, and
     /// the tasks of an executor or a user interface continue during the compilation.
     ///
     /// A context without threads compiles at the first wait or poll. If the kernel is already compiled, the result is
@@ -162,22 +154,14 @@ impl Context {
     ///     y: &'a mut DeviceArray<f32>,
     /// }
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let later = ctx.kernel_later::<Saxpy>();
+    /// let later = ctx.kernel_later::<Saxpy>(&[]);
     /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?); // during the compilation
     /// let saxpy = later.wait()?;
     /// queue.launch(&saxpy, Grid::threads([2]), Saxpy { a: 10.0, x: &x, y: &mut y })?;
     /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    pub fn kernel_later<A: KernelArgs>(&self) -> Pending<Kernel<A::Family>> {
-        self.kernel_later_with::<A>(&[])
-    }
-
-    /// Compiles a kernel as [`kernel_later`](Self::kernel_later) does, with values for `override` constants, by name.
-    ///
-    /// # Errors
-    /// The [`Pending`] returns the errors of [`kernel_with`](Self::kernel_with).
-    pub fn kernel_later_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
+    pub fn kernel_later<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
         // A thread compiles all entry points, and the second job finds them in the cache.
         match (job::<A>(overrides), job::<A>(overrides)) {
             (Ok(first), Ok(again)) => self.later(first, move |owner, _| compiled::<A>(owner, &again)),
@@ -185,19 +169,19 @@ impl Context {
         }
     }
 
-    /// Compiles the kernel of [`kernel_from_source`](Self::kernel_from_source) on a thread, as
+    /// Compiles the kernel of [`kernel_from_with`](Self::kernel_from_with) on a thread, as
     /// [`kernel_later`](Self::kernel_later) does.
     ///
     /// # Errors
-    /// The [`Pending`] returns the errors of [`kernel_from_source`](Self::kernel_from_source).
-    pub fn kernel_from_source_later(
+    /// The [`Pending`] returns the errors of [`kernel_from_with`](Self::kernel_from_with).
+    pub fn kernel_from_later(
         &self,
-        source: &ShaderSource,
+        source: impl Into<ShaderSource>,
         entry: &str,
         overrides: &[(&str, f64)],
     ) -> Pending<DynKernel> {
         let untyped = |owner: &Owner, inner| Ok(DynKernel { inner, owner: owner.clone() });
-        self.later(Job::new(source.clone(), entry, overrides), untyped)
+        self.later(Job::new(source.into().or_labelled(entry), entry, overrides), untyped)
     }
 
     fn later<K: Unpin + 'static>(
@@ -249,72 +233,6 @@ impl Context {
         cpu.host_kernel(entry, kernel);
         self.owner.kernels().clear(); // later calls make kernels with the new function
         Ok(())
-    }
-}
-
-impl CommandQueue {
-    /// Compiles the kernel of an argument struct for the context of the queue, as [`Context::kernel`] does. Verbs of a
-    /// library need only the queue.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Context::kernel`].
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::prelude::*;
-    /// #[derive(KernelArgs)]
-    /// #[kernel(source = "saxpy.wgsl")]
-    /// struct Saxpy<'a> {
-    ///     a: f32,
-    ///     x: &'a DeviceArray<f32>,
-    ///     y: &'a mut DeviceArray<f32>,
-    /// }
-    ///
-    /// /// Enqueues y = a x + y.
-    /// fn saxpy(queue: &CommandQueue, a: f32, x: &DeviceArray<f32>, y: &mut DeviceArray<f32>) -> fencepost::Result<()> {
-    ///     queue.launch(&queue.kernel::<Saxpy>()?, Grid::threads([y.len()]), Saxpy { a, x, y })
-    /// }
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut y) = (ctx.array(&[1.0, 2.0])?, ctx.full([2], 1.0)?);
-    /// saxpy(&queue, 10.0, &x, &mut y)?;
-    /// assert_eq!(queue.read(&y).wait()?, [11.0, 21.0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
-        self.kernel_with::<A>(&[])
-    }
-
-    /// Compiles a kernel as [`kernel`](Self::kernel) does, with values for `override` constants, by name.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Context::kernel_with`].
-    pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
-        compiled::<A>(self.owner(), &job::<A>(overrides)?)
-    }
-
-    /// Compiles an entry point of a text for the context of the queue, as [`Context::kernel_from_source`] does.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Context::kernel_from_source`].
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::{Element, Grid, ShaderSource, args};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let source = ShaderSource::builtin("saxpy.wgsl")?.with_type("T", u32::DTYPE)?;
-    /// let saxpy = queue.kernel_from_source(&source, "saxpy", &[])?;
-    /// let (x, mut y) = (queue.array(&[1_u32, 2])?, ctx.full([2], 1_u32)?);
-    /// queue.launch_dyn(&saxpy, Grid::threads([2]), args![a = 10_u32, x = &x, y = &mut y])?;
-    /// assert_eq!(queue.read(&y).wait()?, [11, 21]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    pub fn kernel_from_source(
-        &self,
-        source: &ShaderSource,
-        entry: &str,
-        overrides: &[(&str, f64)],
-    ) -> Result<DynKernel> {
-        dynamic(self.owner(), &Job::new(source.clone(), entry, overrides))
     }
 }
 
@@ -718,7 +636,7 @@ impl<K> LateSteps<K> for KernelLate<K> {
 mod tests {
     use super::*;
     use crate::api::context::kernels::compile;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use std::sync::mpsc;
     use std::task::Poll;
     use std::time::Duration;
@@ -732,7 +650,7 @@ mod tests {
     }
 
     fn context(threads: bool) -> Context {
-        let ctx = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+        let ctx = Context::simulated(SimulatorOptions { threads, ..SimulatorOptions::default() });
         let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [fencepost_kernels::HostBuffer<'_>]| ();
         ctx.host_kernel("k", Arc::new(nothing)).expect("it is the CPU recorder");
         ctx
@@ -750,15 +668,14 @@ mod tests {
             let ctx = context(threads);
             let wide = [("W", 2.0)];
             let [one, two] = [&[][..], &wide].map(|overrides| {
-                let later = ctx.kernel_from_source_later(&source(), "k", overrides);
+                let later = ctx.kernel_from_later(&source(), "k", overrides);
                 later.wait().expect("it compiles").inner
             });
             assert!(!Arc::ptr_eq(&one, &two), "the overrides differ");
             for (overrides, first) in [(&[][..], one), (&wide, two)] {
-                let again = ctx.kernel_from_source(&source(), "k", overrides).expect("it compiles").inner;
+                let again = ctx.kernel_from_with(&source(), "k", overrides).expect("it compiles").inner;
                 assert!(Arc::ptr_eq(&first, &again));
-                let Poll::Ready(again) = poll(&mut ctx.kernel_from_source_later(&source(), "k", overrides))
-                else {
+                let Poll::Ready(again) = poll(&mut ctx.kernel_from_later(&source(), "k", overrides)) else {
                     panic!("a kernel that is there is ready")
                 };
                 assert!(Arc::ptr_eq(&first, &again.expect("it compiles").inner));
@@ -783,11 +700,11 @@ mod tests {
                 owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
             });
             begun.recv().expect("the compiler runs");
-            let mut later = ctx.kernel_from_source_later(&source(), "k", &[]);
+            let mut later = ctx.kernel_from_later(&source(), "k", &[]);
             assert!(poll(&mut later).is_pending());
             assert!(later.wait_timeout(Duration::from_millis(1)).expect("nothing failed").is_none());
             let awaited = scope.spawn(move || pollster::block_on(later));
-            let mut given_up = ctx.kernel_from_source_later(&source(), "k", &[]);
+            let mut given_up = ctx.kernel_from_later(&source(), "k", &[]);
             assert!(poll(&mut given_up).is_pending());
             drop(given_up);
             go_on.send(()).expect("the compiler waits");
@@ -799,8 +716,8 @@ mod tests {
     fn the_pending_returns_the_error_of_a_failed_compilation() {
         for threads in [false, true] {
             let ctx = context(threads);
-            let bad = ctx.kernel_from_source_later(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
-            let now = ctx.kernel_from_source(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let bad = ctx.kernel_from_later(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let now = ctx.kernel_from_with(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
             let [later, now] = [bad.wait(), now].map(|result| result.map(drop).unwrap_err().to_string());
             assert_eq!(later, now);
         }
@@ -819,7 +736,7 @@ mod tests {
 
     impl std::task::Wake for Waits {
         fn wake(self: Arc<Self>) {
-            let later = self.ctx.kernel_from_source_later(&another(1000 + self.number), "k", &[]);
+            let later = self.ctx.kernel_from_later(&another(1000 + self.number), "k", &[]);
             later.wait().expect("it compiles");
             self.done.send(self.number).expect("the test waits");
         }
@@ -833,7 +750,7 @@ mod tests {
         let mut asked = Vec::new();
         for number in 0..12 {
             let waker = Arc::new(Waits { ctx: ctx.clone(), number, done: done.clone() }).into();
-            let mut later = ctx.kernel_from_source_later(&another(number), "k", &[]);
+            let mut later = ctx.kernel_from_later(&another(number), "k", &[]);
             if std::pin::Pin::new(&mut later).poll(&mut std::task::Context::from_waker(&waker)).is_pending() {
                 asked.push((number, later));
             }
@@ -847,7 +764,7 @@ mod tests {
     fn a_context_ends_while_a_kernel_is_still_being_compiled() {
         let ctx = context(true);
         let watch = ctx.diagnostics().watch();
-        let later = ctx.kernel_from_source_later(&source(), "k", &[]);
+        let later = ctx.kernel_from_later(&source(), "k", &[]);
         drop(ctx);
         drop(later);
         assert!(!watch.lives());

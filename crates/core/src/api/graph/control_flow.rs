@@ -582,7 +582,7 @@ impl Graph {
     ///     let one = c.input("one", &one)?;
     ///     c.repeat(&times, Bound::AtMost(8), |body| body.copy(&one, &mut x))
     /// })?;
-    /// let loaded = ctx.graph_from_bytes(&graph.to_bytes()?)?;
+    /// let loaded = Graph::from_bytes(&ctx, &graph.to_bytes()?)?;
     /// let run = queue.replay(&loaded.with().input("times", &count)?.input("one", &one)?)?;
     /// assert_eq!(run.iterations(&loaded.loops()[0])?.wait()?, 3);
     /// # Ok::<(), fencepost::Error>(())

@@ -5,14 +5,18 @@ use crate::api::context::Context;
 use crate::api::graph::Graph;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
 /// Size of each array of the tests in bytes.
 const SIZE: u64 = 256;
 
 /// Returns a context, and an array of it.
 fn context() -> (Context, CommandQueue, DeviceArray<u32>) {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, memory: 1 << 24, ..CpuOptions::default() });
+    let ctx = Context::simulated(SimulatorOptions {
+        threads: false,
+        memory: 1 << 24,
+        ..SimulatorOptions::default()
+    });
     let queue = ctx.queue("main");
     let x = ctx.zeros([64]).expect("there is memory");
     (ctx, queue, x)

@@ -52,7 +52,7 @@ use std::panic::Location;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The options of [`Context::load_graph_with`].
+/// The options of [`Graph::load_with`].
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
@@ -75,92 +75,92 @@ impl LoadOptions {
     }
 }
 
-impl Context {
-    /// Loads a graph from a file that [`Graph::save`] wrote, on this or another machine. The call blocks until the
+impl Graph {
+    /// Loads a graph from a file that [`save`](Self::save) wrote, on this or another machine. The call blocks until the
     /// kernels of the graph are compiled.
     ///
-    /// The call checks every byte: checksums, indices and ranges first, then the limits of this context's device, as a
+    /// The call checks every byte: checksums, indices and ranges first, then the limits of the context's device, as a
     /// launch checks them. A damaged file is an error, and a file made by an attacker is an error or a valid graph. A
     /// loaded graph still launches the kernels of its file: load only files that are trusted to run on the device.
     ///
     /// # Errors
     /// Returns [`Kind::GraphFileUnread`] if the file cannot be read or is not a plain file; [`Kind::GraphFile`] if it
     /// is damaged or needs a newer library; [`Kind::GraphMemory`] above the limit; the errors of
-    /// [`kernel_from`](Self::kernel_from), of a launch and of a new array if the graph does not fit the device.
+    /// [`Context::kernel_from`], of a launch and of a new array if the graph does not fit the device.
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// use fencepost::Kind;
-    /// let error = ctx.load_graph("no such file").unwrap_err();
+    /// use fencepost::{Graph, Kind};
+    /// let error = Graph::load(&ctx, "no such file").unwrap_err();
     /// assert!(matches!(error.kind(), Kind::GraphFileUnread { .. }));
     /// # drop(queue);
     /// ```
     #[track_caller]
-    pub fn load_graph(&self, path: impl AsRef<Path>) -> Result<Graph> {
-        self.load_graph_with(path, LoadOptions::default())
+    pub fn load(ctx: &Context, path: impl AsRef<Path>) -> Result<Graph> {
+        Self::load_with(ctx, path, LoadOptions::default())
     }
 
-    /// Loads a graph from a file as [`load_graph`](Self::load_graph) does, with options.
+    /// Loads a graph from a file as [`load`](Self::load) does, with options.
     ///
     /// # Errors
-    /// Returns the errors of [`load_graph`](Self::load_graph).
+    /// Returns the errors of [`load`](Self::load).
     #[track_caller]
-    pub fn load_graph_with(&self, path: impl AsRef<Path>, options: LoadOptions) -> Result<Graph> {
+    pub fn load_with(ctx: &Context, path: impl AsRef<Path>, options: LoadOptions) -> Result<Graph> {
         let path = path.as_ref();
         let file = path.display().to_string();
         let bytes = read_file(path, &file, options)?;
-        self.graph_of(&bytes, file, options, Location::caller())
+        graph_of(ctx, &bytes, file, options, Location::caller())
     }
 
-    /// Loads a graph from the bytes that [`Graph::to_bytes`] returned, as [`load_graph`](Self::load_graph) loads a
+    /// Loads a graph from the bytes that [`to_bytes`](Self::to_bytes) returned, as [`load`](Self::load) loads a
     /// file.
     ///
     /// # Errors
-    /// Returns the errors of [`load_graph`](Self::load_graph).
+    /// Returns the errors of [`load`](Self::load).
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// use fencepost::Kind;
+    /// use fencepost::{Graph, Kind};
     /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
     /// let mut bytes = graph.to_bytes()?;
-    /// assert_eq!(ctx.graph_from_bytes(&bytes)?.nodes(), 2);
+    /// assert_eq!(Graph::from_bytes(&ctx, &bytes)?.nodes(), 2);
     /// bytes[100] ^= 1;
-    /// let error = ctx.graph_from_bytes(&bytes).unwrap_err();
+    /// let error = Graph::from_bytes(&ctx, &bytes).unwrap_err();
     /// assert!(matches!(error.kind(), Kind::GraphFile { .. }));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn graph_from_bytes(&self, bytes: &[u8]) -> Result<Graph> {
-        self.graph_from_bytes_with(bytes, LoadOptions::default())
+    pub fn from_bytes(ctx: &Context, bytes: &[u8]) -> Result<Graph> {
+        Self::from_bytes_with(ctx, bytes, LoadOptions::default())
     }
 
-    /// Loads a graph from bytes as [`graph_from_bytes`](Self::graph_from_bytes) does, with options.
+    /// Loads a graph from bytes as [`from_bytes`](Self::from_bytes) does, with options.
     ///
     /// # Errors
-    /// Returns the errors of [`load_graph`](Self::load_graph).
+    /// Returns the errors of [`load`](Self::load).
     #[track_caller]
-    pub fn graph_from_bytes_with(&self, bytes: &[u8], options: LoadOptions) -> Result<Graph> {
-        self.graph_of(bytes, "of bytes in memory".into(), options, Location::caller())
+    pub fn from_bytes_with(ctx: &Context, bytes: &[u8], options: LoadOptions) -> Result<Graph> {
+        graph_of(ctx, bytes, "of bytes in memory".into(), options, Location::caller())
     }
+}
 
-    fn graph_of(
-        &self,
-        bytes: &[u8],
-        file: String,
-        options: LoadOptions,
-        at: &'static Location<'static>,
-    ) -> Result<Graph> {
-        let decoded = decode(bytes).map_err(|fault| damaged(&file, fault))?;
-        check_memory(&file, decoded.graph.memory(), options)?;
-        check_gate_order(&decoded).map_err(|fault| damaged(&file, fault))?;
-        let owner = &self.owner;
-        let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
-        let mut loader =
-            Loader { owner, file, by, kernels: Vec::new(), blocks: Vec::new(), values: Vec::new() };
-        loader.load(&decoded)
-    }
+/// Loads a graph from bytes. Messages name `file`.
+fn graph_of(
+    ctx: &Context,
+    bytes: &[u8],
+    file: String,
+    options: LoadOptions,
+    at: &'static Location<'static>,
+) -> Result<Graph> {
+    let decoded = decode(bytes).map_err(|fault| damaged(&file, fault))?;
+    check_memory(&file, decoded.graph.memory(), options)?;
+    check_gate_order(&decoded).map_err(|fault| damaged(&file, fault))?;
+    let owner = &ctx.owner;
+    let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Upload, at };
+    let mut loader = Loader { owner, file, by, kernels: Vec::new(), blocks: Vec::new(), values: Vec::new() };
+    loader.load(&decoded)
 }
 
 /// Returns the bytes of a file if the size in its header is within the limit.
@@ -543,7 +543,7 @@ impl Loader<'_> {
             known.insert(address, count);
             dispatches += count;
             if dispatches > MOST_DISPATCHES {
-                let call = "load_graph";
+                let call = "Graph::load";
                 let queue = file.label.clone();
                 let location = self.by.at;
                 let limit = MOST_DISPATCHES;

@@ -6,13 +6,13 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::device::adapter::AdapterInfo;
 use crate::error::Result;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::owner::Owner;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::explore;
 use crate::scheduler::loom_models::model_device::World;
-use crate::scheduler::ordering::Policy;
 use loom::thread;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// replays, because the policy orders nothing.
 fn context() -> (Context, Arc<World>, [CommandQueue; 2]) {
     let world = World::new(2, false);
-    let (device, _) = cpu::open(&CpuOptions::default());
+    let (device, _) = cpu::open(&SimulatorOptions::default());
     let engine = Engine::new(device.clone(), world.lanes(), Policy::Unchecked, false);
     let ctx = Context::of(Owner::new(engine, Some(device), None, AdapterInfo::cpu_recorder()));
     let queues = ["one", "two"].map(|label| ctx.queue(label));

@@ -43,7 +43,7 @@ pub enum Contents {
 }
 
 impl Graph {
-    /// Returns the graph as bytes, which [`Context::graph_from_bytes`](crate::Context::graph_from_bytes) loads on this
+    /// Returns the graph as bytes, which [`from_bytes`](Self::from_bytes) loads on this
     /// or another machine, on any adapter. Equal graphs have equal bytes.
     ///
     /// The bytes contain the text of each kernel, the uploaded bytes, and the labels. They contain no compiled kernels
@@ -59,7 +59,7 @@ impl Graph {
     /// # let (ctx, queue) = fencepost::doctest();
     /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
     /// let bytes = graph.to_bytes()?;
-    /// let loaded = ctx.graph_from_bytes(&bytes)?;
+    /// let loaded = Graph::from_bytes(&ctx, &bytes)?;
     /// let sevens = loaded.output::<u32>("sevens")?;
     /// assert_eq!(queue.replay(&loaded)?.read(&sevens)?.wait()?, [7; 4]);
     /// # Ok::<(), fencepost::Error>(())
@@ -83,7 +83,7 @@ impl Graph {
         saver.save(Location::caller()).map(|file| encode(&file))
     }
 
-    /// Writes the graph to a file, which [`Context::load_graph`](crate::Context::load_graph) loads. An existing file is
+    /// Writes the graph to a file, which [`load`](Self::load) loads. An existing file is
     /// replaced.
     ///
     /// # Errors
@@ -97,7 +97,7 @@ impl Graph {
     /// # let path = folder.join("sevens.fpg");
     /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
     /// graph.save(&path)?;
-    /// let loaded = ctx.load_graph(&path)?;
+    /// let loaded = Graph::load(&ctx, &path)?;
     /// assert_eq!(loaded.nodes(), graph.nodes());
     /// # std::fs::remove_dir_all(folder).unwrap();
     /// # Ok::<(), fencepost::Error>(())

@@ -1,6 +1,7 @@
 //! Tests of the checks of a context: the lines of launches, the options, and the orders of the CPU recorder.
 
 use crate::api::context::Context;
+use crate::api::graph::Graph;
 use crate::api::grid::Grid;
 use crate::api::kernel_check::{Finding, Mistake};
 use crate::api::options::ContextOptions;
@@ -9,7 +10,7 @@ use crate::arrays::device_array::DeviceArray;
 use crate::device::adapter::AdapterChoice;
 use crate::device::checks::CheckOptions;
 use crate::error::Kind;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use fencepost_kernels::args;
 use std::panic::Location;
 
@@ -27,7 +28,7 @@ pub(super) fn device(check: CheckOptions) -> Context {
 /// Opens the CPU recorder with checks.
 pub(super) fn recorder(seed: u64) -> Context {
     let check = Some(CheckOptions::default());
-    Context::on_cpu(CpuOptions { seed, threads: false, check, ..CpuOptions::default() })
+    Context::simulated(SimulatorOptions { seed, threads: false, check, ..SimulatorOptions::default() })
 }
 
 /// Opens the CPU as a device, and the CPU recorder with a few seeds.
@@ -92,7 +93,7 @@ fn a_finding_of_a_replay_names_the_line_of_the_captured_launch() {
 
         // The only line of a graph from a file is the line of its load.
         let file = graph.to_bytes().expect("it is saved");
-        let (loaded, line) = (ctx.graph_from_bytes(&file).expect("it loads"), line!());
+        let (loaded, line) = (Graph::from_bytes(&ctx, &file).expect("it loads"), line!());
         queue.replay(&loaded).expect("a replay");
         assert_eq!(finished(&ctx, &queue)[0].launch.map(Location::line), Some(line));
     }
@@ -174,8 +175,10 @@ fn the_cpu_recorder_checks_the_text_of_a_built_in_kernel() {
 #[test]
 fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
     let check = CheckOptions { fail_queue: true, ..CheckOptions::default() };
-    let on_recorder = |seed| CpuOptions { seed, threads: false, check: Some(check), ..CpuOptions::default() };
-    for ctx in std::iter::once(device(check)).chain((0..5).map(|seed| Context::on_cpu(on_recorder(seed)))) {
+    let on_recorder =
+        |seed| SimulatorOptions { seed, threads: false, check: Some(check), ..SimulatorOptions::default() };
+    for ctx in std::iter::once(device(check)).chain((0..5).map(|seed| Context::simulated(on_recorder(seed))))
+    {
         let wrong = ctx.queue("wrong");
         let other = ctx.queue("other");
         let [mut x, mut y, mut z] = [(); 3].map(|()| ctx.zeros::<u32, 1>([4]).expect("memory"));

@@ -714,7 +714,7 @@ mod tests {
     use super::*;
     use crate::api::context::Context;
     use crate::arrays::device_array::DeviceArray;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::work::kernel_launch::Pipeline;
 
     const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -744,7 +744,7 @@ mod tests {
             @group(0) @binding(1) var<storage, read_write> x: array<u32>;
             @group(0) @binding(2) var<storage, read_write> y: array<u32>;
             @compute @workgroup_size(1) fn k() { x[0] = 7u; y[0] = 8u; if x[1] == 9u { y[0] = none[0]; } }";
-        let ctx = Context::on_cpu(CpuOptions::default());
+        let ctx = Context::simulated(SimulatorOptions::default());
         let queue = ctx.queue("q");
         let kernel = ctx.kernel_from(text, "k").expect("it is right");
         let x = queue.full([16], 1_u32).expect("nothing has failed");
@@ -778,7 +778,7 @@ mod tests {
     #[test]
     fn q01_a_launch_waits_for_its_kernel_and_fails_with_it_alone() {
         for (threads, compiles) in [(true, true), (true, false), (false, true), (false, false)] {
-            let ctx = Context::on_cpu(CpuOptions { threads, ..CpuOptions::default() });
+            let ctx = Context::simulated(SimulatorOptions { threads, ..SimulatorOptions::default() });
             let held = ctx.queue("held");
             let other = ctx.queue("other");
             let (kernel, late) = late(&ctx, compiles);

@@ -5,7 +5,7 @@ use crate::memory::allocations::WINDOW;
 use crate::memory::block::{BlockId, Memory};
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::pool::*;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::scheduler::ordering::Admission;
 use crate::work::step::{Pattern, Span, Work};
 use fencepost_sync::Slot;
@@ -111,7 +111,7 @@ fn m10_a_rounded_size_is_at_most_the_largest_block() {
 
 /// Makes a context without threads on a CPU device with `memory` bytes.
 fn context(memory: u64) -> Context {
-    Context::on_cpu(CpuOptions { threads: false, memory, ..CpuOptions::default() })
+    Context::simulated(SimulatorOptions { threads: false, memory, ..SimulatorOptions::default() })
 }
 
 fn by(slot: Slot) -> Admission {

@@ -444,9 +444,9 @@ mod cpu_lane_tests {
     use crate::api::grid::Grid;
     use crate::device::LAUNCH_LIMIT;
     use crate::device::adapter::AdapterInfo;
+    use crate::memory::uses::Policy;
     use crate::runtime::owner::Owner;
     use crate::scheduler::engine::Engine;
-    use crate::scheduler::ordering::Policy;
     use fencepost_kernels::{HostBuffer, args};
     use std::sync::mpsc::channel;
     use std::thread::ThreadId;

@@ -11,6 +11,7 @@ use crate::device::{CostModel, ExecutionFailure, Failure, Keep, LAUNCH_LIMIT, La
 use crate::error::{Error, Kind, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::memory::block::BlockId;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
 #[cfg(cpu_code)]
 use crate::record::cpu::cpu_work::run_program;
@@ -38,8 +39,8 @@ const STEPS_PER_YIELD: u32 = 64;
 ///
 /// # Example
 /// ```
-/// use fencepost::{Context, CpuOptions};
-/// let ctx = Context::on_cpu(CpuOptions::default().seed(7).lanes(2));
+/// use fencepost::{Context, SimulatorOptions};
+/// let ctx = Context::simulated(SimulatorOptions::default().seed(7).lanes(2));
 /// let queue = ctx.queue("main");
 /// let x = queue.array(&[1_u32, 2, 3])?;
 /// assert_eq!(queue.read(&x).wait()?, [1, 2, 3]);
@@ -48,9 +49,11 @@ const STEPS_PER_YIELD: u32 = 64;
 #[cfg(feature = "cpu")] // as on the module: the documentation of `fencepost` shows only this condition
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
-pub struct CpuOptions {
+pub struct SimulatorOptions {
     /// Seed of the run. The same seed and the same calls on one thread of a context without threads give the same run.
     pub seed: u64,
+    /// Treatment of uses of the same bytes that the program does not order.
+    pub policy: Policy,
     /// Number of simulated hardware queues.
     pub lanes: usize,
     /// `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
@@ -70,10 +73,11 @@ pub struct CpuOptions {
     pub portable_wgsl: bool,
 }
 
-impl Default for CpuOptions {
+impl Default for SimulatorOptions {
     fn default() -> Self {
         Self {
             seed: 0,
+            policy: Policy::default(),
             lanes: 1,
             threads: true,
             memory: 1 << 34,
@@ -85,11 +89,18 @@ impl Default for CpuOptions {
     }
 }
 
-impl CpuOptions {
+impl SimulatorOptions {
     /// Sets the seed of the run.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self
+    }
+
+    /// Sets the treatment of uses that the program does not order.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
         self
     }
 
@@ -211,18 +222,22 @@ struct CpuFence {
 
 /// Opens a CPU device without faults that postpones nothing, for tests that count batches.
 #[cfg(test)]
-pub(crate) fn open(options: &CpuOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
+pub(crate) fn open(options: &SimulatorOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
     lanes_of(CpuDevice::new(CpuForm::Recorder, options.memory), options, &CpuFaults::default())
 }
 
 /// Opens a CPU device that injects faults, and postpones work at calls that the seed chooses.
-pub(crate) fn open_with(options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
+pub(crate) fn open_with(options: &SimulatorOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
     let device = CpuDevice::new(CpuForm::Recorder, options.memory).postponing(options.seed);
     lanes_of(device, options, faults)
 }
 
 #[cfg_attr(not(cpu_code), allow(unused_mut, reason = "only this build checks kernels"))]
-fn lanes_of(mut device: CpuDevice, options: &CpuOptions, faults: &CpuFaults) -> (Arc<CpuDevice>, Vec<Lane>) {
+fn lanes_of(
+    mut device: CpuDevice,
+    options: &SimulatorOptions,
+    faults: &CpuFaults,
+) -> (Arc<CpuDevice>, Vec<Lane>) {
     let count = options.lanes.max(1);
     #[cfg(cpu_code)]
     {
@@ -262,7 +277,7 @@ fn lanes_of(mut device: CpuDevice, options: &CpuOptions, faults: &CpuFaults) -> 
 
 /// Returns the cost model of a lane. Without threads, the same calls must make the same batches, whatever time they
 /// take.
-fn cost_model(options: &CpuOptions, faults: &CpuFaults, lane: u64) -> CostModel {
+fn cost_model(options: &SimulatorOptions, faults: &CpuFaults, lane: u64) -> CostModel {
     match options.threads {
         _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
         true => CostModel::Measured(CostModel::LATENESS),

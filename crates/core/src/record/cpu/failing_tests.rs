@@ -1,6 +1,6 @@
 //! Tests of launches that the CPU cannot finish: each fails its queue, and the device continues.
 
-use super::cpu_recorder::CpuOptions;
+use super::cpu_recorder::SimulatorOptions;
 use crate::api::context::Context;
 use crate::api::grid::Grid;
 use crate::api::kernel::DynKernel;
@@ -65,11 +65,16 @@ fn context(launch_limit: Duration, check: bool) -> Context {
 }
 
 fn seeded(seed: u64) -> Context {
-    Context::on_cpu(CpuOptions { seed, lanes: 2, launch_limit: LIMIT, ..CpuOptions::default() })
+    Context::simulated(SimulatorOptions {
+        seed,
+        lanes: 2,
+        launch_limit: LIMIT,
+        ..SimulatorOptions::default()
+    })
 }
 
 fn unthreaded() -> Context {
-    Context::on_cpu(CpuOptions { threads: false, ..CpuOptions::default() })
+    Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() })
 }
 
 fn launch(queue: &CommandQueue, kernel: &DynKernel, groups: usize, x: &mut DeviceArray<u32>) {

@@ -84,7 +84,7 @@ mod tests {
     use crate::api::kernel::DynKernel;
     use crate::api::options::ContextOptions;
     use crate::device::checks::CheckOptions;
-    use crate::record::cpu::cpu_recorder::CpuOptions;
+    use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use crate::work::kernel_launch::Pipeline;
     use crate::work::step::HostCode;
     use fencepost_kernels::ShaderSource;
@@ -105,9 +105,9 @@ mod tests {
             @compute @workgroup_size(4) fn scales(@builtin(local_invocation_index) i: u32) { shared_words[i] *= FACTOR; }
             @compute @workgroup_size(4) fn clears(@builtin(local_invocation_index) i: u32) { shared_words[i] = 0u; }";
         let source = |label: &'static str| ShaderSource::text(label, text);
-        let [one, two, recorder] = [context(), context(), Context::on_cpu(CpuOptions::default())];
+        let [one, two, recorder] = [context(), context(), Context::simulated(SimulatorOptions::default())];
         let kernel = |ctx: &Context, label, entry, overrides: &[(&str, f64)]| {
-            ctx.kernel_from_source(&source(label), entry, overrides).expect("it compiles")
+            ctx.kernel_from_with(&source(label), entry, overrides).expect("it compiles")
         };
         let first = kernel(&one, "a.wgsl", "scales", &[]);
         for ctx in [&two, &recorder] {
@@ -130,7 +130,7 @@ mod tests {
             @compute @workgroup_size(1) fn refused() { refused_words[0] = huge[refused_words[1]]; }
             override N: u32 = 0;
             @compute @workgroup_size(1) fn divides() { refused_words[0] = refused_words[1] / N; }";
-        for ctx in [context(), Context::on_cpu(CpuOptions::default())] {
+        for ctx in [context(), Context::simulated(SimulatorOptions::default())] {
             for (entry, problem) in [("refused", "the variables of"), ("divides", "the divisor is 0")] {
                 let error =
                     ctx.kernel_from(text, entry).map(|_| ()).expect_err("the CPU refuses it").to_string();
@@ -152,7 +152,7 @@ mod tests {
         };
         let checked = ContextOptions { check: Some(CheckOptions::default()), ..ContextOptions::default() };
         let checked = Context::on_threads(&checked, true).expect("a thread");
-        let recorder = Context::on_cpu(CpuOptions::default());
+        let recorder = Context::simulated(SimulatorOptions::default());
         assert_eq!((compiled(&checked), compiled(&recorder)), (0, 0));
         assert_eq!(compiled(&context()), entries.len(), "the other contexts compile them");
     }
@@ -165,13 +165,13 @@ mod tests {
         let other = context();
         let source = ShaderSource::text("later.wgsl", text);
         let key = Job::new(source.clone(), "comes", &[]).key();
-        let later = ctx.kernel_from_source_later(&source, "comes", &[]);
+        let later = ctx.kernel_from_later(&source, "comes", &[]);
         let begun = std::time::Instant::now();
         while ctx.owner.kernels().find(&key).is_none() {
             assert!(begun.elapsed().as_secs() < 60, "no thread compiles the kernel");
             std::thread::yield_now();
         }
-        let at_once = other.kernel_from_source(&source, "comes", &[]).expect("it compiles");
+        let at_once = other.kernel_from_with(&source, "comes", &[]).expect("it compiles");
         assert!(Arc::ptr_eq(code(&later.wait().expect("it compiles")), code(&at_once)));
     }
 

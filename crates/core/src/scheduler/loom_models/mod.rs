@@ -12,11 +12,11 @@ mod submitting;
 
 use crate::device::Device;
 use crate::error::Result;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::loom_models::model_device::World;
-use crate::scheduler::ordering::Policy;
 use crate::scheduler::relay::Signaller;
 use crate::scheduler::test_engine;
 use crate::scheduler::wakers::Deadline;
@@ -79,7 +79,7 @@ impl Setup {
 
     /// Makes the context and starts its threads.
     fn model(self) -> Model {
-        self.model_on(cpu::open(&CpuOptions::default()).0)
+        self.model_on(cpu::open(&SimulatorOptions::default()).0)
     }
 
     fn model_on(self, device: Arc<dyn Device>) -> Model {

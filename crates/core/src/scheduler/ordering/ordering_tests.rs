@@ -5,12 +5,13 @@ use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{Error, Kind};
-use crate::record::cpu::cpu_recorder::CpuOptions;
-use crate::scheduler::ordering::Policy;
+use crate::memory::uses::Policy;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use std::ops::Range;
 
 fn context(policy: Policy) -> (Context, [CommandQueue; 3]) {
-    let ctx = Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy);
+    let ctx =
+        Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() }.policy(policy));
     let queues = ["one", "two", "three"].map(|label| ctx.queue(label));
     (ctx, queues)
 }

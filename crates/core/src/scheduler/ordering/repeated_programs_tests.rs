@@ -8,10 +8,10 @@ use crate::api::graph::bindings::sealed::Prepare;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::error::{Kind, Result};
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::memory::uses::Policy;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::event::UserEvent;
 use crate::scheduler::batch::Op;
-use crate::scheduler::ordering::Policy;
 use crate::work::graph::plan::GraphPlan;
 use fencepost_sync::{Point, Slot, Stamp};
 use std::ops::Range;
@@ -115,7 +115,7 @@ struct Side<'g> {
 }
 
 fn context(policy: Policy) -> Context {
-    Context::on_cpu_with(CpuOptions { threads: false, ..CpuOptions::default() }, policy)
+    Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() }.policy(policy))
 }
 
 /// Returns the length of an array. No two arrays share a length, so the pool has at most one block for each of them. Its

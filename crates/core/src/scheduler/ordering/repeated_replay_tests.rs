@@ -2,9 +2,10 @@
 
 use crate::error::CommandKind;
 use crate::memory::block::Block;
+use crate::memory::uses::Policy;
 use crate::scheduler::batch::Op;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::{Admission, Policy};
+use crate::scheduler::ordering::Admission;
 use crate::scheduler::test_engine::{
     block, engine_with, enqueue_wait, enqueue_work, fill, here, queues, span,
 };

@@ -6,11 +6,11 @@ mod late_results;
 use crate::device::CostModel;
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::scheduler::costs::CommandCosts;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::Policy;
 use crate::scheduler::plan::open_batch::{DueCommands, MOST_CONTEXT_COMMANDS};
 use crate::scheduler::plan::*;
 use crate::scheduler::test_engine::{
@@ -25,7 +25,8 @@ use std::sync::Arc;
 
 /// Returns an engine without threads, so that work is planned and submitted only by the test.
 fn engine(lanes: usize) -> Arc<Engine> {
-    let (device, lanes) = cpu::open(&CpuOptions { lanes, threads: false, ..CpuOptions::default() });
+    let (device, lanes) =
+        cpu::open(&SimulatorOptions { lanes, threads: false, ..SimulatorOptions::default() });
     Engine::new(device, lanes, Policy::Unchecked, false)
 }
 

@@ -1,9 +1,9 @@
 //! Tests when a task is woken, on an engine whose threads never run. All work happens in the calls of a test.
 
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::context_threads::ContextThreads;
-use crate::scheduler::ordering::Policy;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{RelaySource, SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
@@ -184,7 +184,7 @@ impl Wake for Waiting {
 
 #[test]
 fn e05_a_waker_may_wait_on_a_lane_thread() {
-    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    let (device, mut lanes) = cpu::open(&SimulatorOptions::default());
     lanes.iter_mut().for_each(|lane| lane.async_submit = false);
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
     let (slot, there) = reached_by_planning(&engine);

@@ -2,12 +2,12 @@
 
 use crate::api::context::Context;
 use crate::error::Kind;
+use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::event::UserEvent;
 use crate::runtime::pending::{FutureLate, Pending};
 use crate::scheduler::batch::Status;
-use crate::scheduler::ordering::Policy;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::{SignalledBy, Signaller};
 use crate::scheduler::test_engine::{
@@ -50,7 +50,7 @@ impl Fence for Losable {
 
 /// Returns an engine without threads, and its fence. A test loses the device through the fence.
 fn losable() -> (Arc<Engine>, Arc<Losable>) {
-    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    let (device, mut lanes) = cpu::open(&SimulatorOptions::default());
     let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
     lanes[0].fence = fence.clone();
     (Engine::new(device, lanes, Policy::Unchecked, false), fence)
@@ -183,7 +183,7 @@ impl Fence for Watched {
 
 #[test]
 fn e05_a_caller_watches_only_the_next_value_of_a_lane() {
-    let (device, mut lanes) = cpu::open(&CpuOptions::default());
+    let (device, mut lanes) = cpu::open(&SimulatorOptions::default());
     let fence = lanes[0].fence.clone();
     let watchers = Mutex::default();
     let fence = Arc::new(Watched { fence, engine: OnceLock::new(), watchers });
@@ -418,7 +418,7 @@ type MakeFuture = Box<dyn Fn() -> Pending<()>>;
 
 /// Returns a context without threads.
 fn context(seed: u64) -> Context {
-    Context::on_cpu(CpuOptions { seed, threads: false, ..CpuOptions::default() })
+    Context::simulated(SimulatorOptions { seed, threads: false, ..SimulatorOptions::default() })
 }
 
 fn is_pending(future: &mut Pending<()>, waker: &Waker) -> bool {

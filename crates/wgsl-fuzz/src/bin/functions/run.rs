@@ -442,9 +442,9 @@ impl Runner {
 
     /// Returns the samples whose arguments may be constants: WGSL refuses a constant expression that overflows.
     fn valid_samples(&self, form: &Form, words: &[u32]) -> Vec<usize> {
-        let is_valid = |sample: &usize| self.cpu.kernel_from(&form.text(words, &[*sample]), "k").is_ok();
+        let is_valid = |sample: &usize| self.cpu.kernel_from(form.text(words, &[*sample]), "k").is_ok();
         let some: Vec<usize> = (0..SAMPLES).step_by(SAMPLES / CONSTANT_SAMPLES).collect();
-        match self.cpu.kernel_from(&form.text(words, &some), "k") {
+        match self.cpu.kernel_from(form.text(words, &some), "k") {
             Ok(_) => some,
             Err(_) => some.into_iter().filter(is_valid).collect(),
         }

@@ -1,11 +1,12 @@
 //! Tests of files that decode and do not fit their kernels or the device.
 
 use crate::api::context::Context;
+use crate::api::graph::Graph;
 use crate::api::graph::loading::LoadOptions;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind};
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::work::graph::file::contents::{
     BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork, GraphFile,
 };
@@ -21,7 +22,11 @@ const TEXT: &str = "struct Params { k: u32 }
     @compute @workgroup_size(64) fn k() { y[0].x = params.k * x[0]; }";
 
 fn context() -> (Context, CommandQueue) {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, memory: 1 << 26, ..CpuOptions::default() });
+    let ctx = Context::simulated(SimulatorOptions {
+        threads: false,
+        memory: 1 << 26,
+        ..SimulatorOptions::default()
+    });
     let nothing = |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| ();
     ctx.host_kernel("k", Arc::new(nothing)).expect("it is the CPU recorder");
     let queue = ctx.queue("main");
@@ -54,8 +59,8 @@ fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
     let (ctx, queue) = context();
     let mut file = saved();
     change(&mut file);
-    let error = ctx.graph_from_bytes(&encode(&file)).unwrap_err();
-    let loaded = ctx.graph_from_bytes(&encode(&saved())).expect("the context works");
+    let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
+    let loaded = Graph::from_bytes(&ctx, &encode(&saved())).expect("the context works");
     queue.replay(&loaded).expect("it is enqueued").wait().expect("it runs");
     error
 }
@@ -111,7 +116,7 @@ fn only_arguments_that_are_read_may_share_bytes() {
         for &(at, offset) in changes {
             bindings[at] = FileRange { block, offset, size: 512 };
         }
-        ctx.graph_from_bytes(&encode(&file))
+        Graph::from_bytes(&ctx, &encode(&file))
     };
     load(&[]).expect("two arguments that are read may share bytes");
     load(&[(0, 0), (1, 512), (2, 0)]).expect("the arguments share a block and no bytes");
@@ -164,24 +169,24 @@ fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
     for sizes in [vec![1 << 40], vec![1 << 29; 3], vec![u64::MAX - 3; 2]] {
         let mut file = saved();
         file.blocks.extend(sizes.into_iter().map(huge));
-        let error = ctx.graph_from_bytes(&encode(&file)).unwrap_err();
+        let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
         assert!(matches!(error.kind(), Kind::GraphMemory { .. }), "{error}");
     }
     // The clocks of many queues take memory too.
     let mut file = saved();
     file.queues = vec![String::new(); 40_000];
-    let error = ctx.graph_from_bytes(&encode(&file)).unwrap_err();
+    let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { .. }), "{error}");
     assert_eq!(ctx.pool().stats().used, before.used);
     let options = LoadOptions { memory_limit: 1024 };
-    let error = ctx.graph_from_bytes_with(&encode(&saved()), options).unwrap_err();
+    let error = Graph::from_bytes_with(&ctx, &encode(&saved()), options).unwrap_err();
     assert!(matches!(error.kind(), Kind::GraphMemory { needed: 2048, limit: 1024, .. }), "{error}");
     let options = LoadOptions { memory_limit: 2048 };
-    assert!(ctx.graph_from_bytes_with(&encode(&saved()), options).is_ok());
+    assert!(Graph::from_bytes_with(&ctx, &encode(&saved()), options).is_ok());
     // The device has less memory than the limit allows.
     let mut file = saved();
     file.blocks.push(huge(1 << 28));
-    let error = ctx.graph_from_bytes(&encode(&file)).unwrap_err();
+    let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
     assert!(matches!(error.kind(), Kind::OutOfMemory { .. } | Kind::TooLarge { .. }), "{error}");
 }
 
@@ -206,7 +211,7 @@ fn a_graph_with_changed_numbers_loads_or_is_an_error() {
             (FileWork::Fill { dst, .. }, _) => dst.block = value as u32,
             _ => file.blocks[0].size = value,
         }
-        loaded += u32::from(ctx.graph_from_bytes(&encode(&file)).is_ok());
+        loaded += u32::from(Graph::from_bytes(&ctx, &encode(&file)).is_ok());
     }
     assert!((10..390).contains(&loaded), "both ways are taken: {loaded}");
 }

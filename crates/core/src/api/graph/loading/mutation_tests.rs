@@ -2,11 +2,12 @@
 //! changed in turn, and bodies name ranges and counts that no device allows.
 
 use crate::api::context::Context;
+use crate::api::graph::Graph;
 use crate::api::graph::control_flow::Bound;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, Kind, Result};
-use crate::record::cpu::cpu_recorder::CpuOptions;
+use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::region;
 use crate::runtime::event::EventOptions;
 use crate::work::graph::file::container::{assemble, open};
@@ -25,7 +26,11 @@ const TEXT: &str = "struct Params { k: u32 }
     @compute @workgroup_size(64) fn k() { y[0] += params.k; }";
 
 fn context() -> (Context, CommandQueue) {
-    let ctx = Context::on_cpu(CpuOptions { threads: false, memory: 1 << 24, ..CpuOptions::default() });
+    let ctx = Context::simulated(SimulatorOptions {
+        threads: false,
+        memory: 1 << 24,
+        ..SimulatorOptions::default()
+    });
     let add = |_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]| {
         let k = u32::from_ne_bytes([params[0], params[1], params[2], params[3]]);
         let bytes = &mut buffers[0].bytes_mut()[..4];
@@ -79,7 +84,7 @@ fn saved(bound: Bound) -> Vec<u8> {
 
 /// Loads a file, replays the graph and returns its outputs.
 fn run(ctx: &Context, file: &[u8]) -> Result<[Vec<u32>; 2]> {
-    let graph = ctx.graph_from_bytes(file)?;
+    let graph = Graph::from_bytes(&ctx, file)?;
     let queue = ctx.queue("main");
     let bound = match ctx.full([16], 6_u32).and_then(|x| graph.with().input("x", &x)) {
         Ok(bound) => bound,
@@ -102,7 +107,7 @@ fn loads_as_it_was(bound: Bound) {
     assert_eq!(y[..2], [12, 0]);
     // The last iteration has changed the condition to 0, so its inner loop fills.
     assert_eq!((z[0], z[16], z[32], z[36], z[40]), (9, 9, 7, 9, 6));
-    let graph = ctx.graph_from_bytes(&saved).expect("the file is valid");
+    let graph = Graph::from_bytes(&ctx, &saved).expect("the file is valid");
     let x = ctx.full([16], 6_u32).expect("there is memory");
     let queue = ctx.queue("main");
     let bound = graph.with().input("x", &x).expect("it fits");
@@ -150,7 +155,7 @@ fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
     let mut file =
         decode(&saved(Bound::AtMost(3))).map_err(|fault| fault.reason).expect("the file is valid").graph;
     change(&mut file);
-    ctx.graph_from_bytes(&encode(&file)).unwrap_err()
+    Graph::from_bytes(&ctx, &encode(&file)).unwrap_err()
 }
 
 #[test]
