@@ -7,11 +7,15 @@ mod common;
 
 use common::{Subject, adapters};
 use fencepost::algorithms::Reduce;
-use fencepost::{Graph, Grid, HostBuffer, PrintOptions, ShaderSource, Upload, args};
+use fencepost::{
+    CommandQueue, Context, Event, Graph, Grid, HostBuffer, PrintOptions, ShaderSource, SimulatorOptions,
+    Upload, args,
+};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::io::Write as _;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A program, by the first argument.
 type Program = (&'static str, &'static str, fn(&Subject));
@@ -83,7 +87,6 @@ fn forks(_: &Subject) {
 /// builds when an object is dropped, so a child that drops one hangs.
 #[cfg(unix)]
 fn forks(s: &Subject) {
-    use std::time::Duration;
     std::thread::spawn(|| {
         loop {
             std::hint::black_box(std::backtrace::Backtrace::force_capture().to_string());
@@ -92,6 +95,80 @@ fn forks(s: &Subject) {
     for busy in [false, true] {
         let ctx = s.ctx();
         let queue = ctx.queue("q");
+        let recorded = ctx.event();
+        let other = Context::simulated(SimulatorOptions::default());
+        let of_other = other.queue("other").marker();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let _over = Over(&is_over);
+            if busy {
+                scope.spawn(|| keeps_busy(&ctx, &other, &recorded, &is_over));
+            }
+            forks_once(s, busy, (&ctx, &queue), &recorded, &of_other);
+        });
+    }
+    println!("passed");
+}
+
+/// Guard that ends the busy thread, even after a panic.
+#[cfg(unix)]
+struct Over<'a>(&'a AtomicBool);
+
+#[cfg(unix)]
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Takes locks of the library again and again: those of an event, of waits between contexts, and of compiled kernels.
+#[cfg(unix)]
+fn keeps_busy(ctx: &Context, other: &Context, recorded: &Event, is_over: &AtomicBool) {
+    let queue = ctx.queue("busy");
+    let waits = other.queue("waits");
+    for at in 0.. {
+        for _ in 0..50 {
+            queue.record(recorded).unwrap();
+            waits.wait_for(recorded).unwrap();
+        }
+        let text = format!("@compute @workgroup_size(1) fn nothing() {{ let x = {at}u; _ = x; }}");
+        other.kernel_from(text, "nothing").unwrap();
+        waits.finish().wait().unwrap();
+        if is_over.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+}
+
+/// Uses contexts that the child makes itself.
+#[cfg(unix)]
+fn uses_own_contexts() {
+    let [one, two] = [1, 2].map(|seed| Context::simulated(SimulatorOptions::default().seed(seed)));
+    let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+        @compute @workgroup_size(1) fn sevens() { x[0] = 7u; }";
+    let kernel = one.kernel_from(text, "sevens").unwrap();
+    let queue = one.queue("own");
+    let mut x = one.zeros::<u32, 1>([4]).unwrap();
+    let mut y = two.zeros::<u32, 1>([4]).unwrap();
+    queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
+    queue.copy(&x, &mut y).unwrap();
+    let later = two.queue("later");
+    later.wait_for(&queue.marker()).unwrap();
+    let waits = two.event();
+    later.callback(move || waits.wait().unwrap()).unwrap();
+    assert_eq!(later.read(&y).wait().unwrap(), [7, 0, 0, 0]);
+}
+
+#[cfg(unix)]
+fn forks_once(
+    s: &Subject,
+    busy: bool,
+    (ctx, queue): (&Context, &CommandQueue),
+    recorded: &Event,
+    of_other: &Event,
+) {
+    use std::time::Duration;
+    {
         let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
         let gate = ctx.user_event("gate");
         let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -146,6 +223,11 @@ fn forks(s: &Subject) {
                 forked(ctx.zeros::<u32, 1>([4]).map(drop).unwrap_err());
                 forked(queue.is_complete().unwrap_err());
                 forked(ctx.synchronize().wait().unwrap_err());
+                forked(recorded.wait().unwrap_err());
+                forked(recorded.is_complete().unwrap_err());
+                assert!(format!("{recorded:?}").contains("fork"), "{recorded:?}");
+                forked(queue.wait_for(of_other).unwrap_err());
+                uses_own_contexts();
                 let y = x.clone();
                 let copied = &mut y.clone();
                 let [first, second] = later;
@@ -251,5 +333,4 @@ fn forks(s: &Subject) {
         gate.signal();
         assert_eq!(queue.read(&x).wait().unwrap(), [1 + u32::from(busy); 64]);
     }
-    println!("passed");
 }

@@ -327,9 +327,11 @@ impl Faults {
         Ok(())
     }
 
-    /// Takes the context's own error, and records that there was one.
+    /// Takes the context's errors, and records that there was one.
     fn take_error(&self) {
-        self.context_failed.set(self.context_failed.get() | self.ctx.take_error().is_some());
+        while self.ctx.take_error().is_some() {
+            self.context_failed.set(true);
+        }
     }
 
     /// Makes the context complete its own work. Returns `true` if its device is lost.

@@ -2,6 +2,7 @@
 //! held stay locked, so a child uses nothing of its parent's devices.
 #![cfg_attr(unix, allow(unsafe_code, reason = "a hook of the C library"))]
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of forks between the first process and this one.
@@ -34,6 +35,46 @@ impl Process {
     /// Returns a number above 0.
     pub fn number(self) -> u32 {
         self.0 + 1
+    }
+}
+
+/// A static value that each process has for itself. In a child of fork(2) it is a new value, so a lock in it is free,
+/// whatever a thread of the parent held.
+///
+/// # Example
+/// ```
+/// use fencepost_sync::PerProcess;
+/// use std::sync::Mutex;
+/// static NAMES: PerProcess<Mutex<Vec<String>>> = PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
+/// NAMES.get().lock().unwrap().push("main".into());
+/// assert_eq!(NAMES.get().lock().unwrap().len(), 1);
+/// ```
+#[derive(Debug)]
+pub struct PerProcess<T> {
+    process: u32,
+    value: T,
+    make: fn() -> T,
+    /// Value of a child of this process.
+    in_child: OnceLock<Box<Self>>,
+}
+
+impl<T> PerProcess<T> {
+    /// Makes the value of the first process, and calls `make` for the value of a child.
+    pub const fn new(value: T, make: fn() -> T) -> Self {
+        Self { process: 0, value, make, in_child: OnceLock::new() }
+    }
+
+    /// Returns the value of this process.
+    pub fn get(&self) -> &T {
+        let Process(process) = Process::this();
+        let mut at = self;
+        while at.process != process {
+            let of_child = || {
+                Box::new(Self { process, value: (self.make)(), make: self.make, in_child: OnceLock::new() })
+            };
+            at = at.in_child.get_or_init(of_child);
+        }
+        &at.value
     }
 }
 

@@ -24,7 +24,7 @@ mod timeline;
 
 pub use clock::{Clock, Slot, Stamp};
 pub use error::{Error, Lost};
-pub use fork::Process;
+pub use fork::{PerProcess, Process};
 pub use ids::{HoldId, Point, Seq};
 pub use pending::{Late, Pending, note_nested};
 pub use send::MaybeSend;

@@ -5,8 +5,8 @@
 use crate::common::kernels::Mix;
 use fencepost::prelude::*;
 use fencepost::{
-    Bound, Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions,
-    ShaderSource, Shape, region,
+    Bound, Capture, DynKernel, EventOptions, Graph, HostArray, Kernel, Pending, Result, ScopeOptions, Shape,
+    region,
 };
 use std::panic::Location;
 

@@ -24,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         case("m09_a_copy_reads_two_pieces_before_it_writes_the_first", two_ahead),
         case("m09_a_copy_completes_without_a_call_that_waits", by_itself),
         case("m09_a_wrong_copy_is_refused_before_anything_is_enqueued", refused),
+        case("m09_a_copy_that_its_queue_refuses_changes_neither_context", refused_by_its_queue),
         case("m09_a_failure_of_one_context_reaches_the_other_which_works_on", failures),
         case("m09_everything_may_be_dropped_while_a_copy_is_in_flight", dropped),
         case("m09_a_copy_on_a_timed_queue_is_exact_and_has_a_time", timed),
@@ -346,6 +347,44 @@ fn refused(s: &Subject) {
         queue.copy(&x, &mut y).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [1; 8], "{names}");
     });
+}
+
+/// The queue of the copy belongs to the source or to the target, and has failed, or is refused as a hazard.
+fn refused_by_its_queue(s: &Subject) {
+    for of_source in [true, false] {
+        for policy in [Policy::Ordered, Policy::Checked] {
+            let own = s.ctx_with(policy);
+            let other = s.ctx();
+            let queue = own.queue("q");
+            let mut ours = own.full([8], 1_u32).unwrap();
+            let mut theirs = other.full([8], 2_u32).unwrap();
+            if policy == Policy::Checked {
+                own.queue("unordered").fill(&mut ours, 1).unwrap();
+            } else {
+                let gone = own.user_event("gone");
+                queue.wait_for(&gone.event()).unwrap();
+                drop(gone);
+                queue.finish().wait().unwrap_err();
+            }
+            let copied = match of_source {
+                true => queue.copy(&ours, &mut theirs),
+                false => queue.copy(&theirs, &mut ours),
+            };
+            let error = copied.unwrap_err();
+            let expected = match policy {
+                Policy::Checked => matches!(error.kind(), Kind::Hazard { .. }),
+                _ => matches!(error.kind(), Kind::Abandoned { .. }),
+            };
+            assert!(expected, "{error}");
+            assert_eq!(
+                other.to_vec(&theirs).unwrap(),
+                [2; 8],
+                "{policy:?}, a queue of the source: {of_source}"
+            );
+            assert_eq!(own.to_vec(&ours).unwrap(), [1; 8], "{policy:?}, a queue of the source: {of_source}");
+            assert!(other.take_error().is_none());
+        }
+    }
 }
 
 fn failures(s: &Subject) {

@@ -7,9 +7,10 @@ use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders;
 use bytemuck::{Pod, Zeroable};
+use fencepost::graph::Contents;
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, Element, Error, Grid, HostArray, Kind, Policy, Priority,
-    QueueOptions, Upload, args,
+    CommandQueue, Context, DeviceArray, Download, Element, Error, Graph, Grid, HostArray, Kind, Policy,
+    Priority, QueueOptions, Upload, args,
 };
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub fn cases() -> Vec<Case> {
         case("m06_a_host_call_returns_the_error_of_the_last_writer_until_it_is_taken", failed_writers),
         case("m06_a_host_call_returns_no_error_of_bytes_that_were_written_again", written_again),
         case("m06_a_host_call_returns_no_error_of_a_reader_or_of_a_cancelled_replay", no_writers),
+        case("m06_a_graph_is_not_saved_with_bytes_whose_last_writer_failed", saved),
         case("m06_the_context_takes_the_errors_of_dropped_queues", dropped_queues),
         case("m06_new_memory_has_no_error_of_an_earlier_array", reused),
         case("m06_to_vec_returns_the_error_of_the_writer_before_it", writer_before),
@@ -393,6 +395,29 @@ fn no_writers(s: &Subject) {
     }
 }
 
+/// A saved graph has the bytes of its arrays.
+fn saved(s: &Subject) {
+    for dropped in [false, true] {
+        let ctx = s.ctx();
+        let mut queue = ctx.queue("failed");
+        let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
+        let (graph, _) = ctx.queue("captured").capture(|c| c.read_as("x", &x)).unwrap();
+        fail_to_fill(&ctx, &queue, &mut x);
+        assert!(is_abandoned(graph.to_bytes_with(Contents::Included)), "before the failure is known");
+        assert!(is_abandoned(queue.finish().wait()));
+        if dropped {
+            queue = ctx.queue("next");
+        }
+        assert!(is_abandoned(graph.to_bytes_with(Contents::Included)), "dropped: {dropped}");
+        let taken = if dropped { ctx.take_error() } else { queue.take_error() };
+        assert!(is_abandoned(Err::<(), _>(taken.expect("the error"))));
+        let bytes = graph.to_bytes_with(Contents::Included).unwrap();
+        let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
+        let replay = queue.replay(&loaded).unwrap();
+        assert_eq!(replay.read(&loaded.output::<u32>("x").unwrap()).unwrap().wait().unwrap(), [1; 9]);
+    }
+}
+
 fn dropped_queues(s: &Subject) {
     for (name, call) in HOST_CALLS {
         let ctx = s.ctx();
@@ -406,7 +431,9 @@ fn dropped_queues(s: &Subject) {
         drop(queue);
         let _next = ctx.queue("next");
         assert!(is_abandoned(call(&ctx, &x)), "{name} after the drop of the queue");
-        assert!(ctx.take_error().is_none(), "the error was not of the context");
+        let taken = ctx.take_error().expect("the error of the dropped queue");
+        assert!(is_abandoned(Err::<(), _>(taken)), "{name}");
+        assert!(ctx.take_error().is_none(), "{name}: one error");
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after the error was taken");
         assert!(is_abandoned(call(&ctx, &y)), "{name} of an array of a queue that lives");
         other.take_error().expect("the queue has failed");

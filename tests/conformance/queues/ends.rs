@@ -10,9 +10,9 @@ use fencepost::{Capture, ContextWatch};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
 use std::task::{Context as Task, Wake, Waker};
 use std::thread;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub fn cases() -> Vec<Case> {
         case("q15_an_array_or_a_queue_keeps_its_context_alive", arrays_are_handles),
         case("q15_a_context_ends_though_a_queue_waits_for_an_abandoned_event", drop_abandoned),
         case("q15_the_last_handle_may_be_dropped_in_a_host_callback", drop_in_callback),
+        case("q15_callbacks_of_two_contexts_may_drop_the_last_handles_of_each_other", drop_each_other),
         case("q15_calls_work_in_destructors_at_the_end_of_a_thread", calls_at_the_end_of_a_thread)
             .vulkan_only("wgpu polls GL, and its own thread locals are gone then"),
         case("q15_the_last_handle_may_be_dropped_in_a_destructor_at_the_end_of_a_thread", end_of_thread)
@@ -335,6 +336,31 @@ fn drop_in_callback(subject: &Subject) {
     drop(gate);
     while watch.state_dump().is_some() {
         std::thread::yield_now();
+    }
+}
+
+/// Both callbacks run before either drops a handle.
+fn drop_each_other(subject: &Subject) {
+    let contexts = [subject.ctx(), subject.ctx()];
+    let watches = contexts.each_ref().map(|ctx| ctx.diagnostics().watch());
+    let queues = contexts.each_ref().map(|ctx| ctx.queue("main"));
+    let both = Arc::new(Barrier::new(3));
+    for (at, queue) in queues.iter().enumerate() {
+        let other = contexts[1 - at].clone();
+        let both = both.clone();
+        let drops = move || {
+            both.wait();
+            both.wait();
+            drop(other);
+        };
+        queue.callback(drops).unwrap();
+        queue.flush().unwrap();
+    }
+    both.wait();
+    drop((queues, contexts));
+    both.wait();
+    while watches.iter().any(|watch| watch.state_dump().is_some()) {
+        thread::yield_now();
     }
 }
 

@@ -454,8 +454,9 @@ impl Context {
     }
 
     /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill
-    /// of an array. An error in the context's own work is returned by every later call until this call takes it. The call
-    /// also takes the errors of dropped queues, which maps of the arrays that those queues wrote return.
+    /// of an array. An error in the context's own work is returned by every later call until this call takes it. Then
+    /// the call takes the errors of dropped queues, of one queue each time: maps of the arrays that those queues wrote
+    /// return them until then.
     pub fn take_error(&self) -> Option<Error> {
         self.owner.engine().take_context_error()
     }

@@ -6,6 +6,7 @@
 //! A device continues only when its host function returns, so a cycle of waits between such devices never ends.
 
 use crate::error::{Kind, Result};
+use fencepost_sync::PerProcess;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
@@ -151,7 +152,8 @@ thread_local! {
 /// Endless waits of all threads that execute functions: the device of a function, and the device that the
 /// function waits for. This is a lock of `std` even in loom models, since a static needs a constant initializer. No
 /// other lock is taken while it is held.
-static FUNCTION_WAITS: Mutex<Vec<(DeviceNumber, DeviceNumber)>> = Mutex::new(Vec::new());
+static FUNCTION_WAITS: PerProcess<Mutex<Vec<(DeviceNumber, DeviceNumber)>>> =
+    PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
 /// Id of a device among those that exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -208,7 +210,7 @@ impl FunctionWait {
             if own.is_empty() || !is_endless {
                 return (!own.contains(&device)).then(Self::default);
             }
-            let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waits = FUNCTION_WAITS.get().lock().unwrap_or_else(PoisonError::into_inner);
             if leads_to(&waits, device, own) {
                 return None;
             }
@@ -224,7 +226,7 @@ impl Drop for FunctionWait {
         if self.0.is_empty() {
             return;
         }
-        let mut waits = FUNCTION_WAITS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waits = FUNCTION_WAITS.get().lock().unwrap_or_else(PoisonError::into_inner);
         for wait in &self.0 {
             let at = waits.iter().position(|other| other == wait);
             at.map(|at| waits.swap_remove(at));

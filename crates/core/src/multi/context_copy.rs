@@ -172,22 +172,22 @@ fn enqueue(
     // written.
     let done = (end == CopySide::Source)
         .then(|| Signaller::new(&source.engine, &target.name(), SignalledBy::OtherContext));
-    let read = || {
-        let wait = place.iter().map(|(signaller, _)| signaller.wait());
-        let mut side = prepared.reads(wait.collect());
-        side.ops.extend(done.as_ref().map(Signaller::wait));
-        source.enqueue(side)
-    };
-    let write = || target.enqueue(prepared.writes());
+    let wait = place.iter().map(|(signaller, _)| signaller.wait());
+    let mut reading = prepared.reads(wait.collect());
+    reading.ops.extend(done.as_ref().map(Signaller::wait));
+    let writing = prepared.writes();
     let turn = lock_enqueueing();
     let (reads, writes);
-    // The side of the helper queue comes first: if it fails, the program's queue is unchanged.
+    // The program's queue is checked first, and the side of the helper queue is enqueued first: if one of them refuses
+    // the copy, both contexts are unchanged.
     if end == CopySide::Target {
-        reads = read().map_err(|error| lost(&source.engine, error))?;
-        writes = write()?;
+        target.engine.check_whole(target.by, &writing.uses)?;
+        reads = source.enqueue(reading).map_err(|error| lost(&source.engine, error))?;
+        writes = target.enqueue(writing)?;
     } else {
-        writes = write().map_err(|error| lost(&target.engine, error))?;
-        reads = read()?;
+        source.engine.check_whole(source.by, &reading.uses)?;
+        writes = target.enqueue(writing).map_err(|error| lost(&target.engine, error))?;
+        reads = source.enqueue(reading)?;
     }
     drop(turn);
     if let Some((signaller, origin)) = place {

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::runtime::event::{Event, Recording};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::relay::{Relay, RelaySource, SignalledBy, Signaller};
-use fencepost_sync::Slot;
+use fencepost_sync::{PerProcess, Slot};
 use std::panic::Location;
 use std::sync::{Arc, PoisonError};
 
@@ -54,6 +54,7 @@ fn origin(event: &Event, at: &'static Location<'static>) -> Result<Option<(Relay
 /// in two contexts. If another thread enqueued a wait of one context for the other in between, the two contexts could
 /// wait for each other for ever.
 pub(crate) fn lock_enqueueing() -> std::sync::MutexGuard<'static, ()> {
-    static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+    static TURN: PerProcess<std::sync::Mutex<()>> =
+        PerProcess::new(std::sync::Mutex::new(()), std::sync::Mutex::default);
+    TURN.get().lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 
 use crate::device::checks::is_any_set;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::threads::{is_replaced, set_post};
+use crate::scheduler::threads::{belong_to_a_context, is_needed, is_replaced, set_post};
 use fencepost_kernels::report;
 use fencepost_kernels::report::drop_payload;
 use fencepost_sync::prim::{Mutex, lock};
@@ -116,7 +116,10 @@ impl ContextThreads {
         run: impl FnOnce(&Engine) + Send + 'static,
     ) -> io::Result<()> {
         let engine = engine.clone();
-        let thread = thread::Builder::new().name(name).spawn(move || run(&engine))?;
+        let thread = thread::Builder::new().name(name).spawn(move || {
+            belong_to_a_context();
+            run(&engine);
+        })?;
         let mut threads = lock(&self.0);
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread);
@@ -129,14 +132,13 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does this in two cases. In the first case the calling thread belongs to the context, because a
-    /// callback or a waker dropped the last handle: a thread cannot join itself. In the second case work of this
-    /// context may wait for the calling thread: the thread executes a host function as a kernel, or the work waits for
-    /// another context. The separate thread drops `alive` after the device.
+    /// A separate thread does this if work of a context may wait for the calling thread: user code that a context runs
+    /// dropped the last handle, in a callback, a waker, a destructor or a host function; or the work waits for another
+    /// context. The contexts of two such threads may each wait for the other thread, and a thread cannot join itself.
+    /// The separate thread drops `alive` after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
-        let own = lock(&self.0).iter().any(|thread| thread.thread().id() == thread::current().id());
-        if own || is_any_set() || engine.waits_for_other_context() {
+        if is_needed() || is_any_set() || engine.waits_for_other_context() {
             let engine = engine.clone();
             let alive = alive.clone();
             let ended = thread::Builder::new().spawn(move || {

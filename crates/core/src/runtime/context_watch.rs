@@ -3,6 +3,7 @@
 use crate::device::adapter::AdapterInfo;
 use crate::runtime::owner::{Owner, WeakOwner};
 use crate::scheduler::engine::Engine;
+use fencepost_sync::PerProcess;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -60,17 +61,17 @@ impl fmt::Debug for ContextWatch {
 
 /// Live contexts, in the order in which they were made. Loom models use the lock of `std` here too, because a `static`
 /// needs a `const` constructor.
-static CONTEXTS: Mutex<Vec<WeakOwner>> = Mutex::new(Vec::new());
+static CONTEXTS: PerProcess<Mutex<Vec<WeakOwner>>> = PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
 /// Adds a new context. The list does not keep the context alive.
 pub(crate) fn note(owner: WeakOwner) {
-    let mut contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut contexts = CONTEXTS.get().lock().unwrap_or_else(PoisonError::into_inner);
     contexts.retain(WeakOwner::lives);
     contexts.push(owner);
 }
 
 /// Returns all live contexts.
 pub(crate) fn all() -> Vec<Owner> {
-    let contexts = CONTEXTS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let contexts = CONTEXTS.get().lock().unwrap_or_else(PoisonError::into_inner).clone();
     contexts.iter().filter_map(WeakOwner::upgrade).collect()
 }

@@ -106,12 +106,16 @@ impl Event {
         self.options.timing
     }
 
+    /// Returns the present recording. In a child of fork(2), a thread of the parent may have held the lock.
     pub(crate) fn recording(&self) -> Recording {
-        lock(&self.recording).clone()
+        let engine = self.owner.engine();
+        if engine.is_in_child() { Recording::Failed(engine.forked()) } else { lock(&self.recording).clone() }
     }
 
     pub(crate) fn set(&self, recording: Recording) {
-        *lock(&self.recording) = recording;
+        if !self.owner.engine().is_in_child() {
+            *lock(&self.recording) = recording;
+        }
     }
 
     /// Blocks until this event is complete: the work before its point is complete, or the program has signalled it.

@@ -3,6 +3,7 @@
 
 use crate::runtime::context_watch::ContextWatch;
 use fencepost_kernels::report;
+use fencepost_sync::PerProcess;
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -15,7 +16,8 @@ const WATCHDOG_VARIABLE: &str = "FENCEPOST_WATCHDOG";
 const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Contexts, each with the time at which it was made.
-static WATCHED: Mutex<Vec<(Instant, ContextWatch)>> = Mutex::new(Vec::new());
+static WATCHED: PerProcess<Mutex<Vec<(Instant, ContextWatch)>>> =
+    PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
 /// Watches a new context if the process has a limit. The first call starts the watchdog thread.
 pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
@@ -27,7 +29,7 @@ pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
         started.is_ok().then_some(limit)
     };
     if LIMIT.get_or_init(begin).is_some() {
-        WATCHED.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), watch()));
+        WATCHED.get().lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), watch()));
     }
 }
 
@@ -47,7 +49,7 @@ fn limit(text: &str) -> Option<Duration> {
 fn watch_contexts(limit: Duration) {
     loop {
         thread::sleep(limit / 10);
-        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = WATCHED.get().lock().unwrap_or_else(PoisonError::into_inner);
         watched.retain(|(_, watch)| watch.lives());
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
             let states: Vec<String> = watched.iter().map(|(_, watch)| state(watch)).collect();

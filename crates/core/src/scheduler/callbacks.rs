@@ -21,7 +21,7 @@ use crate::scheduler::threads::{
 use fencepost_kernels::report;
 use fencepost_kernels::report::drop_payload;
 use fencepost_sync::prim::{MutexGuard, assert_unlocked, thread_local};
-use fencepost_sync::{HoldId, InTask, Point, Slot, TasksLater};
+use fencepost_sync::{HoldId, InTask, PerProcess, Point, Slot, TasksLater};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -197,6 +197,7 @@ enum PollEvidence {
 }
 
 /// Recorded waits of the whole process.
+#[derive(Default)]
 struct BlockedWaits {
     numbers: u64,
     waits: Vec<BlockedWait>,
@@ -204,13 +205,14 @@ struct BlockedWaits {
 
 /// Lock of the recorded waits. It is a lock of `std` even in loom models, since a static needs a constant initializer.
 /// No other lock is taken while it is held.
-static WAITS: Mutex<BlockedWaits> = Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() });
+static WAITS: PerProcess<Mutex<BlockedWaits>> =
+    PerProcess::new(Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() }), Mutex::default);
 
 /// Number of recorded waits that are polls.
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
 fn waits() -> std::sync::MutexGuard<'static, BlockedWaits> {
-    WAITS.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITS.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl BlockedWaits {

@@ -311,18 +311,32 @@ fn unstage(step: &Step) {
 }
 
 impl Engine {
-    /// Takes the errors that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue. Returns one
-    /// of the first two kinds; only maps and the like return the last.
+    /// Takes an error that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue.
+    /// Each call takes the errors of at most one dropped queue, and returns the first of them.
     pub(crate) fn take_context_error(&self) -> Option<Error> {
         let mut state = self.lock();
+        if let Some(error) = state.drop_error.take() {
+            return Some(error);
+        }
+        let own = state.queue_mut(Slot::CONTEXT);
+        own.failures.take_all();
+        if let Some(error) = own.error.take() {
+            return Some(error);
+        }
         for slot in state.queues.slots() {
-            let is_gone = slot == Slot::CONTEXT || !state.queue(slot).open;
-            if !state.queue(slot).failures.is_empty() {
-                state.queue_mut(slot).failures.take_earlier(is_gone);
+            if state.queue(slot).failures.is_empty() {
+                continue;
+            }
+            // Queues that had this slot before have left the errors of earlier stretches.
+            let taken = match state.queue(slot).open {
+                true => state.queue_mut(slot).failures.take_earlier(),
+                false => state.queue_mut(slot).failures.take_all(),
+            };
+            if taken.is_some() {
+                return taken;
             }
         }
-        let dropped = state.drop_error.take();
-        dropped.or_else(|| state.queue_mut(Slot::CONTEXT).error.take())
+        None
     }
 
     /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
@@ -497,12 +511,23 @@ impl FailureHistory {
         self.begin(first);
     }
 
-    /// Notes that the program has taken the errors of the stretches before the current one, and with `all` those of that stretch
-    /// too. The stretch goes on.
-    pub(crate) fn take_earlier(&mut self, all: bool) {
-        let first = self.first;
-        let taken = self.failed.iter_mut().take_while(|failed| all || *failed.stamps.end() < first);
-        taken.for_each(|failed| failed.sticky = false);
+    /// Notes that the program has taken the errors of the stretches before the current one, and returns the first that
+    /// it had not taken before.
+    pub(crate) fn take_earlier(&mut self) -> Option<Error> {
+        let of_stretch = self.failed.partition_point(|failed| *failed.stamps.end() < self.first);
+        Self::take_first(&mut self.failed[..of_stretch])
+    }
+
+    /// Notes that the program has taken all errors, and returns the first that it had not taken before. The current
+    /// stretch goes on.
+    pub(crate) fn take_all(&mut self) -> Option<Error> {
+        Self::take_first(&mut self.failed)
+    }
+
+    fn take_first(failed: &mut [FailedCommands]) -> Option<Error> {
+        let first = failed.iter().find(|failed| failed.sticky).map(|failed| failed.error.clone());
+        failed.iter_mut().for_each(|failed| failed.sticky = false);
+        first
     }
 
     /// Records that commands have failed. A command that has failed before keeps its first error.

@@ -143,8 +143,9 @@ impl Engine {
         self.lock().lost()
     }
 
+    /// Returns the error of a child of the process.
     #[cold]
-    fn forked(&self) -> Error {
+    pub(crate) fn forked(&self) -> Error {
         Kind::Forked { device: self.device.caps().adapter.clone() }.into()
     }
 

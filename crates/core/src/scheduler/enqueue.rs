@@ -88,6 +88,13 @@ impl Engine {
         state.check_work(by, work)
     }
 
+    /// Checks works as [`enqueue_all`](Self::enqueue_all) does, but enqueues nothing.
+    pub(crate) fn check_whole(&self, by: Admission, whole: &[Work]) -> Result<()> {
+        let state = self.lock();
+        state.check(by.slot)?;
+        whole.iter().try_for_each(|work| state.check_work(by, work))
+    }
+
     /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
     /// command that is ordered after one of them is ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {

@@ -668,14 +668,14 @@ mod tests {
             let ctx = context(threads);
             let wide = [("W", 2.0)];
             let [one, two] = [&[][..], &wide].map(|overrides| {
-                let later = ctx.kernel_from_later(&source(), "k", overrides);
+                let later = ctx.kernel_from_later(source(), "k", overrides);
                 later.wait().expect("it compiles").inner
             });
             assert!(!Arc::ptr_eq(&one, &two), "the overrides differ");
             for (overrides, first) in [(&[][..], one), (&wide, two)] {
-                let again = ctx.kernel_from_with(&source(), "k", overrides).expect("it compiles").inner;
+                let again = ctx.kernel_from_with(source(), "k", overrides).expect("it compiles").inner;
                 assert!(Arc::ptr_eq(&first, &again));
-                let Poll::Ready(again) = poll(&mut ctx.kernel_from_later(&source(), "k", overrides)) else {
+                let Poll::Ready(again) = poll(&mut ctx.kernel_from_later(source(), "k", overrides)) else {
                     panic!("a kernel that is there is ready")
                 };
                 assert!(Arc::ptr_eq(&first, &again.expect("it compiles").inner));
@@ -700,11 +700,11 @@ mod tests {
                 owner.kernels().get(job().key(), slow).map(drop).expect("it compiles");
             });
             begun.recv().expect("the compiler runs");
-            let mut later = ctx.kernel_from_later(&source(), "k", &[]);
+            let mut later = ctx.kernel_from_later(source(), "k", &[]);
             assert!(poll(&mut later).is_pending());
             assert!(later.wait_timeout(Duration::from_millis(1)).expect("nothing failed").is_none());
             let awaited = scope.spawn(move || pollster::block_on(later));
-            let mut given_up = ctx.kernel_from_later(&source(), "k", &[]);
+            let mut given_up = ctx.kernel_from_later(source(), "k", &[]);
             assert!(poll(&mut given_up).is_pending());
             drop(given_up);
             go_on.send(()).expect("the compiler waits");
@@ -716,8 +716,8 @@ mod tests {
     fn the_pending_returns_the_error_of_a_failed_compilation() {
         for threads in [false, true] {
             let ctx = context(threads);
-            let bad = ctx.kernel_from_later(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
-            let now = ctx.kernel_from_with(&ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let bad = ctx.kernel_from_later(ShaderSource::text("k.wgsl", "fn"), "k", &[]);
+            let now = ctx.kernel_from_with(ShaderSource::text("k.wgsl", "fn"), "k", &[]);
             let [later, now] = [bad.wait(), now].map(|result| result.map(drop).unwrap_err().to_string());
             assert_eq!(later, now);
         }
@@ -764,7 +764,7 @@ mod tests {
     fn a_context_ends_while_a_kernel_is_still_being_compiled() {
         let ctx = context(true);
         let watch = ctx.diagnostics().watch();
-        let later = ctx.kernel_from_later(&source(), "k", &[]);
+        let later = ctx.kernel_from_later(source(), "k", &[]);
         drop(ctx);
         drop(later);
         assert!(!watch.lives());

@@ -109,6 +109,7 @@ impl Context {
         place: &str,
         buffer: impl FnOnce(&WgpuDevice, u64, &str) -> Result<(wgpu::Buffer, bool)>,
     ) -> Result<DeviceArray<T, D>> {
+        self.owner.engine().check_process()?;
         let line = Location::caller().line();
         let label: Arc<str> = format!("{} {shape:?} {place}, line {line}", T::DTYPE).into();
         let len = elements::<T>(&format!("array `{label}`"), &shape)?;

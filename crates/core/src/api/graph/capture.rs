@@ -113,8 +113,13 @@ impl CommandQueue {
         let ending = Ending(&tape);
         let capture = Capture { queue: CommandQueue::captured(self, &tape) };
         let open = tape.writes.open();
-        let result = f(&capture)?;
+        let result = f(&capture);
         drop(open);
+        if let Err(forked) = self.owner().engine().check_process() {
+            std::mem::forget(ending); // a thread of the parent may have held the lock of the tape
+            return Err(forked);
+        }
+        let result = result?;
         let ended = tape.end()?;
         drop(ending);
         Ok((Graph::new(&tape, self.label(), ended)?, result))

@@ -10,7 +10,7 @@ use crate::work::graph::plan::GraphPlan;
 use crate::work::kernel_launch::BoundArray;
 use crate::work::step::Work;
 use fencepost_kernels::Access;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::Range;
@@ -157,8 +157,9 @@ impl GraphView {
             let next = &pair[1].order;
             column += order.depth;
             let nodes = |first: u32, levels: usize| first..first + levels as u32;
+            let followed: FxHashSet<u32> = order.before.iter().flatten().copied().collect();
             let mut before: Vec<u32> = nodes(order.first, order.levels.len()).collect();
-            before.retain(|node| !order.before.iter().any(|before| before.contains(node)));
+            before.retain(|node| !followed.contains(node));
             if before.is_empty() {
                 before.extend(host);
             }

@@ -527,6 +527,9 @@ fn uses_pinned(label: &str) -> String {
 
 /// Blocks until the first `size` bytes of a block are on the host, and returns them. They have the values after the
 /// last command enqueued so far.
+///
+/// # Errors
+/// Returns the error of the last command that wrote some of the bytes, if it has failed.
 pub(super) fn read_block(
     owner: &Owner,
     block: &Arc<Block>,
@@ -539,11 +542,14 @@ pub(super) fn read_block(
     let by = Admission { slot, what: CommandKind::Inspect, at };
     let span = Span { block: block.clone(), offset: 0, size };
     let words = (size / 4) as usize;
+    let writers = engine.last_writers(span.clone());
     let reader = ArrayOps { owner, by, captured: None };
     let reading = reader.read_words::<u32>(span, words, Vec::new()).and_then(|reading| {
         engine.flush(slot, Caller::Waits)?;
         Ok(reading)
     });
     engine.release_helper(slot);
-    Ok(bytemuck::cast_slice(&late(reading?).wait()?).to_vec())
+    let read = late(reading?).wait()?;
+    engine.check_written(&writers)?;
+    Ok(bytemuck::cast_slice(&read).to_vec())
 }

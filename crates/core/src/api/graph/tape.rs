@@ -302,6 +302,7 @@ impl CapturedQueue {
         at: &'static Location<'static>,
         change: impl FnOnce(&mut TapeState) -> T,
     ) -> Result<T> {
+        self.owner.engine().check_process()?;
         let mut state = lock(&self.tape.state);
         if !state.open {
             let queue = self.label.to_string();
@@ -441,6 +442,9 @@ impl CapturedQueue {
 
     /// Begins a call that may add no node. Labels and values after the call do not apply to an earlier node.
     pub(crate) fn begin_call(&self) {
+        if self.owner.engine().is_in_child() {
+            return;
+        }
         let mut state = lock(&self.tape.state);
         if let Some(queue) = state.queues.get_mut(self.index as usize) {
             queue.last_call = None;

@@ -49,6 +49,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn start_tuning(&self) -> Result<()> {
         self.not_captured("start_tuning", TUNE_REPLAYS)?;
+        self.owner().engine().check_process()?;
         let slot = self.slot()?;
         let caps = self.owner().device().caps();
         if !caps.timestamps {

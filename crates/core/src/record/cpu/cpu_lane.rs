@@ -19,7 +19,7 @@ use crate::work::step::Step;
 use fencepost_cpu::Fault;
 use fencepost_kernels::report;
 use fencepost_sync::backend::Fence;
-use fencepost_sync::{Lost, Process, TimelineValue};
+use fencepost_sync::{Lost, PerProcess, Process, TimelineValue};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -344,14 +344,15 @@ struct Deadlines {
 }
 
 /// Launches of all devices of the process. The first launch starts the thread, even in a child of fork(2).
-static LAUNCHES: LazyLock<TimedLaunches> = LazyLock::new(TimedLaunches::default);
+static LAUNCHES: LazyLock<PerProcess<TimedLaunches>> =
+    LazyLock::new(|| PerProcess::new(TimedLaunches::default(), TimedLaunches::default));
 
 impl LaunchTimer {
     /// Starts the timer. A launch that is not over after `limit` is stopped.
     pub(super) fn start(limit: Duration) -> Self {
         let stop = Arc::<AtomicBool>::default();
         if let Some(deadline) = Instant::now().checked_add(limit) {
-            LAUNCHES.add(deadline, stop.clone());
+            LAUNCHES.get().add(deadline, stop.clone());
         }
         Self { stop }
     }
@@ -366,7 +367,7 @@ impl Drop for LaunchTimer {
     fn drop(&mut self) {
         // Without a deadline, the launch is not in the list.
         if Arc::strong_count(&self.stop) > 1 {
-            LAUNCHES.state().launches.retain(|(_, stop)| !Arc::ptr_eq(stop, &self.stop));
+            LAUNCHES.get().state().launches.retain(|(_, stop)| !Arc::ptr_eq(stop, &self.stop));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::work::kernel_launch::Recipe;
 use fencepost_cpu::{CpuKernel, Error, Program};
+use fencepost_sync::PerProcess;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -26,8 +27,12 @@ struct CodeKey {
     overrides: Vec<(String, u64)>,
 }
 
+/// Kernels by their code.
+type PreparedKernels = Mutex<HashMap<CodeKey, Weak<CpuKernel>>>;
+
 /// Kernels that some context keeps.
-static PREPARED: LazyLock<Mutex<HashMap<CodeKey, Weak<CpuKernel>>>> = LazyLock::new(Mutex::default);
+static PREPARED: LazyLock<PerProcess<PreparedKernels>> =
+    LazyLock::new(|| PerProcess::new(Mutex::default(), Mutex::default));
 
 impl CodeKey {
     fn new(recipe: &Recipe<'_>, engine: KernelEngine) -> Self {
@@ -73,7 +78,7 @@ pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<
 }
 
 fn kernels() -> MutexGuard<'static, HashMap<CodeKey, Weak<CpuKernel>>> {
-    PREPARED.lock().unwrap_or_else(PoisonError::into_inner)
+    PREPARED.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -88,12 +88,12 @@ fn an_error_is_sticky_until_it_is_taken() {
     assert_eq!(sticky(&failures), [true, false, true, false]);
     failures.take(Stamp(20));
     assert_eq!(sticky(&failures), [true, false, false, false]);
-    failures.take_earlier(false);
+    failures.take_earlier();
     assert_eq!(sticky(&failures), [false; 4]);
     fail(&mut failures, 21, 22, "now");
-    failures.take_earlier(false);
+    failures.take_earlier();
     assert!(failures.sticky(Stamp(21)).is_some());
-    failures.take_earlier(true);
+    failures.take_all();
     assert!(failures.sticky(Stamp(21)).is_none());
     assert!([2, 13, 16].iter().all(|&at| failures.of(Stamp(at)).is_some()));
 }
