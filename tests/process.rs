@@ -292,7 +292,7 @@ fn forks_once(
                     ("Replay::read", Box::new(|| replay.read(&output)?.wait().map(drop))),
                     ("replay", Box::new(|| queue.replay(&graph).map(drop))),
                     ("to_bytes", Box::new(|| graph.to_bytes().map(drop))),
-                    ("graph_from_bytes", Box::new(|| Graph::from_bytes(&ctx, &saved).map(drop))),
+                    ("graph_from_bytes", Box::new(|| Graph::from_bytes(ctx, &saved).map(drop))),
                     ("profile", Box::new(|| ctx.profile().finish().wait().map(drop))),
                 ];
                 let mut right = Vec::new();

@@ -170,7 +170,7 @@ fn changed(s: &Subject) {
         let name = format!("fencepost-trusted-{}-{}", s.name(), std::process::id());
         let file = std::env::temp_dir().join(name);
         graph.save_with(&file, Contents::Included).unwrap();
-        let of_file = loaded.shader(|ctx| Graph::load(&ctx, &file).unwrap());
+        let of_file = loaded.shader(|ctx| Graph::load(ctx, &file).unwrap());
         std::fs::remove_file(&file).ok();
         assert_eq!(of_file, all, "{recorder:?}: a file may have any arguments");
         let edit = |_: &Context| {

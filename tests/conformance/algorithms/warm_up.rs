@@ -106,7 +106,7 @@ fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
             "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
              @compute @workgroup_size(1) fn k() {{ x[0] = {number}u; }}"
         );
-        let mut kernel = Box::pin(ctx.kernel_from_later(&ShaderSource::text("k.wgsl", text), "k", &[]));
+        let mut kernel = Box::pin(ctx.kernel_from_later(ShaderSource::text("k.wgsl", text), "k", &[]));
         if kernel.as_mut().poll(&mut TaskContext::from_waker(&waker)).is_pending() {
             blocked += 1;
             gate.sleep_until(|&(count, _)| count == blocked);

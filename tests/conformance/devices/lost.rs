@@ -248,7 +248,7 @@ pub(super) const CALLS: &[Call] = &[
     ("a kernel", |ctx, _, _| ctx.kernel::<Iota>().map(drop)),
     ("a kernel from a text", |ctx, _, _| ctx.kernel_from(TEXT, "k").map(drop)),
     ("a kernel from a text, later", |ctx, _, _| {
-        ctx.kernel_from_later(&ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
+        ctx.kernel_from_later(ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
     }),
     ("a capture", |_, queue, x| queue.capture(|c| c.fill(x, 1)).map(drop)),
     ("sum_of", |_, queue, x| queue.sum_of(x).wait().map(drop)),

@@ -396,7 +396,7 @@ fn skipped(s: &Subject) {
         ),
     ] {
         let text = format!("@compute @workgroup_size(1) fn main() {{ var n = 0u; {body} }}");
-        let found = ctx.kernel_from(&format!("{HEAD}{text}"), "main").map(drop);
+        let found = ctx.kernel_from(format!("{HEAD}{text}"), "main").map(drop);
         match found {
             Ok(()) => assert!(!is_refused, "{body}"),
             Err(error) => {

@@ -123,7 +123,7 @@ fn many_bindings(s: &Subject) {
     let used: String = (0..200).map(|i| format!("x{i}[0] = 1u;")).collect();
     let ctx = s.ctx();
     let made = ctx
-        .kernel_from(&format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many")
+        .kernel_from(format!("{text} @compute @workgroup_size(1) fn many() {{ {used} }}"), "many")
         .map(drop);
     let most = ctx.info().max_bindings;
     match made {

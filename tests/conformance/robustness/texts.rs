@@ -46,7 +46,7 @@ fn private(s: &Subject) {
             assert!(text.contains(part), "{text}");
         }
     }
-    let kernel = ctx.kernel_from(&text(4096, 64), "k").unwrap();
+    let kernel = ctx.kernel_from(text(4096, 64), "k").unwrap();
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     ctx.current_queue().read(&x).wait().unwrap();
@@ -67,7 +67,7 @@ fn on_gpu(s: &Subject) {
     {
         assert!(found.contains(part), "{found}");
     }
-    let kernel = ctx.kernel_from(&text(64, ""), "k").unwrap();
+    let kernel = ctx.kernel_from(text(64, ""), "k").unwrap();
     let mut x = ctx.array(&[0_u32; 8]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap()[0], 9);
@@ -85,7 +85,7 @@ fn calls(s: &Subject) {
     };
     let found = message(&ctx, &text(40));
     assert!(found.contains("the limit on a GPU is 65536"), "{found}");
-    let kernel = ctx.kernel_from(&text(4), "k").unwrap();
+    let kernel = ctx.kernel_from(text(4), "k").unwrap();
     let mut x = ctx.array(&[1_u32]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [48]);
@@ -101,7 +101,7 @@ fn long(s: &Subject) {
     );
     let bytes = message(&ctx, &kernel(&" ".repeat(2 << 20)));
     assert!(bytes.contains("the limit is 1048576"), "{bytes}");
-    ctx.kernel_from(&kernel(&"_ = 1;".repeat(1000)), "k").unwrap();
+    ctx.kernel_from(kernel(&"_ = 1;".repeat(1000)), "k").unwrap();
 }
 
 fn constants(s: &Subject) {
@@ -119,7 +119,7 @@ fn constants(s: &Subject) {
     };
     let constant = message(&ctx, &nested(24));
     assert!(constant.contains("`c16` expands to 131072 numbers, and the limit is 65536"), "{constant}");
-    let kernel = ctx.kernel_from(&nested(12), "k").unwrap();
+    let kernel = ctx.kernel_from(nested(12), "k").unwrap();
     let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [7]);
@@ -143,7 +143,7 @@ fn small_stack(s: &Subject) {
         let compiled = thread.join().expect("the thread returns");
         assert_eq!(compiled.is_ok(), works, "{deep}: {compiled:?}");
     }
-    let kernel = ctx.kernel_from(&text(150), "k").unwrap();
+    let kernel = ctx.kernel_from(text(150), "k").unwrap();
     let mut x = ctx.zeros::<u32, 1>([1]).unwrap();
     ctx.current_queue().launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(ctx.current_queue().read(&x).wait().unwrap(), [7]);

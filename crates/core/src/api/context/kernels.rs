@@ -736,7 +736,7 @@ mod tests {
 
     impl std::task::Wake for Waits {
         fn wake(self: Arc<Self>) {
-            let later = self.ctx.kernel_from_later(&another(1000 + self.number), "k", &[]);
+            let later = self.ctx.kernel_from_later(another(1000 + self.number), "k", &[]);
             later.wait().expect("it compiles");
             self.done.send(self.number).expect("the test waits");
         }
@@ -750,7 +750,7 @@ mod tests {
         let mut asked = Vec::new();
         for number in 0..12 {
             let waker = Arc::new(Waits { ctx: ctx.clone(), number, done: done.clone() }).into();
-            let mut later = ctx.kernel_from_later(&another(number), "k", &[]);
+            let mut later = ctx.kernel_from_later(another(number), "k", &[]);
             if std::pin::Pin::new(&mut later).poll(&mut std::task::Context::from_waker(&waker)).is_pending() {
                 asked.push((number, later));
             }

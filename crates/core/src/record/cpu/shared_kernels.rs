@@ -112,7 +112,7 @@ mod tests {
         let source = |label: &'static str| ShaderSource::text(label, text);
         let [one, two, recorder] = [context(), context(), Context::simulated(SimulatorOptions::default())];
         let kernel = |ctx: &Context, label, entry, overrides: &[(&str, f64)]| {
-            ctx.kernel_from_with(&source(label), entry, overrides).expect("it compiles")
+            ctx.kernel_from_with(source(label), entry, overrides).expect("it compiles")
         };
         let first = kernel(&one, "a.wgsl", "scales", &[]);
         for ctx in [&two, &recorder] {

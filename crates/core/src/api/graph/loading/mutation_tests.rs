@@ -84,7 +84,7 @@ fn saved(bound: Bound) -> Vec<u8> {
 
 /// Loads a file, replays the graph and returns its outputs.
 fn run(ctx: &Context, file: &[u8]) -> Result<[Vec<u32>; 2]> {
-    let graph = Graph::from_bytes(&ctx, file)?;
+    let graph = Graph::from_bytes(ctx, file)?;
     let queue = ctx.queue("main");
     let bound = match ctx.full([16], 6_u32).and_then(|x| graph.with().input("x", &x)) {
         Ok(bound) => bound,
