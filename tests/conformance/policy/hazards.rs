@@ -224,14 +224,13 @@ fn remedy(s: &Subject) {
 fn many_waits(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let main = ctx.queue("main");
-    let one = |at: u32| {
-        let queue = ctx.queue(&format!("queue {at}"));
-        let mut x = ctx.zeros::<u32, 1>([4]).unwrap();
-        queue.fill(&mut x, at).unwrap();
-        main.wait_for_queue(&queue).unwrap();
-        (queue, x)
-    };
+    // A queue comes after all work that was enqueued before it was made, so all queues are made first.
+    let one = |at: u32| (ctx.queue(&format!("queue {at}")), ctx.zeros::<u32, 1>([4]).unwrap());
     let mut all: Vec<_> = (0..100).map(one).collect();
+    for (queue, x) in &mut all {
+        queue.fill(x, 1).unwrap();
+        main.wait_for_queue(queue).unwrap();
+    }
     for (_, x) in &mut all {
         main.fill(x, 7).unwrap();
     }

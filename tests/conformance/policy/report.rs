@@ -5,6 +5,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::CommandQueue;
 use fencepost::prelude::*;
 use fencepost::waits::Already;
+use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -12,6 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("p06_every_added_wait_is_listed_and_no_other", every_one),
         case("p06_a_redundant_wait_is_listed_with_its_line_and_the_reason", redundant),
         case("p06_a_wait_that_orders_something_is_not_redundant", needed),
+        case("p06_a_wait_that_only_brings_knowledge_is_not_redundant", needed_for_its_knowledge),
         case("p06_under_checked_and_unchecked_nothing_is_added", other_policies),
         case("p06_no_wait_is_recorded_unless_recording_is_on", off),
         case("p06_the_printed_report_shows_both_tables", table),
@@ -125,6 +127,26 @@ fn needed(s: &Subject) {
         assert!(report.added.is_empty() && report.redundant.is_empty(), "{policy:?}:\n{report}");
         assert_eq!(two.read(&y).wait().unwrap(), [5; 64]);
     }
+}
+
+/// The second wait for `two` brings the knowledge that `two` comes after `three`, although `two` has no new command: the
+/// work of `three` was complete when `two` waited for it.
+fn needed_for_its_knowledge(s: &Subject) {
+    let (ctx, one, two) = recording(s, Policy::Ordered);
+    let three = ctx.queue("three");
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([64]).unwrap();
+    two.fill(&mut y, 1).unwrap();
+    one.wait_for_queue(&two).unwrap();
+    three.fill(&mut x, 2).unwrap();
+    three.flush().unwrap();
+    std::thread::sleep(Duration::from_millis(20)); // the program does not learn that the work is complete
+    two.wait_for_queue(&three).unwrap();
+    one.wait_for_queue(&two).unwrap();
+    one.fill(&mut x, 3).unwrap();
+    let report = ctx.diagnostics().wait_report();
+    assert!(report.added.is_empty() && report.redundant.is_empty(), "{report}");
+    assert_eq!(one.read(&x).wait().unwrap(), [3; 64]);
 }
 
 fn other_policies(s: &Subject) {
