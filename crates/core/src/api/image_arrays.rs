@@ -19,6 +19,7 @@ use std::path::Path;
 ///
 /// # Example
 /// ```no_run
+/// use fencepost::DeviceArray;
 /// # let (ctx, queue) = fencepost::doctest();
 /// let photo = DeviceArray::<[f32; 4], 2>::load_image(&ctx, "photo.png")?;
 /// let [height, width] = photo.shape();

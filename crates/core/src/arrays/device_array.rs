@@ -111,6 +111,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     ///
     /// # Example
     /// ```
+    /// use fencepost::Shape;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let x = ctx.zeros::<f32, 2>(Shape::padded([17, 13], [32, 16]))?;
     /// assert_eq!((x.shape(), x.padded_shape(), x.len()), ([17, 13], [32, 16], 221));

@@ -572,7 +572,7 @@ impl Graph {
     ///
     /// # Example
     /// ```
-    /// use fencepost::Bound;
+    /// use fencepost::{Bound, Graph};
     /// # let (ctx, queue) = fencepost::doctest();
     /// let count = queue.array(&[3_u32])?;
     /// let one = queue.array(&[7_u32])?;

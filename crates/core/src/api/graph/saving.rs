@@ -56,6 +56,7 @@ impl Graph {
     ///
     /// # Example
     /// ```
+    /// use fencepost::Graph;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
     /// let bytes = graph.to_bytes()?;
@@ -91,6 +92,7 @@ impl Graph {
     ///
     /// # Example
     /// ```
+    /// use fencepost::Graph;
     /// # let (ctx, queue) = fencepost::doctest();
     /// # let folder = std::env::temp_dir().join(format!("fencepost-graph-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder).unwrap();
