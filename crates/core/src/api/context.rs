@@ -18,9 +18,9 @@ use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{BacklogLimit, SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
 use crate::error::{CommandKind, Error, Kind, Result};
-#[cfg(cpu_code)]
 use crate::memory::region::Shape;
 use crate::memory::uses::Policy;
+#[cfg(cpu_code)]
 use crate::record::cpu::cpu_lane;
 #[cfg(cpu)]
 use crate::record::cpu::cpu_recorder as cpu;
