@@ -9,12 +9,12 @@ use crate::error::Result;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
-/// Compiles a kernel of a verb as [`CommandQueue::kernel_with`] does, but on a thread of the context: the call checks
+/// Compiles a kernel of a verb as [`Context::kernel_with`](crate::Context::kernel_with) does, but on a thread of the context: the call checks
 /// the kernel and returns, and launches wait for the pipeline on their queue. If the compilation fails, the queue
 /// fails. In a capture, and in a context without threads, the call compiles.
 ///
 /// # Errors
-/// Returns the errors of [`CommandQueue::kernel_with`], which name the verb.
+/// Returns the errors of [`Context::kernel_with`](crate::Context::kernel_with), which name the verb.
 pub fn verb_kernel_with<A: KernelArgs>(
     queue: &CommandQueue,
     verb: &'static str,
@@ -23,10 +23,10 @@ pub fn verb_kernel_with<A: KernelArgs>(
     compiled::<A>(queue.owner(), &of_verb(queue, verb, job::<A>(overrides)?))
 }
 
-/// Compiles a kernel of a verb as [`CommandQueue::kernel_from_source`] does.
+/// Compiles a kernel of a verb as [`Context::kernel_from_with`](crate::Context::kernel_from_with) does.
 ///
 /// # Errors
-/// Returns the errors of [`CommandQueue::kernel_from_source`], which name the verb.
+/// Returns the errors of [`Context::kernel_from_with`](crate::Context::kernel_from_with), which name the verb.
 pub fn verb_kernel_from_source(
     queue: &CommandQueue,
     verb: &'static str,

@@ -139,8 +139,8 @@ impl Diagnostics<'_> {
         self.owner.watch()
     }
 
-    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`] have found so far, and forgets
-    /// them. The list is empty without checks, and on every adapter but the CPU.
+    /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`](crate::ContextOptions::check) have
+    /// found so far, and forgets them. The list is empty without checks, and on every adapter but the CPU.
     ///
     /// Several launches of one line with the same mistake are one finding, with their number. At most 1,000 findings
     /// are kept.
