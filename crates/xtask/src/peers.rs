@@ -58,14 +58,16 @@ fn main() -> Result<()> {
     let arrays = [ctx.zeros::<f32, 1>([64])?, ctx.zeros::<f32, 1>([64])?];
     let launches = |queue: &CommandQueue| -> Result<()> {
         for at in 0..LAUNCHES as usize {
-            let (x, y) = (&arrays[at % 2], &mut arrays[(at + 1) % 2].clone());
+            let x = &arrays[at % 2];
+            let y = &mut arrays[(at + 1) % 2].clone();
             queue.launch(&next, Grid::threads([64]), Next { x, y })?;
         }
         queue.flush()
     };
     let (graph, ()) = queue.capture(|c| {
         for at in 0..LAUNCHES as usize {
-            let (x, y) = (&arrays[at % 2], &mut arrays[(at + 1) % 2].clone());
+            let x = &arrays[at % 2];
+            let y = &mut arrays[(at + 1) % 2].clone();
             c.launch(&next, Grid::threads([64]), Next { x, y })?;
         }
         Ok(())

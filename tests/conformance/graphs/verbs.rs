@@ -347,7 +347,8 @@ fn panics(subject: &Subject) {
 fn fails(subject: &Subject) {
     let (objects, queue) = objects(subject.ctx(), subject.ctx());
     for _ in 0..3 {
-        let (short, mut x) = (objects.ctx.zeros::<u32, 1>([1]).unwrap(), objects.x.clone());
+        let short = objects.ctx.zeros::<u32, 1>([1]).unwrap();
+        let mut x = objects.x.clone();
         let before = objects.ctx.pool().stats().used;
         let error = queue
             .capture(|c| {

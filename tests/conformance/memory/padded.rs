@@ -298,7 +298,8 @@ fn properties(s: &Subject) {
 fn set_get(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (mut x, all) = (ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap(), counted(LEN));
+    let mut x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
+    let all = counted(LEN);
     queue.upload(&all, &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&all, 0));
     assert_eq!(queue.read(&x).wait().unwrap(), all);
