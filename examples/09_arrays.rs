@@ -37,7 +37,7 @@ fn compute(
     let mut turned = queue.empty([columns, rows])?;
     queue.transpose(&product, &mut turned)?;
     Ok(Results {
-        total: queue.sum_of(x),
+        total: queue.value_of(|out| queue.sum(x, out)),
         running: queue.read(&running),
         counts: queue.read(&counts),
         product: queue.read(&product),

@@ -40,8 +40,8 @@ fn main() -> Result<()> {
     let mut counts = queue.empty([BINS])?;
     queue.map(&squares, "sqrt(x)", &mut speeds)?;
     queue.histogram(&speeds, Bins::even(0.0..MOST), &mut counts)?;
-    let mean = queue.mean_of(&speeds);
-    let fastest = queue.argmax_of(&speeds);
+    let mean = queue.value_of(|out| queue.mean(&speeds, out));
+    let fastest = queue.value_of(|out| queue.argmax(&speeds, out));
     let counts = queue.read(&counts).wait()?;
     let speeds = queue.read(&speeds).wait()?;
     let mean = f64::from(mean.wait()?);

@@ -6,7 +6,7 @@
 mod common;
 
 use common::{Subject, adapters};
-use fencepost::algorithms::Reduce;
+use fencepost::algorithms::Algorithms;
 use fencepost::{
     CommandQueue, Context, Event, Graph, Grid, HostBuffer, PrintOptions, ShaderSource, SimulatorOptions,
     Upload, args,
@@ -260,7 +260,7 @@ fn forks_once(
                     ("get", Box::new(|| queue.get(&y, [0]).wait().map(drop))),
                     ("set", Box::new(|| queue.set(&mut y.clone(), [0], 7).map(drop))),
                     ("sum", Box::new(|| queue.sum(&y, &mut y.slice(0..1)?))),
-                    ("sum_of", Box::new(|| queue.sum_of(&y).wait().map(drop))),
+                    ("sum_of", Box::new(|| queue.value_of(|out| queue.sum(&y, out)).wait().map(drop))),
                     ("CommandQueue::zeros", Box::new(|| queue.zeros::<u32, 1>([4]).map(drop))),
                     ("CommandQueue::empty", Box::new(|| queue.empty::<u32, 1>([4]).map(drop))),
                     ("CommandQueue::array", Box::new(|| queue.array(&[7_u32]).map(drop))),

@@ -33,6 +33,7 @@ mod mutated_sorted;
 mod mutated_weighted;
 mod mutated_wide;
 mod numbers;
+mod over;
 mod part_lists;
 mod parts;
 mod products;
@@ -59,6 +60,9 @@ mod wide;
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, dump, host_side};
+use fencepost::Element;
+use fencepost::algorithms::host::Nan;
+use fencepost::algorithms::{Candidates, Over};
 use fencepost::prelude::*;
 use fencepost::{Kind, Policy};
 
@@ -105,6 +109,7 @@ pub fn cases() -> Vec<Case> {
         verbs::cases(),
         launches::cases(),
         numbers::cases(),
+        over::cases(),
         part_lists::cases(),
         parts::cases(),
         products::cases(),
@@ -182,4 +187,12 @@ fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
     }
     assert_ne!(dump::enqueued(&ctx, "two"), before);
     two.finish().wait().unwrap();
+}
+
+/// Returns the elements with the treatment of NaNs.
+fn treated<'a, T: Element, const D: usize>(x: impl Into<Over<'a, T, D>>, nan: Nan) -> Candidates<'a, T, D> {
+    match nan {
+        Nan::Ignore => x.into().skip_nan(),
+        Nan::Propagate => x.into().into(),
+    }
 }

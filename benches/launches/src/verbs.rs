@@ -31,9 +31,9 @@ pub(crate) fn call_on_noop(ctx: &Context, out: &mut dyn Write) -> Result<()> {
             call(&queue, verb, &mut arrays)?;
         }
         for _ in 0..CALLS {
-            done(&mut arrays).with_context(|| format!("the verb `{}`", verb.name))?;
+            done(&mut arrays).with_context(|| format!("the verb `{}`", verb.id))?;
         }
-        row_is_counted(&Counted { row: verb.name, launches: CALLS }, out)?;
+        row_is_counted(&Counted { row: verb.id, launches: CALLS }, out)?;
     }
     Ok(())
 }

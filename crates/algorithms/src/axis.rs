@@ -1,20 +1,19 @@
 //! Reductions along one axis of an array.
 
-use crate::elementwise::words;
+use crate::elementwise::{flat, words};
 use crate::grid::folded;
+use crate::inner_product::one_shape;
+use crate::monoid::Associative;
+use crate::passes::{NO_EXTREME, no_element};
 use crate::reducible::sealed::Combine as _;
 use crate::reducible::{Finish, Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::tuning::tuned;
-use crate::typed_kernel::{compiled, value};
+use crate::typed_kernel::{compiled, nonzero_bits, value};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
-
-/// An axis of an array. `Axis(0)` is the first, along which neighbours are farthest apart in memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Axis(pub usize);
 
 /// Returns `true` if nothing is left to compute: `out` is empty, or `x` is, and then a fill with `none` is enqueued.
 #[track_caller]
@@ -93,28 +92,40 @@ pub struct View {
 }
 
 impl View {
-    pub(crate) fn of<T: Element, U: Element, const D: usize>(
+    pub(crate) fn of<T: Element, U: Element, const D: usize, const E: usize>(
         queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &DeviceArray<U, D>,
+        axis: usize,
+        out: &DeviceArray<U, E>,
     ) -> Result<Self> {
+        let view = Self::along(queue, x, axis)?;
         let mut shape = x.shape();
-        let Some(along) = shape.get_mut(axis.0) else {
-            let verb = queue.verb;
-            let array = x.label().into();
-            return Err(Kind::Axis { verb, array, axis: axis.0, rank: D }.into());
-        };
-        let n = std::mem::replace(along, 1);
-        if out.shape() != shape {
-            let remedy = "the result has one element along the axis, and the shape of `x` else";
-            return Err(queue.wrong_shape("out", out, shape, remedy));
+        shape[axis] = 1;
+        if out.shape()[..] == shape[..] {
+            return Ok(view);
         }
-        let (outer, inner) = shape.split_at(axis.0);
-        Ok(Self { outer: outer.iter().product(), n, inner: inner.iter().product() })
+        let remedy = "the result has one element along the axis, and the shape of `x` else";
+        Err(queue.wrong_shape("out", out, shape, remedy))
     }
 
-    /// Returns `true` if a workgroup combines a share, and `false` if an invocation does, and the shares of a row or column.
+    /// Returns the view of an array along an axis, or an error if it has no such axis.
+    pub(crate) fn along<T: Element, const D: usize>(
+        queue: &VerbQueue<'_>,
+        x: &DeviceArray<T, D>,
+        axis: usize,
+    ) -> Result<Self> {
+        let shape = x.shape();
+        let Some(&n) = shape.get(axis) else {
+            let verb = queue.verb;
+            let array = x.label().into();
+            return Err(Kind::Axis { verb, array, axis, rank: D }.into());
+        };
+        let [outer, inner] = [&shape[..axis], &shape[axis + 1..]].map(|axes| axes.iter().product());
+        Ok(Self { outer, n, inner })
+    }
+
+    /// Returns `true` if a workgroup combines a share, and `false` if an invocation does, and the shares of a row or
+    /// column.
     pub(crate) fn shares(self) -> (bool, Shares) {
         let rows = self.inner == 1 && self.n > SHORT;
         (rows, if rows { Shares::of(self.n) } else { Shares::of_column(self.n) })
@@ -129,8 +140,8 @@ impl View {
 /// Longest row that one invocation combines. A workgroup combines a longer row.
 const SHORT: usize = 64;
 
-/// Enqueues the launches: one, or two with the results of shares between them. The second array has the other factors of products;
-/// without products, it is not read.
+/// Enqueues the launches: one, or two with the results of shares between them. The second array has the other factors
+/// of products; without products, it is not read.
 #[track_caller]
 pub(crate) fn along<T: Reducible>(
     queue: &VerbQueue<'_>,
@@ -215,6 +226,108 @@ impl<T: Reducible> Along<T> {
     }
 }
 
+/// Enqueues the combined elements of each row or column.
+#[track_caller]
+pub(crate) fn combine<T: Element, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    view: View,
+    x: &DeviceArray<T, D>,
+    operation: impl Associative<T>,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    if x.is_empty() && !out.is_empty() && operation.needs_an_element() {
+        return no_element(queue, x, NO_EXTREME);
+    }
+    let x = x.reshape([x.len()])?;
+    let mut out = out.reshape([out.len()])?;
+    if is_done(queue, &[("x", &words(&x)?)], &mut out, operation.identity())? {
+        return Ok(());
+    }
+    operation.combine_along(queue, view, &x, &mut out)
+}
+
+#[track_caller]
+pub(crate) fn mean<const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    axis: usize,
+    out: &mut DeviceArray<f32, E>,
+) -> Result<()> {
+    let view = View::of(queue, x, axis, out)?;
+    if x.is_empty() && !out.is_empty() {
+        return no_element(queue, x, "pass at least one element, because no elements have no mean");
+    }
+    let x = x.reshape([x.len()])?;
+    let mut out = out.reshape([out.len()])?;
+    if is_done(queue, &[("x", &x.cast_bits())], &mut out, 0.0)? {
+        return Ok(());
+    }
+    let steps = Steps { finish: Finish::Divide, ..Steps::of(Operation::Sum) };
+    along(queue, steps, view, [&x; 2], &mut out)
+}
+
+#[track_caller]
+pub(crate) fn norm<const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    axis: usize,
+    out: &mut DeviceArray<f32, E>,
+) -> Result<()> {
+    let steps = Steps { products: true, finish: Finish::Root, ..Steps::of(Operation::Sum) };
+    products(queue, steps, [x, x], axis, out)
+}
+
+#[track_caller]
+pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    y: &DeviceArray<T, D>,
+    axis: usize,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    one_shape(queue, x, y)?;
+    products(queue, Steps { products: true, ..Steps::of(Operation::Sum) }, [x, y], axis, out)
+}
+
+/// Enqueues the sums of the products of two arrays.
+#[track_caller]
+fn products<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    steps: Steps,
+    [x, y]: [&DeviceArray<T, D>; 2],
+    axis: usize,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    let view = View::of(queue, x, axis, out)?;
+    let x = flat(x)?;
+    let y = flat(y)?;
+    let mut out = flat(out)?;
+    let reads = [("x", &x.cast_bits()), ("y", &y.cast_bits())];
+    if is_done(queue, &reads, &mut out, T::identity(Operation::Sum))? {
+        return Ok(());
+    }
+    along(queue, steps, view, [&x, &y], &mut out)
+}
+
+/// Enqueues the comparison: an element that is not zero stands for 1, and a zero for 0.
+#[track_caller]
+pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    operation: Operation,
+    x: &DeviceArray<T, D>,
+    axis: usize,
+    out: &mut DeviceArray<u32, E>,
+) -> Result<()> {
+    let view = View::of(queue, x, axis, out)?;
+    let x = x.reshape([x.len()])?.cast_bits();
+    let mut out = out.reshape([out.len()])?;
+    if is_done(queue, &[("x", &x)], &mut out, u32::from(operation == Operation::Smallest))? {
+        return Ok(());
+    }
+    let steps = Steps { bits: nonzero_bits::<T>(), ..Steps::of(operation) };
+    along::<u32>(queue, steps, view, [&x; 2], &mut out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_shape_with_more_elements_than_a_number_counts_has_no_reduction_on_the_host() {
-        let reduce = |shape: [usize; 3]| host::reduce::<u32, 3>(&[], shape, Operation::Sum, Axis(2));
+        let reduce = |shape: [usize; 3]| host::reduce::<u32, 3>(&[], shape, Operation::Sum, 2);
         assert_eq!(reduce([usize::MAX, 2, 0]), None);
         assert_eq!(reduce([2, usize::MAX, 3]), None);
         assert_eq!(reduce([2, 2, 0]), Some(vec![0; 4]));

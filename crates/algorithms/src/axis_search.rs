@@ -1,6 +1,6 @@
 //! The places of the smallest or the largest elements along one axis of an array.
 
-use crate::axis::{Axis, View};
+use crate::axis::View;
 use crate::grid::folded;
 use crate::passes::{NO_EXTREME, no_element};
 use crate::reduce::Nan;
@@ -11,180 +11,18 @@ use crate::trusted;
 use crate::tuning::tuned;
 use crate::typed_kernel::type_number;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kernel, Result};
+use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
-
-/// Finds the places of elements along one axis of an array.
-///
-/// A place is the number of elements before the element along the axis. Of equal elements, the first one is the result. A NaN comes
-/// before all numbers, so the first NaN is the result if there is one; the verbs with a [`Nan`] may leave NaNs out. -0 and +0 are
-/// equal. The results are exact.
-///
-/// # Shape
-/// `out` has the shape of `x`, with 1 element along the axis.
-///
-/// # Cost
-/// One launch for up to 16,384 elements along the last axis, and for up to 1,024 along another one. More elements take two, with
-/// up to 1,024 words of scratch memory for each element of `out`. Each element is read once, and up to 1,024 of them for each
-/// element of `out` twice.
-pub trait SearchAxis {
-    /// *Enqueues* out = the places of the smallest elements of `x` along an axis.
-    ///
-    /// # Errors
-    /// [`Kind::Axis`](fencepost_core::Kind::Axis) if `x` does not have the axis;
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shape of `out` differs, or if there is no element along the axis for a
-    /// result; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's
-    /// own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Axis, SearchAxis};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[3, -7, 5, 4, -8, -8])?.reshape([2, 3])?;
-    /// let mut places = ctx.zeros([2, 1])?;
-    /// queue.argmin_axis(&x, Axis(1), &mut places)?;
-    /// assert_eq!(queue.read(&places).wait()?, [1, 1]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn argmin_axis<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the places of the smallest elements of `x` along an axis, as [`argmin_axis`](Self::argmin_axis) does. A NaN is
-    /// treated as `nan` says. If all numbers are NaNs, the place is 0.
-    ///
-    /// # Errors
-    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Axis, Nan, SearchAxis};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[3.0, f32::NAN, -5.0, f32::NAN, -8.0, 8.0])?.reshape([2, 3])?;
-    /// let mut places = ctx.zeros([2, 1])?;
-    /// queue.argmin_axis_with(&x, Axis(1), &mut places, Nan::Ignore)?;
-    /// assert_eq!(queue.read(&places).wait()?, [2, 1]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn argmin_axis_with<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-        nan: Nan,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the places of the largest elements of `x` along an axis.
-    ///
-    /// # Errors
-    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Axis, SearchAxis};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[3.0, 7.0, 5.0, 4.0, f32::NAN, -0.0])?.reshape([2, 3])?;
-    /// let mut places = ctx.zeros([1, 3])?;
-    /// queue.argmax_axis(&x, Axis(0), &mut places)?;
-    /// assert_eq!(queue.read(&places).wait()?, [1, 1, 0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn argmax_axis<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the places of the largest elements of `x` along an axis, as [`argmax_axis`](Self::argmax_axis) does. A NaN is
-    /// treated as `nan` says. If all numbers are NaNs, the place is 0.
-    ///
-    /// # Errors
-    /// Returns the errors of [`argmin_axis`](Self::argmin_axis).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Axis, Nan, SearchAxis};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[3.0, f32::NAN, -5.0, f32::NAN, -8.0, 8.0])?.reshape([2, 3])?;
-    /// let mut places = ctx.zeros([2, 1])?;
-    /// queue.argmax_axis_with(&x, Axis(1), &mut places, Nan::Ignore)?;
-    /// assert_eq!(queue.read(&places).wait()?, [0, 2]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn argmax_axis_with<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-        nan: Nan,
-    ) -> Result<()>;
-}
-
-impl SearchAxis for CommandQueue {
-    #[track_caller]
-    fn argmin_axis<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "argmin_axis");
-        search(queue, false, Nan::Propagate, x, axis, out)
-    }
-
-    #[track_caller]
-    fn argmin_axis_with<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-        nan: Nan,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "argmin_axis_with");
-        search(queue, false, nan, x, axis, out)
-    }
-
-    #[track_caller]
-    fn argmax_axis<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "argmax_axis");
-        search(queue, true, Nan::Propagate, x, axis, out)
-    }
-
-    #[track_caller]
-    fn argmax_axis_with<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        axis: Axis,
-        out: &mut DeviceArray<u32, D>,
-        nan: Nan,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "argmax_axis_with");
-        search(queue, true, nan, x, axis, out)
-    }
-}
 
 /// Enqueues the launches: one, or two with the places of shares between them.
 #[track_caller]
-fn search<T: Reducible, const D: usize>(
+pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
     largest: bool,
     nan: Nan,
     x: &DeviceArray<T, D>,
-    axis: Axis,
-    out: &mut DeviceArray<u32, D>,
+    axis: usize,
+    out: &mut DeviceArray<u32, E>,
 ) -> Result<()> {
     let view = View::of(queue, x, axis, out)?;
     if x.is_empty() && !out.is_empty() {
@@ -267,7 +105,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Enqueues the launch that finds a place in each share of the first rows or columns, or checks a launch without results.
+    /// Enqueues the launch that finds a place in each share of the first rows or columns, or checks a launch without
+    /// results.
     #[track_caller]
     fn launch(
         &self,

@@ -38,14 +38,14 @@ impl<A: KernelArgs> KernelArgs for Counted<'_, A> {
     }
 }
 
-/// The kernel for whole arrays, or the kernel for parts with the array that has their number of elements.
+/// The kernel for whole arrays, or the kernel for first elements with the array that has their number.
 pub enum SizedKernel<F: KernelArgs + 'static> {
     Whole(Kernel<F>),
     Part { kernel: Kernel<Counted<'static, F>>, count: Box<DeviceArray<u32>> },
 }
 
 impl<F: KernelArgs<Family = F>> SizedKernel<F> {
-    /// Compiles the kernel for parts if there is a count, else the kernel for whole arrays.
+    /// Compiles the kernel for first elements if there is a count, else the kernel for whole arrays.
     pub(crate) fn compiled(
         queue: &VerbQueue<'_>,
         overrides: &[(&str, f64)],
@@ -73,7 +73,7 @@ impl<F: KernelArgs<Family = F>> SizedKernel<F> {
     }
 }
 
-/// Returns the source of the kernel for parts if there is a count, else of the kernel for whole arrays.
+/// Returns the source of the kernel for first elements if there is a count, else of the kernel for whole arrays.
 pub(crate) fn sized(source: ShaderSource, count: Option<&DeviceArray<u32>>) -> ShaderSource {
     if count.is_some() { source.of_part() } else { source }
 }

@@ -4,9 +4,9 @@ use crate::random::Philox;
 use crate::reducible::Reducible;
 use fencepost_core::{Kind, Result};
 
-/// Describes how random words become numbers of a type.
+/// Distribution of the random numbers of a type, which [`fill_random`](crate::Algorithms::fill_random) writes.
 ///
-/// The types of this module implement it: [`Words`], [`Uniform`], [`Whole`], [`Choice`], [`Normal`] and [`Exponential`].
+/// These types implement it: [`Words`], [`Uniform`], [`Whole`], [`Choice`], [`Normal`] and [`Exponential`].
 pub trait Distribution<T: Reducible>: sealed::Draw<T> + Copy {}
 
 /// Uniform over all words: each value of `u32` or `i32` is equally probable.
@@ -15,9 +15,9 @@ pub struct Words;
 
 /// Uniform over floats from `low` up to, but not including, `high`, in steps of 2^-24 of the distance.
 ///
-/// From 0 to 1, the floats are multiples of 2^-24 and are the same on each device. For other limits, the error is at most 3 `u`
-/// times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`. A device may treat numbers below 2^-126 as
-/// 0.
+/// From 0 to 1, the floats are multiples of 2^-24 and are the same on each device. For other limits, the error is at
+/// most 3 `u` times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`. A device may treat
+/// numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
     /// Lower limit.
@@ -50,7 +50,8 @@ pub struct Choice {
 /// farther from the mean than 6.67 deviations. A device may treat numbers below 2^-126 as 0.
 ///
 /// # Algorithm
-/// Box and Muller: *A Note on the Generation of Random Normal Deviates* (1958). Numbers `2 k` and `2 k + 1` share two words.
+/// Box and Muller: *A Note on the Generation of Random Normal Deviates* (1958). Numbers `2 k` and `2 k + 1` share two
+/// words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
     /// Mean.

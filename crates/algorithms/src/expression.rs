@@ -67,8 +67,8 @@ pub(crate) struct Input {
     pub(crate) wgsl: String,
 }
 
-/// Compiles the kernel that computes each element of an array of type `out`, or of a part with a count, by an
-/// expression of elements of other arrays.
+/// Compiles the kernel that computes each element of an array of type `out`, or of its first elements if there is a
+/// count, by an expression of elements of other arrays.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled(
@@ -120,8 +120,8 @@ fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroup
     (before, after)
 }
 
-/// Refuses a text that is more than one expression, or that has one of the kernel's own names. The error of an empty text has an
-/// example.
+/// Refuses a text that is more than one expression, or that has one of the kernel's own names. The error of an empty
+/// text has an example.
 pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Result<()> {
     if expression.trim().is_empty() {
         let message = format!("the expression is empty: write one of WGSL, such as `{example}`");
@@ -219,8 +219,9 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
     KernelError::Wgsl { label, line: line + 1, column, message, excerpt }.into()
 }
 
-/// Returns an error of the compilation with the lines of the expression, which begins at the line `first` of the text `file`. A
-/// mistake outside of it, such as a value of another type, is one of the whole expression. `result` names its value.
+/// Returns an error of the compilation with the lines of the expression, which begins at the line `first` of the text
+/// `file`. A mistake outside of it, such as a value of another type, is one of the whole expression. `result` names its
+/// value.
 pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize), result: &str) -> Error {
     let Kind::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.kind() else {
         return error;
@@ -246,8 +247,8 @@ pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize)
     KernelError::Wgsl { label: LABEL.into(), line: 1, column: 1, message, excerpt }.into()
 }
 
-/// Returns `true` if each bracket before a place of the expression is closed there. The expression has no bracket that closes
-/// none.
+/// Returns `true` if each bracket before a place of the expression is closed there. The expression has no bracket that
+/// closes none.
 fn closed(expression: &str, line: usize, column: usize) -> bool {
     let before = expression.lines().take(line - 1).flat_map(str::chars);
     let beside = expression.lines().nth(line - 1).unwrap_or_default().chars().take(column - 1);

@@ -10,7 +10,7 @@ use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
 use crate::verb_queue::{VerbQueue, subject};
-use fencepost_core::{CommandQueue, DeviceArray, Kind, Result, Scalar};
+use fencepost_core::{DeviceArray, Kind, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,10 +19,16 @@ use std::ops::Range;
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Bins, host};
-/// assert_eq!(host::histogram(&[7_u32, 4, 9], Bins::modulo(), 3), Some(vec![1, 2, 0]));
-/// assert_eq!(host::histogram(&[0.0_f32, 0.3, 1.0, 2.0], Bins::even(0.0..1.0), 2), Some(vec![2, 1]));
-/// assert_eq!(host::histogram(&[-5_i32, 0, 9, 10], Bins::edges(&[0, 1, 10]), 2), Some(vec![1, 2]));
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let (mut of_remainders, mut counts) = (ctx.zeros([3])?, ctx.zeros([2])?);
+/// queue.histogram(&ctx.array(&[7_u32, 4, 9])?, Bins::modulo(), &mut of_remainders)?;
+/// assert_eq!(queue.read(&of_remainders).wait()?, [1, 2, 0]);
+/// queue.histogram(&ctx.array(&[0.0_f32, 0.3, 1.0, 2.0])?, Bins::even(0.0..1.0), &mut counts)?;
+/// assert_eq!(queue.read(&counts).wait()?, [2, 1]);
+/// queue.histogram(&ctx.array(&[-5_i32, 0, 9, 10])?, Bins::edges(&[0, 1, 10]), &mut counts)?;
+/// assert_eq!(queue.read(&counts).wait()?, [1, 2]);
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bins<'a, T> {
@@ -133,91 +139,44 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
     Ok(edges)
 }
 
-/// Counts the elements of an array in bins.
-pub trait Histogram {
-    /// *Enqueues* counts = the number of elements of `x` in each bin. Earlier counts are overwritten. A count wraps at
-    /// 2^32.
-    ///
-    /// As in `numpy.histogram`, an element equal to an edge is in the bin that begins there, except that the last bin
-    /// has both its edges. An element outside of the edges is not counted, and neither is a NaN. -0 and +0 are equal.
-    /// Each element has a bin if the bins are remainders.
-    ///
-    /// # Shape
-    /// `x` has any shape. `counts` has one element for each bin, of which there is at least one.
-    ///
-    /// # Cost
-    /// One fill and one launch. With edges, the keys of the edges are uploaded to scratch memory before. Up to 256
-    /// bins are counted in the memory of each workgroup and then added with one atomic operation for each bin; more
-    /// bins take one atomic operation for each element. Each element is read once.
-    ///
-    /// # Determinism
-    /// The counts are exact, on all devices.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`] if the numbers of bins and edges do not fit `counts`; [`Kind::Value`] if the edges do not
-    /// ascend, or the range is empty or not finite; [`Kind::Padding`] if an array is padded; the errors of a launch,
-    /// and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Bins, Histogram};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut counts = ctx.zeros([2])?;
-    /// let x = ctx.array(&[0.25_f32, 1.0, 2.0, 2.5, -1.0])?;
-    /// queue.histogram(&x, Bins::even(0.0..2.0), &mut counts)?;
-    /// assert_eq!(queue.read(&counts).wait()?, [1, 2]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn histogram<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        bins: Bins<'_, T>,
-        counts: &mut DeviceArray<u32>,
-    ) -> Result<()>;
-}
-
-impl Histogram for CommandQueue {
-    #[track_caller]
-    fn histogram<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        bins: Bins<'_, T>,
-        counts: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "histogram");
-        let x = bits(x)?;
-        let mut counts = bits(counts)?;
-        let mut cleared = counts.clone();
-        let binning = Binning::of(queue.verb, &bins, counts.len())?;
-        check(queue, &[("x", &x)], &[("counts", &counts)])?;
-        if x.is_empty() {
-            return queue.fill(&mut counts, 0);
-        }
-        let kernel = trusted::kernel_with::<BinCountsArgs>(queue, &tuned(queue, &[]))?;
-        let edges = binning.edges(queue, &x)?;
-        let shares = Shares::of(x.len());
-        let [flip_clear, flip_set] = flips::<T>(false);
-        let mut count = |groups: usize| {
-            let args = BinCountsArgs {
-                n: x.len() as u32,
-                share: shares.share as u32,
-                bins: counts.len() as u32,
-                flip_clear,
-                flip_set,
-                between: binning.between,
-                copies: binning.copies,
-                x: &x,
-                edges: &edges,
-                counts: &mut counts,
-            };
-            launch(queue, &kernel, groups, args)
-        };
-        // Refuse, before the fill is enqueued, what the launch after it would refuse.
-        count(0)?;
-        queue.fill(&mut cleared, 0)?;
-        count(shares.count)
+#[track_caller]
+pub(crate) fn histogram<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    bins: Bins<'_, T>,
+    counts: &mut DeviceArray<u32>,
+) -> Result<()> {
+    let x = bits(x)?;
+    let mut counts = bits(counts)?;
+    let mut cleared = counts.clone();
+    let binning = Binning::of(queue.verb, &bins, counts.len())?;
+    check(queue, &[("x", &x)], &[("counts", &counts)])?;
+    if x.is_empty() {
+        return queue.fill(&mut counts, 0);
     }
+    let kernel = trusted::kernel_with::<BinCountsArgs>(queue, &tuned(queue, &[]))?;
+    let edges = binning.edges(queue, &x)?;
+    let shares = Shares::of(x.len());
+    let [flip_clear, flip_set] = flips::<T>(false);
+    let mut count = |groups: usize| {
+        let args = BinCountsArgs {
+            n: x.len() as u32,
+            share: shares.share as u32,
+            bins: counts.len() as u32,
+            flip_clear,
+            flip_set,
+            between: binning.between,
+            copies: binning.copies,
+            x: &x,
+            edges: &edges,
+            counts: &mut counts,
+        };
+        launch(queue, &kernel, groups, args)
+    };
+    // Refuse, before the fill is enqueued, what the launch after it would refuse.
+    count(0)?;
+    queue.fill(&mut cleared, 0)?;
+    count(shares.count)
 }
 
 /// The rule by which a kernel finds an element's bin, as arguments of the snippet `bins`.

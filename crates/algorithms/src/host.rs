@@ -1,10 +1,10 @@
 //! Host functions that compute what the verbs compute, one element after the other. Tests compare the two.
 //!
-//! Each verb with a result has a function of its name here, and some verbs share one. A verb whose name has `_part` shares
-//! the function of the name without it, which takes the first elements, `&x[..count]`. The endings `_of`, `_in_place` and
-//! `_with` have no functions either: use `sum` for `sum_of`, `sort` for `sort_in_place`, and `min` for `min_with`;
-//! `min` takes the treatment of NaNs. `map`, `zip` and `fold` take a closure in place of a text. `warm_up` has no
-//! result and no function.
+//! Each verb with a result has a function of its name, without `_in_place`. For parts of an array, a function has an
+//! ending: `_axis` or `_segments`. For first elements, pass `&x[..count]`. `min` and `max` take the treatment of NaNs,
+//! and so do the searches with the ending `_with`. `scan_with_total` is for `scan_and_total`, and `fold` for `reduce`
+//! of a whole array. `map`, `zip` and `fold` take a closure in place of a text. `warm_up` and `value_of` have no
+//! function.
 
 mod along;
 mod bins;
@@ -33,7 +33,7 @@ pub use products::{dot_axis, dot_segments, norm_axis};
 pub use random::{fill_random, random_permutation};
 pub use selection::{nonzero, partition, select, unique};
 
-use crate::reduce::Nan;
+pub use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
 
@@ -62,7 +62,7 @@ pub fn prod<T: Reducible>(x: &[T]) -> T {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::min(&[2.0_f32, f32::NAN, -1.0], Nan::Ignore), Some(-1.0));
 /// assert!(host::min(&[2.0_f32, f32::NAN, -1.0], Nan::Propagate).unwrap().is_nan());
 /// ```
@@ -74,15 +74,15 @@ pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::max(&[3_i32, -7], Nan::Propagate), Some(3));
 /// ```
 pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Largest, nan)
 }
 
-/// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). If a
-/// number is a NaN, the smallest and the largest number from there on are NaNs, unless the operation leaves NaNs out.
+/// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). If
+/// a number is a NaN, the smallest and the largest number from there on are NaNs, unless the operation leaves NaNs out.
 ///
 /// # Example
 /// ```
@@ -119,8 +119,8 @@ pub fn scan_with_total<T: Reducible>(x: &[T], of_all: Scan<T>) -> (Vec<T>, T) {
     (scan(x, of_all), total)
 }
 
-/// Returns all elements combined, from the first one on, by a function in place of an expression. The identity is the result of
-/// no elements.
+/// Returns all elements combined, from the first one on, by a function in place of an expression. The identity is the
+/// result of no elements.
 ///
 /// # Example
 /// ```
@@ -137,8 +137,8 @@ fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
     extreme.unwrap_or_else(|| T::combined(operation, a, b))
 }
 
-/// Returns the place of the smallest element, or `None` of no elements. The first of equal elements is the result, and so is
-/// the first NaN if there is one. -0 and +0 are equal.
+/// Returns the place of the smallest element, or `None` of no elements. The first of equal elements is the result, and
+/// so is the first NaN if there is one. -0 and +0 are equal.
 ///
 /// # Example
 /// ```
@@ -197,8 +197,8 @@ pub fn all<T: Reducible>(x: &[T]) -> bool {
     count_nonzero(x) == x.len()
 }
 
-/// Returns the sum of the products of two lists. Integers wrap. If the lengths differ, the rest of the longer list is left
-/// out.
+/// Returns the sum of the products of two lists. Integers wrap. If the lengths differ, the rest of the longer list is
+/// left out.
 ///
 /// # Example
 /// ```

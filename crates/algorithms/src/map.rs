@@ -2,136 +2,54 @@
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::expression::{self, Input};
+use crate::passes::one_count;
 use crate::reducible::Reducible;
 use crate::refusals::{Named, check};
 use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Element, Error, Grid, IntoArg, NamedArg, Result};
+use fencepost_core::{DeviceArray, Element, Error, Grid, IntoArg, NamedArg, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
 use std::borrow::Cow;
 
-/// Computes each element of an array by a WGSL expression, passed as text.
-///
-/// In the expression, `x` is the element of the first array, `y` is the element of the second, and `i` is the place of
-/// the element in C order, a `u32`. The expression sees the functions and types of WGSL too, and no other name. The
-/// value has the type of the elements of `out`: a comparison needs `u32(..)` or `select(..)`.
-///
-/// # Shape
-/// All arrays of a call have one shape, of any rank.
-///
-/// # Cost
-/// A verb takes one launch. It reads and writes each element once. The first call with an expression compiles a kernel. The
-/// context keeps the kernel for calls with the same expression and types.
-///
-/// # NaN
-/// A compiler of a device may assume that no number is a NaN or infinite, so `x != x` may be false for a NaN. The bits decide:
-/// `(bitcast<u32>(x) & 0x7fffffffu) > 0x7f800000u` is true for a NaN on each device.
-/// An element whose value is not a finite number may be anything: where the compiler can see it, as in `x / 0.0`, lavapipe leaves
-/// the element of `out` unwritten.
-pub trait Map {
-    /// *Enqueues* `out[i]` = the value of an expression of `x` and `i`.
-    ///
-    /// # Errors
-    /// [`Kind::Kernel`](fencepost_core::Kind::Kernel) if the text is not one expression, or its value has another type: the
-    /// message shows the line of the expression and marks the mistake. [`Kind::Shape`](fencepost_core::Kind::Shape) if the
-    /// shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the
-    /// queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::Map;
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut y) = (ctx.array(&[1.0_f32, 2.0, 3.0])?, ctx.zeros::<f32, 1>([3])?);
-    /// queue.map(&x, "x * 2.0 + f32(i)", &mut y)?;
-    /// assert_eq!(queue.read(&y).wait()?, [2.0, 5.0, 8.0]);
-    ///
-    /// let error = queue.map(&x, "x * z", &mut y).unwrap_err();
-    /// assert!(error.to_string().ends_with("  | x * z\n  |     ^"), "{error}");
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn map<T: Reducible, U: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        expression: &str,
-        out: &mut DeviceArray<U, D>,
-    ) -> Result<()>;
-
-    /// *Enqueues* `out[i]` = the value of an expression of `x`, `y` and `i`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`map`](Self::map).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::Map;
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, y) = (ctx.array(&[1.0_f32, 2.0])?, ctx.array(&[3_u32, 1])?);
-    /// let mut out = ctx.zeros::<u32, 1>([2])?;
-    /// queue.zip(&x, &y, "select(y, 0u, x > 1.5)", &mut out)?;
-    /// assert_eq!(queue.read(&out).wait()?, [3, 0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        y: &DeviceArray<V, D>,
-        expression: &str,
-        out: &mut DeviceArray<U, D>,
-    ) -> Result<()>;
-}
-
-impl Map for CommandQueue {
-    #[track_caller]
-    fn map<T: Reducible, U: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        expression: &str,
-        out: &mut DeviceArray<U, D>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "map");
-        same_shape(queue, x, "out", out)?;
-        map(queue, &flat(x)?, None, expression, &mut flat(out)?)
-    }
-
-    #[track_caller]
-    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        y: &DeviceArray<V, D>,
-        expression: &str,
-        out: &mut DeviceArray<U, D>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "zip");
-        same_shape(queue, x, "y", y)?;
-        same_shape(queue, x, "out", out)?;
-        let x = flat(x)?;
-        let y = flat(y)?;
-        let mut out = flat(out)?;
-        let inputs = [input::<T>("x"), input::<V>("y")];
-        let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
-        let n = value("n", out.len() as u32);
-        let grid = Grid::threads([out.len()]);
-        let first = (array_name("x"), (&x).into_arg());
-        let second = (array_name("y"), (&y).into_arg());
-        let args = [n, first, second, (array_name("out"), (&mut out).into_arg())];
-        match queue.launch_dyn(&kernel, grid, args) {
-            Ok(()) => Ok(()),
-            Err(error) => refused(queue, error, &[("x", &bits(&x)?), ("y", &bits(&y)?)], &out),
-        }
-    }
-}
-
-/// Enqueues the expression of each element of an array, or of a part with a count.
 #[track_caller]
-pub(crate) fn map<T: Reducible, U: Reducible>(
+pub(crate) fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
-    count: Option<&DeviceArray<u32>>,
+    x: &DeviceArray<T, D>,
+    y: &DeviceArray<V, D>,
     expression: &str,
-    out: &mut DeviceArray<U>,
+    out: &mut DeviceArray<U, D>,
 ) -> Result<()> {
+    same_shape(queue, x, "y", y)?;
+    same_shape(queue, x, "out", out)?;
+    let x = flat(x)?;
+    let y = flat(y)?;
+    let mut out = flat(out)?;
+    let inputs = [input::<T>("x"), input::<V>("y")];
+    let kernel = expression::compiled(queue, &inputs, &U::DTYPE.to_string(), expression, None)?;
+    let n = value("n", out.len() as u32);
+    let grid = Grid::threads([out.len()]);
+    let first = (array_name("x"), (&x).into_arg());
+    let second = (array_name("y"), (&y).into_arg());
+    let args = [n, first, second, (array_name("out"), (&mut out).into_arg())];
+    match queue.launch_dyn(&kernel, grid, args) {
+        Ok(()) => Ok(()),
+        Err(error) => refused(queue, error, &[("x", &bits(&x)?), ("y", &bits(&y)?)], &out),
+    }
+}
+
+/// Enqueues the expression of each element of an array, or of its first elements if there is a count.
+#[track_caller]
+pub(crate) fn map<T: Reducible, U: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Prefix<'_, T, D>,
+    expression: &str,
+    out: &DeviceArray<U, D>,
+) -> Result<()> {
+    same_shape(queue, x.array(), "out", out)?;
+    let count = x.count().map(|count| one_count(queue, count)).transpose()?;
+    let count = count.as_ref();
+    let x = &flat(x.array())?;
+    let out = &mut flat(out)?;
     let kernel = expression::compiled(queue, &[input::<T>("x")], &U::DTYPE.to_string(), expression, count)?;
     let n = value("n", out.len() as u32);
     let grid = Grid::threads([out.len()]);
@@ -147,7 +65,8 @@ pub(crate) fn map<T: Reducible, U: Reducible>(
     }
 }
 
-/// Returns the error of a refused launch with the names of the verb's arguments, in place of those in the text of the kernel.
+/// Returns the error of a refused launch with the names of the verb's arguments, in place of those in the text of the
+/// kernel.
 #[track_caller]
 fn refused<U: Reducible>(
     queue: &VerbQueue<'_>,

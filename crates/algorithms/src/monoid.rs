@@ -17,16 +17,17 @@ use fencepost_core::{DeviceArray, Element, Result, Scalar};
 /// indices there: the result at `i` combines the initial value, the last element, and so on down to the one at `i`, in
 /// this order.
 ///
-/// The operation must be associative: `(a b) c` is the same as `a (b c)`. A device groups the elements in any way, but keeps their
-/// order, so the operation need not be commutative. The identity must not change an element on either side, because the device
-/// combines it with some of them any number of times. Neither is checked.
+/// The operation must be associative: `(a b) c` is the same as `a (b c)`. A device groups the elements in any way, but
+/// keeps their order, so the operation need not be commutative. The identity must not change an element on either side,
+/// because the device combines it with some of them any number of times. Neither is checked.
 ///
-/// The elements are `f32`, `i32`, `u32`, or vectors of two or four of them, such as `[f32; 2]`.
+/// The elements are `f32`, `i32`, `u32`, or vectors of two or four of them, such as `[f32; 2]`. By key, in segments and
+/// in a scan along an axis, they are single numbers.
 ///
 /// # Example
 /// The states of a linear recurrence `y = m y + c` are a scan of pairs `(m, c)`:
 /// ```
-/// use fencepost::algorithms::{Monoid, PrefixScan, Scan};
+/// use fencepost::prelude::*;
 /// # let (ctx, queue) = fencepost::doctest();
 /// let steps = ctx.array(&[[0.5_f32, 1.0], [2.0, 3.0], [1.0, -4.0]])?;
 /// let mut states = ctx.zeros::<[f32; 2], 1>([3])?;
@@ -47,11 +48,11 @@ impl<'a, T: Combinable> Monoid<'a, T> {
     ///
     /// # Example
     /// ```
-    /// use fencepost::algorithms::{Monoid, Fold};
+    /// use fencepost::prelude::*;
     /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut divisor = ctx.zeros([1])?;
-    /// queue.fold(&ctx.array(&[0b1100_u32, 0b0110])?, Monoid::new("a ^ b", 0), &mut divisor)?;
-    /// assert_eq!(queue.read(&divisor).wait()?, [0b1010]);
+    /// let mut parity = ctx.zeros([1])?;
+    /// queue.reduce(&ctx.array(&[0b1100_u32, 0b0110])?, Monoid::new("a ^ b", 0), &mut parity)?;
+    /// assert_eq!(queue.read(&parity).wait()?, [0b1010]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn new(expression: &'a str, identity: T) -> Self {
@@ -129,7 +130,7 @@ pub(crate) mod sealed {
         ) -> Result<()>;
     }
 
-    /// Is a verb that takes an operator of any type with the bits of `T`.
+    /// A verb that takes an operator of any type with the bits of `T`.
     pub trait OfOperator<T: Element> {
         /// Enqueues the verb. `of_kernel` returns a caller's array as an array of the kernel's type.
         #[track_caller]

@@ -41,7 +41,8 @@ impl<T: Reducible> Operator<'static, T> {
 }
 
 impl Operator<'static, u32> {
-    /// Combines keys of numbers, so that a device compares no NaN. Returns `None` if the elements themselves are combined.
+    /// Combines keys of numbers, so that a device compares no NaN. Returns `None` if the elements themselves are
+    /// combined.
     pub(crate) fn of_keys<T: Reducible>(operation: Operation, initial: T) -> Option<Self> {
         if !operation.needs_an_element() || T::DTYPE.scalar() != Some(Scalar::F32) {
             return None;
@@ -83,7 +84,7 @@ impl<'a, U: Element> Operator<'a, U> {
         Self { initial: self.least, ..self }
     }
 
-    /// Compiles the built-in shader `stem`.wgsl with the operation, for parts if there is a count.
+    /// Compiles the built-in shader `stem`.wgsl with the operation, for first elements if there is a count.
     pub(crate) fn kernel(
         &self,
         queue: &VerbQueue<'_>,

@@ -14,13 +14,13 @@ pub struct Ordered<U> {
     kernel: DynKernel,
     /// `true` if a workgroup combines a share, `false` if a single invocation does.
     rows: bool,
-    /// Number of elements of the part, if there is one.
+    /// Number of the first elements, if not all are combined.
     count: Option<DeviceArray<u32>>,
     identity: U,
 }
 
 impl<U: Element> Ordered<U> {
-    /// Compiles the kernel of rows, for parts if there is a count.
+    /// Compiles the kernel of rows, for first elements if there is a count.
     pub(crate) fn compiled(
         queue: &VerbQueue<'_>,
         operator: &Operator<'_, U>,
@@ -71,8 +71,8 @@ impl<U: Element> Ordered<U> {
     }
 }
 
-/// Enqueues the combined elements of each row or column of at least one: one launch, or two with the results of shares between
-/// them.
+/// Enqueues the combined elements of each row or column of at least one: one launch, or two with the results of shares
+/// between them.
 #[track_caller]
 pub(crate) fn along<U: Element>(
     queue: &VerbQueue<'_>,

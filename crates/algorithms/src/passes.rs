@@ -3,13 +3,15 @@
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Result};
+use fencepost_kernels::PART_COUNT;
 
 /// A reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
 pub(crate) trait Passes {
     /// Result of a share.
     type Partial: Element;
 
-    /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the result.
+    /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the
+    /// result.
     #[track_caller]
     fn first(
         &self,
@@ -49,16 +51,24 @@ pub(crate) fn enqueue<P: Passes>(
 }
 
 /// Returns a result array as a one-dimensional one, or an error if it does not have exactly one element.
-pub(crate) fn one_element<T: Element>(
+pub(crate) fn one_element<T: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     argument: &str,
-    out: &DeviceArray<T>,
+    out: &DeviceArray<T, D>,
 ) -> Result<DeviceArray<T>> {
     if out.len() == 1 {
         return out.reshape([1]);
     }
     let remedy = "pass an array of one element, because the result is one number";
     Err(queue.wrong_shape(argument, out, [1], remedy))
+}
+
+/// Returns the array with the number of the first elements, or an error if it does not have exactly one element.
+pub(crate) fn one_count(queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
+    if count.len() == 1 {
+        return count.reshape([1]);
+    }
+    Err(queue.wrong_shape(PART_COUNT, count, [1], "the number of the first elements is one element"))
 }
 
 /// Remedy for a search for the smallest or the largest of no elements.
@@ -73,29 +83,3 @@ pub(crate) fn no_element<T: Element, const D: usize>(
 ) -> Result<()> {
     Err(queue.wrong_shape("x", x, x.shape().map(|count| count.max(1)), remedy))
 }
-
-/// Calls a verb of a queue with a new array of one element, and returns the element as a pending result. The text is the call
-/// that a capture accepts.
-macro_rules! value_of {
-    ($queue:ident, $captured:literal, $out:ident => $verb:expr) => {
-        match $queue
-            .check_value(
-                $queue.verb,
-                concat!(
-                    "a capture executes nothing: call `",
-                    $captured,
-                    "`, and read that array after the replay"
-                ),
-            )
-            .and_then(|()| $queue.empty([1]))
-        {
-            Ok(mut $out) => match $verb {
-                Ok(()) => $queue.get(&$out, [0]),
-                Err(error) => fencepost_core::Pending::ready(Err(error)),
-            },
-            Err(error) => fencepost_core::Pending::ready(Err(error)),
-        }
-    };
-}
-
-pub(crate) use value_of;

@@ -94,8 +94,8 @@ const OWN_NAMES: [&str; 82] = [
     "y",
 ];
 
-/// Compiles the built-in shader `stem`.wgsl with an operation from user code, for parts if there is a count. If the
-/// operation is swapped, `a` is the second element.
+/// Compiles the built-in shader `stem`.wgsl with an operation from user code, for first elements if there is a count.
+/// If the operation is swapped, `a` is the second element.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled<U: Element>(

@@ -134,7 +134,7 @@ pub(crate) enum Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of parts with a count. It
+    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of their first elements. It
     /// enqueues nothing.
     #[track_caller]
     pub(crate) fn of(

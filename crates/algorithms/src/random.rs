@@ -8,17 +8,19 @@ use crate::refusals::check;
 use crate::sort::Sort;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Result};
+use fencepost_core::{DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
 /// A sequence of random numbers of the generator Philox4x32-10.
 ///
-/// A number of a sequence depends on the seed, the stream and its position alone. So a device, a grid and the parts in which a
-/// program fills an array do not change it. Streams of one seed are independent: give each purpose and each queue its own.
+/// A number of a sequence depends on the seed, the stream and its position alone. So a device, a grid and the parts in
+/// which user code fills an array do not change it. Streams of one seed are independent: give each purpose and each
+/// queue its own. [`fill_random`](crate::Algorithms::fill_random) writes numbers to an array.
 ///
 /// # Algorithm
-/// Salmon, Moraes, Dror and Shaw: *Parallel Random Numbers: As Easy as 1, 2, 3* (2011). A block of four words is a function of
-/// its number, the stream and the seed. Each sequence has 2^64 blocks. The generator is not meant for cryptography.
+/// Salmon, Moraes, Dror and Shaw: *Parallel Random Numbers: As Easy as 1, 2, 3* (2011). A block of four words is a
+/// function of its number, the stream and the seed. Each sequence has 2^64 blocks. The generator is not meant for
+/// cryptography.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Philox {
     pub(crate) seed: u64,
@@ -41,7 +43,7 @@ impl Philox {
     ///
     /// # Example
     /// ```
-    /// use fencepost::algorithms::{Philox, RandomNumbers, Words};
+    /// use fencepost::prelude::*;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let (mut whole, mut part) = (ctx.zeros::<u32, 1>([100])?, ctx.zeros::<u32, 1>([30])?);
     /// queue.fill_random(&mut whole, Philox::seed(7), Words)?;
@@ -79,110 +81,33 @@ impl Philox {
     }
 }
 
-/// Fills arrays with random numbers.
-///
-/// # Cost
-/// The verb takes one launch and no scratch memory. It writes each element once.
-pub trait RandomNumbers {
-    /// *Enqueues* element `i` of `out`, counted in C order, = number `position + i` of a sequence with a distribution.
-    ///
-    /// # Determinism
-    /// Words, whole numbers and choices are the same on each device, and so are floats from 0 to 1. Other floats differ by
-    /// the rounding of a device, within the bounds of their distribution.
-    ///
-    /// # Errors
-    /// [`Kind::Value`](fencepost_core::Kind::Value) if the distribution has a value out of its range, and the errors of
-    /// [`CommandQueue::launch`].
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Normal, Philox, RandomNumbers, Uniform, Whole, host};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let generator = Philox::seed(7).stream(3);
-    /// let mut dice = ctx.zeros::<u32, 1>([1000])?;
-    /// queue.fill_random(&mut dice, generator, Whole { low: 1, high: 7 })?;
-    /// let mut on_host = [0_u32; 1000];
-    /// host::fill_random(&mut on_host, generator, Whole { low: 1, high: 7 })?;
-    /// assert_eq!(queue.read(&dice).wait()?, on_host);
-    ///
-    /// let mut field = ctx.zeros::<f32, 2>([64, 64])?;
-    /// queue.fill_random(&mut field, generator, Uniform { low: -1.0, high: 1.0 })?;
-    /// queue.fill_random(&mut field, generator, Normal { mean: 0.0, deviation: 2.0 })?;
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn fill_random<T: Reducible, const D: usize>(
-        &self,
-        out: &mut DeviceArray<T, D>,
-        generator: Philox,
-        distribution: impl Distribution<T>,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the numbers from 0 to n - 1 in a random order, with n the number of elements of `out`. Each order is
-    /// equally probable but for words of 64 bits that are equal by chance.
-    ///
-    /// # Algorithm
-    /// Two stable sorts by random words, which are the numbers `position` to `position + 2 n - 1` of the sequence of words;
-    /// after 2^64 - 1, the second sort begins again at 0.
-    ///
-    /// # Cost
-    /// It takes `iota`, two fills and two sorts of pairs, and the scratch memory of both sorts and n words.
-    ///
-    /// # Determinism
-    /// The order is the same on each device.
-    ///
-    /// # Errors
-    /// Returns the errors of [`CommandQueue::launch`].
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Philox, RandomNumbers, host};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut order = ctx.zeros([52])?;
-    /// queue.random_permutation(&mut order, Philox::seed(7))?;
-    /// assert_eq!(queue.read(&order).wait()?, host::random_permutation(52, Philox::seed(7)));
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()>;
-}
-
-impl RandomNumbers for CommandQueue {
-    #[track_caller]
-    fn fill_random<T: Reducible, const D: usize>(
-        &self,
-        out: &mut DeviceArray<T, D>,
-        generator: Philox,
-        distribution: impl Distribution<T>,
-    ) -> Result<()> {
-        fill(&VerbQueue::new(self, "fill_random"), out, generator, distribution)
+#[track_caller]
+pub(crate) fn random_permutation(
+    queue: &VerbQueue<'_>,
+    out: &mut DeviceArray<u32>,
+    generator: Philox,
+) -> Result<()> {
+    check(queue, &[], &[("out", out)])?;
+    let n = out.len();
+    let order = Sort::ascending().order::<u32>(Payload::Values)?;
+    let keys = queue.empty::<u32, 1>([n])?;
+    let pairs = || Arrays { keys: Some(keys.clone()), values: Some(out.clone()) };
+    let sorts = [
+        Prepared::of(queue, &order, n, None, None, pairs())?,
+        Prepared::of(queue, &order, n, None, None, pairs())?,
+    ];
+    trusted::kernel_with::<RandomArgs>(queue, &[("KIND", 0.0)])?;
+    iota(queue, out, 0, 1)?;
+    for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {
+        fill(queue, &keys, generator, Words)?;
+        sort.enqueue(queue)?;
     }
-
-    #[track_caller]
-    fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
-        let queue = &VerbQueue::new(self, "random_permutation");
-        check(queue, &[], &[("out", out)])?;
-        let n = out.len();
-        let order = Sort::ascending().order::<u32>(Payload::Values)?;
-        let keys = queue.empty::<u32, 1>([n])?;
-        let pairs = || Arrays { keys: Some(keys.clone()), values: Some(out.clone()) };
-        let sorts = [
-            Prepared::of(queue, &order, n, None, None, pairs())?,
-            Prepared::of(queue, &order, n, None, None, pairs())?,
-        ];
-        trusted::kernel_with::<RandomArgs>(queue, &[("KIND", 0.0)])?;
-        iota(queue, out, 0, 1)?;
-        for (sort, generator) in sorts.into_iter().zip(generator.twice(n)) {
-            fill(queue, &keys, generator, Words)?;
-            sort.enqueue(queue)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Enqueues random numbers of a distribution for all elements of an array.
 #[track_caller]
-fn fill<T: Reducible, const D: usize>(
+pub(crate) fn fill<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
     out: &DeviceArray<T, D>,
     generator: Philox,

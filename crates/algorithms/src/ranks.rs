@@ -33,8 +33,8 @@ impl RankSearch {
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
     }
 
-    /// Enqueues found = the element at a rank, from 0 on. The table then has its key, and the number of elements before it that
-    /// have the same key.
+    /// Enqueues found = the element at a rank, from 0 on. The table then has its key, and the number of elements before
+    /// it that have the same key.
     #[track_caller]
     pub(crate) fn enqueue(
         &mut self,

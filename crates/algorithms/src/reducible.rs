@@ -10,7 +10,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Kernel, Number, Result, SameBits};
 use fencepost_derive::KernelArgs;
 
-/// Operation of a reduction.
+/// Operation of a [reduction](crate::Algorithms::reduce) or a [scan](crate::Algorithms::scan).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operation {
     /// Sum of the elements.
@@ -45,6 +45,15 @@ impl Operation {
         if matches!(self, Self::SmallestNumber | Self::LargestNumber) { Nan::Ignore } else { Nan::Propagate }
     }
 
+    /// Returns the operation that treats NaNs as `nan` says.
+    pub(crate) fn treating(self, nan: Nan) -> Self {
+        match (self, nan) {
+            (Self::Smallest, Nan::Ignore) => Self::SmallestNumber,
+            (Self::Largest, Nan::Ignore) => Self::LargestNumber,
+            _ => self,
+        }
+    }
+
     /// Returns the value of the override `KEYS` of a kernel that combines keys of numbers.
     pub(crate) fn keys(self) -> f64 {
         if self.nan() == Nan::Ignore { 2.0 } else { 1.0 }
@@ -66,7 +75,7 @@ impl Operation {
     }
 }
 
-/// A type of elements that [`Reduce`](crate::Reduce) combines: `f32`, `i32` or `u32`.
+/// A type of elements that the verbs of [`Algorithms`](crate::Algorithms) combine: `f32`, `i32` or `u32`.
 pub trait Reducible: Number + sealed::Combine {}
 
 impl Reducible for f32 {}
@@ -105,7 +114,7 @@ pub(crate) mod sealed {
             Self::identity(operation)
         }
 
-        /// Returns the result for a part without elements.
+        /// Returns the result of no first elements.
         fn of_none(operation: Operation, _: Nan) -> Self {
             Self::identity(operation)
         }
@@ -116,7 +125,7 @@ pub(crate) mod sealed {
         /// Returns the smallest or the largest element, as `operation` says, on the host.
         fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self>;
 
-        /// Returns the kernel of an operation, on parts if there is a count.
+        /// Returns the kernel of an operation, for first elements if there is a count.
         fn kernel(
             queue: &VerbQueue<'_>,
             operation: Operation,

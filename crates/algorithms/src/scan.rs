@@ -1,31 +1,42 @@
 //! Scans: each element combined with all elements before it, or after it.
 
+use crate::axis::View;
+use crate::by_key::{Results, RunsVerb};
 use crate::elementwise::{flat, same_shape, words};
 use crate::launches::launch_dyn;
 use crate::monoid::Associative;
 use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
-use crate::passes::one_element;
+use crate::passes::{one_count, one_element};
 use crate::reducible::Operation;
 use crate::refusals::{Named, check};
+use crate::rows::{Rows, count_of};
+use crate::segment_heads::Heads;
+use crate::segments::one_number_each;
 use crate::shares::Shares;
 use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, count_argument, value};
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
+use fencepost_core::{DeviceArray, DynKernel, Element, IntoArg, Over, Parts, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
 
 /// A scan: the operation, the initial value, the direction, and whether an element is part of its own result.
 ///
-/// The operation is a built-in [`Operation`], or a [`Monoid`](crate::Monoid) from user code.
+/// The operation is a built-in [`Operation`], or a [`Monoid`](crate::Monoid) from user code. The verb is
+/// [`scan`](crate::Algorithms::scan).
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, Scan, host};
-/// let x = [3, 1, 4];
-/// assert_eq!(host::scan(&x, Scan::inclusive(Operation::Sum)), [3, 4, 8]);
-/// assert_eq!(host::scan(&x, Scan::exclusive(Operation::Sum)), [0, 3, 4]);
-/// assert_eq!(host::scan(&x, Scan::exclusive(Operation::Sum).from(10)), [10, 13, 14]);
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let (x, mut out) = (ctx.array(&[3_u32, 1, 4])?, ctx.zeros([3])?);
+/// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum))?;
+/// assert_eq!(queue.read(&out).wait()?, [3, 4, 8]);
+/// queue.scan(&x, &mut out, Scan::exclusive(Operation::Sum))?;
+/// assert_eq!(queue.read(&out).wait()?, [0, 3, 4]);
+/// queue.scan(&x, &mut out, Scan::exclusive(Operation::Sum).from(10))?;
+/// assert_eq!(queue.read(&out).wait()?, [10, 13, 14]);
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Scan<T, O = Operation> {
@@ -36,15 +47,15 @@ pub struct Scan<T, O = Operation> {
 }
 
 impl<T: Element, O: Associative<T>> Scan<T, O> {
-    /// Combines each element with all elements before it. There is no initial value, so if NaNs are left out, the results before
-    /// the first number are NaNs.
+    /// Combines each element with all elements before it. There is no initial value, so if NaNs are left out, the
+    /// results before the first number are NaNs.
     pub fn inclusive(operation: O) -> Self {
         Self { operation, exclusive: false, reversed: false, initial: None }
     }
 
-    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products, for the
-    /// smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`, and for a
-    /// [`Monoid`](crate::Monoid) its identity.
+    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products,
+    /// for the smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`, and for
+    /// a [`Monoid`](crate::Monoid) its identity.
     pub fn exclusive(operation: O) -> Self {
         Self { operation, exclusive: true, reversed: false, initial: None }
     }
@@ -61,7 +72,7 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
     ///
     /// # Example
     /// ```
-    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
+    /// use fencepost::prelude::*;
     /// # let (ctx, queue) = fencepost::doctest();
     /// let (x, mut out) = (ctx.array(&[3_u32, 1, 4])?, ctx.zeros([3])?);
     /// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum).reversed())?;
@@ -82,147 +93,95 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
     }
 }
 
-/// Combines each element of an array with all elements before it, or after it if the scan is [reversed](Scan::reversed).
-///
-/// An array of any shape is scanned as a whole, in C order.
-///
-/// # Cost
-/// Up to 16,384 elements take one launch, which reads each element twice and writes it once, with two words of scratch memory.
-/// More elements take three, with up to 2,051 words of scratch memory, and each element is read three times and written once.
-///
-/// # Error bound
-/// Integers are exact and wrap, and so is the smallest and the largest number. The error of a sum of `f32` is at most `d u`
-/// times the sum of the magnitudes of the combined elements, with `d` = 95 + n / 2^17 for n elements. `u` is 2^-24
-/// on a device that rounds to the nearest number. The relative error of a product of `f32` is at most about n times 2^-23. Both hold
-/// unless the sum or the product of some neighbours is infinite, or such a product is below the smallest normal number. A device may take
-/// subnormal numbers as 0. Then a sum may be wrong by up to 2^-126 more for each operation.
-///
-/// # Determinism
-/// The order of the operations depends on the number of elements and the adapter, so one device and driver give the same bits in
-/// each run. In contrast to a loop on the host, a sum of `f32` may be smaller than the one before it although no element is negative,
-/// because the device rounds the two in different orders.
-///
-/// # Source
-/// One launch reduces shares of the array, one scans the results, and one scans the shares from there: reduce-then-scan, as in
-/// Duane Merrill and Michael Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016, section 3. A tile of a
-/// share is scanned as in W. Daniel Hillis and Guy L. Steele, *Data Parallel Algorithms*, 1986.
-pub trait PrefixScan {
-    /// *Enqueues* the scan of `x` to `out`. If a number is a NaN, the smallest and the largest number from there on are NaNs, and
-    /// those up to there in a reversed scan. [`SmallestNumber`](Operation::SmallestNumber) and
-    /// [`LargestNumber`](Operation::LargestNumber) leave NaNs out: a result is a NaN if no number comes before it, and if there is
-    /// no initial value.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if the shapes differ; [`Kind::Padding`](fencepost_core::Kind::Padding) if an
-    /// array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut out) = (ctx.array(&[3_u32, 1, 4, 1])?, ctx.zeros([4])?);
-    /// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum))?;
-    /// assert_eq!(queue.read(&out).wait()?, [3, 4, 8, 9]);
-    /// queue.scan(&x, &mut out, Scan::exclusive(Operation::Largest))?;
-    /// assert_eq!(queue.read(&out).wait()?, [0, 3, 3, 4]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn scan<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        out: &mut DeviceArray<T, D>,
-        scan: Scan<T, O>,
-    ) -> Result<()>;
-
-    /// *Enqueues* a scan as [`scan`](Self::scan) does, and writes the initial value combined with all elements to `total`, an
-    /// array of one element.
-    ///
-    /// # Errors
-    /// Returns the errors of [`scan`](Self::scan), and [`Kind::Shape`](fencepost_core::Kind::Shape) if `total` has not one
-    /// element.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (lengths, mut starts, mut total) = (ctx.array(&[3_u32, 1, 4])?, ctx.zeros([3])?, ctx.zeros([1])?);
-    /// queue.scan_with_total(&lengths, &mut starts, &mut total, Scan::exclusive(Operation::Sum))?;
-    /// assert_eq!(queue.read(&starts).wait()?, [0, 3, 4]);
-    /// assert_eq!(queue.read(&total).wait()?, [8]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn scan_with_total<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        out: &mut DeviceArray<T, D>,
-        total: &mut DeviceArray<T>,
-        scan: Scan<T, O>,
-    ) -> Result<()>;
-
-    /// *Enqueues* the scan of an array to the array itself.
-    ///
-    /// # Errors
-    /// Returns the errors of [`scan`](Self::scan).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Operation, PrefixScan, Scan};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut x = ctx.array(&[2.0_f32, -1.0, 0.5])?;
-    /// queue.scan_in_place(&mut x, Scan::inclusive(Operation::Product).from(10.0))?;
-    /// assert_eq!(queue.read(&x).wait()?, [20.0, -20.0, -10.0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &mut DeviceArray<T, D>,
-        scan: Scan<T, O>,
-    ) -> Result<()>;
-}
-
-impl PrefixScan for CommandQueue {
-    #[track_caller]
-    fn scan<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        out: &mut DeviceArray<T, D>,
-        scan: Scan<T, O>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "scan");
-        same_shape(queue, x, "out", out)?;
-        enqueue(queue, &flat(x)?, None, Some(flat(out)?), None, scan)
-    }
-
-    #[track_caller]
-    fn scan_with_total<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        out: &mut DeviceArray<T, D>,
-        total: &mut DeviceArray<T>,
-        scan: Scan<T, O>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "scan_with_total");
-        same_shape(queue, x, "out", out)?;
-        enqueue(queue, &flat(x)?, None, Some(flat(out)?), Some(one_element(queue, "total", total)?), scan)
-    }
-
-    #[track_caller]
-    fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
-        &self,
-        x: &mut DeviceArray<T, D>,
-        scan: Scan<T, O>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "scan_in_place");
-        enqueue(queue, &flat(x)?, None, None, None, scan)
-    }
-}
-
-/// Enqueues a scan of an array, or of a part with a count, to `out`, or of `x` to itself.
+/// Enqueues the scan of an array, of its first elements, of each segment, or along an axis.
 #[track_caller]
-pub(crate) fn enqueue<T: Element, O: Associative<T>>(
+pub(crate) fn scan<T: Element, O: Associative<T>, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Over<'_, T, D>,
+    out: &DeviceArray<T, D>,
+    scan: Scan<T, O>,
+) -> Result<()> {
+    let array = x.array();
+    same_shape(queue, array, "out", out)?;
+    match x.parts() {
+        Parts::Segments(offsets) => of_segments(queue, &flat(array)?, &flat(offsets)?, &flat(out)?, scan),
+        Parts::Axis(axis) => {
+            let view = View::along(queue, array, axis)?;
+            one_number_each::<T>(queue)?;
+            let (x, out) = (flat(array)?, flat(out)?);
+            check(queue, &[("x", &words(&x)?)], &[("out", &words(&out)?)])?;
+            if x.is_empty() {
+                return Ok(());
+            }
+            let rows = Rows::new(queue, view, &x, &out)?;
+            rows.enter(queue)?;
+            of_segments(queue, &rows.x, &rows.offsets, &rows.out, scan)?;
+            rows.leave(queue)
+        }
+        parts => of_prefix(queue, array, count_of(parts), out, None, scan),
+    }
+}
+
+/// Enqueues the scan of an array, or of its first elements, and writes all of them combined to `total`.
+#[track_caller]
+pub(crate) fn scan_and_total<T: Element, O: Associative<T>, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Prefix<'_, T, D>,
+    out: &DeviceArray<T, D>,
+    total: &DeviceArray<T>,
+    scan: Scan<T, O>,
+) -> Result<()> {
+    same_shape(queue, x.array(), "out", out)?;
+    of_prefix(queue, x.array(), x.count(), out, Some(one_element(queue, "total", total)?), scan)
+}
+
+#[track_caller]
+fn of_prefix<T: Element, O: Associative<T>, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    count: Option<&DeviceArray<u32>>,
+    out: &DeviceArray<T, D>,
+    total: Option<DeviceArray<T>>,
+    scan: Scan<T, O>,
+) -> Result<()> {
+    let count = count.map(|count| one_count(queue, count)).transpose()?;
+    enqueue(queue, &flat(x)?, count.as_ref(), Some(flat(out)?), total, scan)
+}
+
+/// Enqueues a scan that begins anew with each segment.
+#[track_caller]
+fn of_segments<T: Element, O: Associative<T>>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    offsets: &DeviceArray<u32>,
+    out: &DeviceArray<T>,
+    scan: Scan<T, O>,
+) -> Result<()> {
+    one_number_each::<T>(queue)?;
+    check(queue, &[("x", &words(x)?), ("offsets", offsets)], &[("out", &words(out)?)])?;
+    if x.is_empty() {
+        return Ok(());
+    }
+    let heads = Heads::new(queue, offsets, x.len())?;
+    let keys = heads.bits.clone();
+    let mut state = queue.empty([1])?;
+    let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };
+    let verb = RunsVerb { queue, keys, x: x.clone(), out: out.clone(), results, result: &mut state };
+    scan.operation.with_operator(scan.initial(), verb)
+}
+
+#[track_caller]
+pub(crate) fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &mut DeviceArray<T, D>,
+    scan: Scan<T, O>,
+) -> Result<()> {
+    enqueue(queue, &flat(x)?, None, None, None, scan)
+}
+
+/// Enqueues a scan of an array, or of its first elements if there is a count, to `out`, or of `x` to itself.
+#[track_caller]
+fn enqueue<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T>,
     count: Option<&DeviceArray<u32>>,
@@ -320,7 +279,7 @@ struct Arrays<U: Element> {
     x: DeviceArray<U>,
     /// `None` if the results replace the elements.
     out: Option<DeviceArray<U>>,
-    /// Number of elements of the part, if there is one.
+    /// Number of the first elements, if not all are scanned.
     count: Option<DeviceArray<u32>>,
 }
 

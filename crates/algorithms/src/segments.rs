@@ -1,101 +1,54 @@
-//! Verbs that combine segments of an array, which offsets describe.
+//! Reductions of segments, which offsets describe, and of first elements as one segment.
 
-use crate::elementwise::{bits, flat};
+use crate::elementwise::{flat, words};
+use crate::inner_product::one_shape;
 use crate::launches::launch_dyn;
 use crate::monoid::Associative;
 use crate::monoid::sealed::OfOperator;
 use crate::operator::Operator;
-use crate::reducible::{Finish, Reducible};
+use crate::passes::{one_count, one_element};
+use crate::reducible::{Finish, Operation, Reducible};
 use crate::refusals::{Named, check};
 use crate::shares::Shares;
 use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
-use crate::typed_kernel::value;
-use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, DynKernel, Element, IntoArg, Result};
+use crate::typed_kernel::{nonzero_bits, value};
+use crate::verb_queue::{VerbQueue, subject};
+use fencepost_core::{DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
+use fencepost_kernels::PART_COUNT;
 
-/// Combines the elements of each segment of an array.
-///
-/// # Cost
-/// The results are filled with the value of an empty segment first. Then, up to 16,384 elements take one launch and a word of
-/// scratch memory. More elements take two, with up to 2,049 words of scratch memory. The work is divided by elements, so one long segment takes about as long as
-/// many shorter ones. The last launch reads each element once. The first one of two reads the last segment of each share.
-///
-/// # Error bound
-/// The errors are those of [`ByKey`](crate::ByKey), for segments in place of runs.
-///
-/// # Determinism
-/// The order of the operations depends on the number of elements, the offsets and the adapter, so one device and driver give the same
-/// bits in each run.
-///
-/// # Source
-/// Each invocation combines the pieces of segments in some neighbouring elements, and finds the segments by a search in
-/// steps of doubled length: Jon L. Bentley and Andrew C. Yao, *An almost optimal algorithm for unbounded searching*,
-/// 1976. The pieces of a segment that several invocations have are combined by a segmented scan: Guy E. Blelloch,
-/// *Prefix Sums and Their Applications*, 1990, section 1.5.
-pub trait ReduceSegments {
-    /// *Enqueues* `out[s]` = the elements of `x` from `offsets[s]` up to `offsets[s + 1]`, combined by an operation. An empty
-    /// segment gives 0 for a sum, 1 for a product, and for the smallest (largest) element the greatest (least) value of the
-    /// type, which is infinite for `f32`. A NaN makes the smallest and the largest number of its segment a NaN, unless the operation
-    /// leaves NaNs out.
-    ///
-    /// # Shape
-    /// `offsets` has one element more than `out`, like the row offsets of a sparse matrix. `x` has any shape, and is one list in
-    /// C order. The elements before the first offset and from the last offset on belong to no segment. No offsets have no
-    /// segment, like one offset, and then `out` is empty.
-    ///
-    /// The offsets are on the device, so the call does not check them. An offset past the last element counts as the
-    /// end of the array. If an offset is less than the one before it, the results are not specified; no element outside
-    /// of the arrays is read or written.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`](fencepost_core::Kind::Shape) if `out` does not have one element less than `offsets`;
-    /// [`Kind::Padding`](fencepost_core::Kind::Padding) if an array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{Operation, ReduceSegments};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, offsets) = (ctx.array(&[3_u32, 1, 4, 1, 5])?, ctx.array(&[0_u32, 2, 2, 5])?);
-    /// let mut out = ctx.zeros([3])?;
-    /// queue.reduce_segments(&x, &offsets, Operation::Sum, &mut out)?;
-    /// assert_eq!(queue.read(&out).wait()?, [4, 0, 10]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn reduce_segments<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        offsets: &DeviceArray<u32>,
-        operation: impl Associative<T>,
-        out: &mut DeviceArray<T>,
-    ) -> Result<()>;
+/// Enqueues the combined elements of each segment.
+#[track_caller]
+pub(crate) fn reduce<T: Element, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    bounds: Bounds<'_>,
+    operation: impl Associative<T>,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    one_number_each::<T>(queue)?;
+    let lists = Lists::of(queue, x, bounds, out)?;
+    let identity = operation.identity();
+    operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
 }
 
-impl ReduceSegments for CommandQueue {
-    #[track_caller]
-    fn reduce_segments<T: Reducible, const D: usize>(
-        &self,
-        x: &DeviceArray<T, D>,
-        offsets: &DeviceArray<u32>,
-        operation: impl Associative<T>,
-        out: &mut DeviceArray<T>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "reduce_segments");
-        let lists = Lists::of(queue, x, offsets, out)?;
-        let identity = operation.identity();
-        operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
+/// Refuses elements of several numbers.
+pub(crate) fn one_number_each<T: Element>(queue: &VerbQueue<'_>) -> Result<()> {
+    if T::DTYPE.size() == size_of::<u32>() {
+        return Ok(());
     }
+    let object = format!("{}: the type of the elements of segments", subject(queue.verb));
+    Err(Kind::Value { object, found: T::DTYPE.to_string(), needed: "`f32`, `i32` or `u32`" }.into())
 }
 
 /// A reduction of segments.
-struct SegmentsVerb<'a, T: Reducible> {
+struct SegmentsVerb<'a, T: Element> {
     queue: &'a VerbQueue<'a>,
     lists: Lists<T, T>,
     identity: T,
 }
 
-impl<T: Reducible> OfOperator<T> for SegmentsVerb<'_, T> {
+impl<T: Element> OfOperator<T> for SegmentsVerb<'_, T> {
     #[track_caller]
     fn enqueue<U: Element>(
         self,
@@ -108,25 +61,46 @@ impl<T: Reducible> OfOperator<T> for SegmentsVerb<'_, T> {
     }
 }
 
+/// Bounds of the segments of an array.
+#[derive(Clone, Copy)]
+pub(crate) enum Bounds<'a> {
+    /// Segment `s` is the elements from `offsets[s]` up to `offsets[s + 1]`.
+    Offsets(&'a DeviceArray<u32>),
+    /// One segment: the first elements, as many as this array's element says.
+    First(&'a DeviceArray<u32>),
+}
+
 /// Arrays of a verb, flattened to one dimension.
-pub(crate) struct Lists<T: Reducible, R: Reducible> {
+pub(crate) struct Lists<T: Element, R: Element> {
     pub(crate) x: DeviceArray<T>,
     pub(crate) offsets: DeviceArray<u32>,
+    /// Length of the only segment, which the device writes to the offsets.
+    length: Option<DeviceArray<u32>>,
     pub(crate) out: DeviceArray<R>,
 }
 
-impl<T: Reducible, R: Reducible> Lists<T, R> {
-    pub(crate) fn of<const D: usize>(
+impl<T: Element, R: Element> Lists<T, R> {
+    #[track_caller]
+    pub(crate) fn of<const D: usize, const E: usize>(
         queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
-        offsets: &DeviceArray<u32>,
-        out: &DeviceArray<R>,
+        bounds: Bounds<'_>,
+        out: &DeviceArray<R, E>,
     ) -> Result<Self> {
-        one_of_each(queue, offsets, out)?;
-        Ok(Self { x: flat(x)?, offsets: flat(offsets)?, out: flat(out)? })
+        let x = flat(x)?;
+        match bounds {
+            Bounds::Offsets(offsets) => {
+                one_of_each(queue, offsets, out)?;
+                Ok(Self { x, offsets: flat(offsets)?, length: None, out: flat(out)? })
+            }
+            Bounds::First(count) => {
+                let length = Some(one_count(queue, count)?);
+                let out = one_element(queue, "out", out)?;
+                Ok(Self { x, offsets: queue.empty([2])?, length, out })
+            }
+        }
     }
 
-    /// Returns the verb that combines the lists, with `x` and `out` as arrays of the kernel's type.
     pub(crate) fn segments<'a, U: Element>(
         &self,
         x: DeviceArray<U>,
@@ -139,7 +113,7 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         Segments { offsets, x, y, out, operator, form }
     }
 
-    /// Enqueues a fill with the result of an empty segment, and the launches of a verb, which reads `others` too.
+    /// Enqueues the launches of a verb that also reads `others`. The result of an empty segment is `none`.
     #[track_caller]
     pub(crate) fn enqueue<V: Stages>(
         &self,
@@ -148,26 +122,31 @@ impl<T: Reducible, R: Reducible> Lists<T, R> {
         verb: &V,
         none: R,
     ) -> Result<()> {
-        let x = bits(&self.x)?;
-        let results = bits(&self.out)?;
-        let reads = [&[("offsets", &self.offsets), ("x", &x)], others].concat();
+        let x = words(&self.x)?;
+        let results = words(&self.out)?;
+        let bounds = self.length.as_ref().map_or(("offsets", &self.offsets), |length| (PART_COUNT, length));
+        let reads = [&[bounds, ("x", &x)], others].concat();
         check(queue, &reads, &[("out", &results)])?;
         let mut out = self.out.clone();
         if out.is_empty() || x.is_empty() {
             return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, none) };
         }
         let mut state = queue.empty([1])?;
-        let launches = Launches::prepared(queue, verb, x.len(), &mut state)?;
+        let launches = Launches::prepared(queue, verb, self.x.len(), &mut state)?;
+        if let Some(length) = &self.length {
+            queue.fill(&mut self.offsets.slice(0..1)?, 0)?;
+            queue.copy(length, &mut self.offsets.slice(1..2)?)?;
+        }
         queue.fill(&mut out, none)?;
         launches.enqueue(queue, verb, &mut state)
     }
 }
 
 /// Returns an error if there is not one result for each segment.
-fn one_of_each<T: Element>(
+fn one_of_each<T: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     offsets: &DeviceArray<u32>,
-    out: &DeviceArray<T>,
+    out: &DeviceArray<T, D>,
 ) -> Result<()> {
     let segments = offsets.len().saturating_sub(1);
     if out.len() == segments {
@@ -250,4 +229,75 @@ impl<U: Element> Stages for Segments<'_, U> {
         ];
         launch_dyn(queue, kernel, shares.count, args)
     }
+}
+
+#[track_caller]
+pub(crate) fn mean<const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    bounds: Bounds<'_>,
+    out: &mut DeviceArray<f32, E>,
+) -> Result<()> {
+    finished(queue, Form { finish: Finish::Divide, ..Form::default() }, f32::NAN, x, bounds, out)
+}
+
+#[track_caller]
+pub(crate) fn norm<const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<f32, D>,
+    bounds: Bounds<'_>,
+    out: &mut DeviceArray<f32, E>,
+) -> Result<()> {
+    let form = Form { products: true, finish: Finish::Root, ..Form::default() };
+    finished(queue, form, 0.0, x, bounds, out)
+}
+
+#[track_caller]
+pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    y: &DeviceArray<T, D>,
+    bounds: Bounds<'_>,
+    out: &mut DeviceArray<T, E>,
+) -> Result<()> {
+    one_shape(queue, x, y)?;
+    let lists = Lists::of(queue, x, bounds, out)?;
+    let y = flat(y)?;
+    let zero = T::identity(Operation::Sum);
+    let form = Form { products: true, ..Form::default() };
+    let sum = Operator::of_elements(Operation::Sum, zero);
+    let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form).times(&y);
+    lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)
+}
+
+/// Enqueues sums of elements or squares, with a last operation. An empty segment has the result `none`.
+#[track_caller]
+fn finished<const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    form: Form,
+    none: f32,
+    x: &DeviceArray<f32, D>,
+    bounds: Bounds<'_>,
+    out: &DeviceArray<f32, E>,
+) -> Result<()> {
+    let lists = Lists::of(queue, x, bounds, out)?;
+    let sum = Operator::of_elements(Operation::Sum, 0.0);
+    let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form);
+    lists.enqueue(queue, &[], &verb, none)
+}
+
+/// Enqueues the comparison: an element that is not zero stands for 1, and a zero for 0.
+#[track_caller]
+pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    operation: Operation,
+    x: &DeviceArray<T, D>,
+    bounds: Bounds<'_>,
+    out: &DeviceArray<u32, E>,
+) -> Result<()> {
+    let lists = Lists::of(queue, x, bounds, out)?;
+    let operator = Operator::of_elements(operation, operation.identity_of_keys());
+    let form = Form { bits: nonzero_bits::<T>(), ..Form::default() };
+    let verb = lists.segments(lists.x.cast_bits(), lists.out.clone(), operator, form);
+    lists.enqueue(queue, &[], &verb, u32::from(operation == Operation::Smallest))
 }

@@ -1,23 +1,37 @@
-//! Sorts of whole arrays.
+//! Sorts of arrays, of their first elements, of segments, and along an axis.
 
-use crate::elementwise::{bits, same_shape};
+use crate::axis::View;
+use crate::elementwise::{bits, flat, iota, same_shape};
 use crate::order::{flips, order_key};
-use crate::radix::{self, Arrays, Order, Payload};
+use crate::passes::one_count;
+use crate::radix::{self, Arrays, Order, Payload, Prepared};
 use crate::reducible::Reducible;
-use crate::refusals::check;
+use crate::refusals::{Named, check};
+use crate::rows::{Rows, count_of};
+use crate::sorted::{Side, searchsorted};
+use crate::tuning::WIDE;
+use crate::typed_kernel::compiled;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
+use fencepost_core::{DeviceArray, Kind, Over, Parts, Prefix, Result};
+use fencepost_kernels::PART_COUNT;
 use std::ops::Range;
 
-/// Order of a sort.
+/// Order of a [`sort`](crate::Algorithms::sort).
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Sort, host};
-/// assert_eq!(host::sort(&[3, -1, 4], Sort::ascending()), Some(vec![-1, 3, 4]));
-/// assert_eq!(host::sort(&[3, -1, 4], Sort::descending()), Some(vec![4, 3, -1]));
-/// let low_digits = Sort::ascending().bits(0..4);
-/// assert_eq!(host::sort(&[0x31_u32, 0x21, 0x12], low_digits), Some(vec![0x31, 0x21, 0x12]));
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let mut x = ctx.array(&[3, -1, 4])?;
+/// queue.sort_in_place(&mut x, Sort::ascending())?;
+/// assert_eq!(queue.read(&x).wait()?, [-1, 3, 4]);
+/// queue.sort_in_place(&mut x, Sort::descending())?;
+/// assert_eq!(queue.read(&x).wait()?, [4, 3, -1]);
+///
+/// let mut words = ctx.array(&[0x31_u32, 0x21, 0x12])?;
+/// queue.sort_in_place(&mut words, Sort::ascending().bits(0..4))?;     // compares the low digits
+/// assert_eq!(queue.read(&words).wait()?, [0x31, 0x21, 0x12]);
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Sort {
@@ -68,224 +82,162 @@ impl Sort {
     }
 }
 
-/// Sorts arrays.
-///
-/// A sort is stable: elements with equal keys keep their order, in descending order too. Floats are ordered by
-/// `f32::total_cmp`: NaNs with the sign bit, -infinity, the negative numbers, -0, +0, the positive numbers,
-/// infinity, NaNs without the sign bit. The bits of the elements stay as they are.
-///
-/// # Shape
-/// All arrays of a call have one length, and one dimension.
-///
-/// # Cost
-/// Up to 4,096 elements take one launch of one workgroup. More elements take three launches for each four bits of the
-/// key: 24 for whole keys, for any number of elements. A sort in place of more elements by an odd number of digits adds
-/// a copy of the array. Each digit reads the keys four times and writes them once, and the values are read and
-/// written once. One launch reads the keys three times for each digit.
-///
-/// The scratch memory is as many keys, and as many values if there are values. A sort to another array by four bits or
-/// fewer has arrays of one word in their place. More than 4,096 elements need up to 16,386 words more for the counts of the digits.
-/// [`argsort`](Self::argsort) needs the keys a second time.
-///
-/// # Determinism
-/// The result is exact, on all devices.
-///
-/// # Source
-/// The sort moves the elements by one digit after the other, from the lowest one on. For each digit, one launch counts
-/// the digits of shares, one scans the counts, and one moves the shares, as in Duane Merrill and Andrew Grimshaw, *High
-/// Performance and Scalable Radix Sorting*, 2011. As there, the counters of several digits share a word.
-pub trait RadixSort {
-    /// *Enqueues* out = the elements of `x` in order.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`] if the lengths differ; [`Kind::Value`] if the keys have no such bits; [`Kind::Padding`] if an
-    /// array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{RadixSort, Sort};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut out) = (ctx.array(&[3.0_f32, -0.5, 2.0])?, ctx.zeros([3])?);
-    /// queue.sort(&x, &mut out, Sort::ascending())?;
-    /// assert_eq!(queue.read(&out).wait()?, [-0.5, 2.0, 3.0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()>;
-
-    /// *Enqueues* the sort of an array to the array itself.
-    ///
-    /// # Errors
-    /// Returns the errors of [`sort`](Self::sort).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{RadixSort, Sort};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut x = ctx.array(&[3_i32, -7, 5])?;
-    /// queue.sort_in_place(&mut x, Sort::descending())?;
-    /// assert_eq!(queue.read(&x).wait()?, [5, 3, -7]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()>;
-
-    /// *Enqueues* the sort of pairs, each of a key and a value, by their keys.
-    ///
-    /// # Errors
-    /// Returns the errors of [`sort`](Self::sort).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{RadixSort, Sort};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (keys, values) = (ctx.array(&[2_u32, 1, 2])?, ctx.array(&[0.5_f32, 1.5, 2.5])?);
-    /// let (mut out_keys, mut out_values) = (ctx.zeros([3])?, ctx.zeros([3])?);
-    /// queue.sort_pairs(&keys, &values, &mut out_keys, &mut out_values, Sort::ascending())?;
-    /// assert_eq!(queue.read(&out_keys).wait()?, [1, 2, 2]);
-    /// assert_eq!(queue.read(&out_values).wait()?, [1.5, 0.5, 2.5]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn sort_pairs<T: Reducible, V: Reducible>(
-        &self,
-        keys: &DeviceArray<T>,
-        values: &DeviceArray<V>,
-        out_keys: &mut DeviceArray<T>,
-        out_values: &mut DeviceArray<V>,
-        sort: Sort,
-    ) -> Result<()>;
-
-    /// *Enqueues* the sort of pairs to their own arrays.
-    ///
-    /// # Errors
-    /// Returns the errors of [`sort`](Self::sort).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{RadixSort, Sort};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (mut keys, mut values) = (ctx.array(&[2_u32, 1, 2])?, ctx.array(&[10_i32, 20, 30])?);
-    /// queue.sort_pairs_in_place(&mut keys, &mut values, Sort::ascending())?;
-    /// assert_eq!(queue.read(&values).wait()?, [20, 10, 30]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn sort_pairs_in_place<T: Reducible, V: Reducible>(
-        &self,
-        keys: &mut DeviceArray<T>,
-        values: &mut DeviceArray<V>,
-        sort: Sort,
-    ) -> Result<()>;
-
-    /// *Enqueues* places = the place in `x` of each element of the sorted array.
-    ///
-    /// # Errors
-    /// Returns the errors of [`sort`](Self::sort).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{RadixSort, Sort};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut places) = (ctx.array(&[3_u32, 1, 4, 1])?, ctx.zeros([4])?);
-    /// queue.argsort(&x, &mut places, Sort::ascending())?;
-    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0, 2]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn argsort<T: Reducible>(
-        &self,
-        x: &DeviceArray<T>,
-        places: &mut DeviceArray<u32>,
-        sort: Sort,
-    ) -> Result<()>;
+/// Enqueues the sort of an array, of its first elements, of each segment, or along an axis.
+#[track_caller]
+pub(crate) fn sort<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Over<'_, T, D>,
+    out: &DeviceArray<T, D>,
+    sort: Sort,
+) -> Result<()> {
+    let array = x.array();
+    same_shape(queue, array, "out", out)?;
+    match x.parts() {
+        Parts::Segments(offsets) => of_segments(queue, &flat(array)?, offsets, &flat(out)?, sort),
+        Parts::Axis(axis) => {
+            let view = View::along(queue, array, axis)?;
+            sort.order::<T>(Payload::Values)?;
+            let (x, out) = (flat(array)?, flat(out)?);
+            check(queue, &[("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
+            if x.is_empty() {
+                return Ok(());
+            }
+            let rows = Rows::new(queue, view, &x, &out)?;
+            rows.enter(queue)?;
+            of_segments(queue, &rows.x, &rows.offsets, &rows.out, sort)?;
+            rows.leave(queue)
+        }
+        parts => {
+            let order = sort.order::<T>(Payload::None)?;
+            let out = Arrays { keys: Some(bits(out)?), values: None };
+            sorted(queue, array, count_of(parts), &order, None, out)
+        }
+    }
 }
 
-impl RadixSort for CommandQueue {
-    #[track_caller]
-    fn sort<T: Reducible>(&self, x: &DeviceArray<T>, out: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
-        let queue = &VerbQueue::new(self, "sort");
-        same_shape(queue, x, "out", out)?;
-        let order = sort.order::<T>(Payload::None)?;
-        let x = bits(x)?;
-        let out = bits(out)?;
-        check(queue, &[("x", &x)], &[("out", &out)])?;
-        let n = x.len();
-        let out = Arrays { keys: Some(out), values: None };
-        radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
-    }
+/// Enqueues the sort of keys, or of the first ones, with their values.
+#[track_caller]
+pub(crate) fn sort_pairs<T: Reducible, V: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    keys: Prefix<'_, T, D>,
+    values: &DeviceArray<V, D>,
+    [out_keys, out_values]: [&DeviceArray<u32, D>; 2],
+    sort: Sort,
+) -> Result<()> {
+    let array = keys.array();
+    same_shape(queue, array, "values", values)?;
+    same_shape(queue, array, "out_keys", out_keys)?;
+    same_shape(queue, array, "out_values", out_values)?;
+    let order = sort.order::<T>(Payload::Values)?;
+    let out = Arrays { keys: Some(flat(out_keys)?), values: Some(flat(out_values)?) };
+    sorted(queue, array, keys.count(), &order, Some(bits(values)?), out)
+}
 
-    #[track_caller]
-    fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
-        let queue = &VerbQueue::new(self, "sort_in_place");
-        let order = sort.order::<T>(Payload::None)?;
-        let x = bits(x)?;
-        check(queue, &[], &[("x", &x)])?;
-        radix::enqueue(queue, &order, x.len(), None, Arrays { keys: Some(x), values: None })
-    }
+/// Enqueues the places that the elements, or the first ones, have in sorted order.
+#[track_caller]
+pub(crate) fn argsort<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: Prefix<'_, T, D>,
+    places: &DeviceArray<u32, D>,
+    sort: Sort,
+) -> Result<()> {
+    same_shape(queue, x.array(), "places", places)?;
+    let order = sort.order::<T>(Payload::Places)?;
+    let out = Arrays { keys: None, values: Some(flat(places)?) };
+    sorted(queue, x.array(), x.count(), &order, None, out)
+}
 
-    #[track_caller]
-    fn sort_pairs<T: Reducible, V: Reducible>(
-        &self,
-        keys: &DeviceArray<T>,
-        values: &DeviceArray<V>,
-        out_keys: &mut DeviceArray<T>,
-        out_values: &mut DeviceArray<V>,
-        sort: Sort,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "sort_pairs");
-        same_shape(queue, keys, "values", values)?;
-        same_shape(queue, keys, "out_keys", out_keys)?;
-        same_shape(queue, keys, "out_values", out_values)?;
-        let order = sort.order::<T>(Payload::Values)?;
-        let n = keys.len();
-        let keys = bits(keys)?;
-        let values = bits(values)?;
-        let out_keys = bits(out_keys)?;
-        let out_values = bits(out_values)?;
-        let writes = [("out_keys", &out_keys), ("out_values", &out_values)];
-        check(queue, &[("keys", &keys), ("values", &values)], &writes)?;
-        let input = Arrays { keys: Some(keys), values: Some(values) };
-        radix::enqueue(
-            queue,
-            &order,
-            n,
-            Some(input),
-            Arrays { keys: Some(out_keys), values: Some(out_values) },
-        )
-    }
+#[track_caller]
+pub(crate) fn sort_in_place<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &mut DeviceArray<T>,
+    sort: Sort,
+) -> Result<()> {
+    let order = sort.order::<T>(Payload::None)?;
+    let x = bits(x)?;
+    check(queue, &[], &[("x", &x)])?;
+    radix::enqueue(queue, &order, x.len(), None, Arrays { keys: Some(x), values: None })
+}
 
-    #[track_caller]
-    fn sort_pairs_in_place<T: Reducible, V: Reducible>(
-        &self,
-        keys: &mut DeviceArray<T>,
-        values: &mut DeviceArray<V>,
-        sort: Sort,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "sort_pairs_in_place");
-        same_shape(queue, keys, "values", values)?;
-        let order = sort.order::<T>(Payload::Values)?;
-        let keys = bits(keys)?;
-        let values = bits(values)?;
-        check(queue, &[], &[("keys", &keys), ("values", &values)])?;
-        radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
-    }
+#[track_caller]
+pub(crate) fn sort_pairs_in_place<T: Reducible, V: Reducible>(
+    queue: &VerbQueue<'_>,
+    keys: &mut DeviceArray<T>,
+    values: &mut DeviceArray<V>,
+    sort: Sort,
+) -> Result<()> {
+    same_shape(queue, keys, "values", values)?;
+    let order = sort.order::<T>(Payload::Values)?;
+    let keys = bits(keys)?;
+    let values = bits(values)?;
+    check(queue, &[], &[("keys", &keys), ("values", &values)])?;
+    radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
+}
 
-    #[track_caller]
-    fn argsort<T: Reducible>(
-        &self,
-        x: &DeviceArray<T>,
-        places: &mut DeviceArray<u32>,
-        sort: Sort,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "argsort");
-        same_shape(queue, x, "places", places)?;
-        let order = sort.order::<T>(Payload::Places)?;
-        let x = bits(x)?;
-        let places = bits(places)?;
-        check(queue, &[("x", &x)], &[("places", &places)])?;
-        let n = x.len();
-        let out = Arrays { keys: None, values: Some(places) };
-        radix::enqueue(queue, &order, n, Some(Arrays { keys: Some(x), values: None }), out)
+/// Enqueues the sort of an array, or of its first elements, by an order.
+#[track_caller]
+fn sorted<T: Reducible, const D: usize>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T, D>,
+    count: Option<&DeviceArray<u32>>,
+    order: &Order,
+    values: Option<DeviceArray<u32>>,
+    out: Arrays,
+) -> Result<()> {
+    let keys = bits(x)?;
+    let count = count.map(|count| one_count(queue, count)).transpose()?;
+    let names = match order.payload {
+        Payload::Values => ["keys", "out_keys", "out_values"],
+        Payload::None | Payload::Places => ["x", "out", "places"],
+    };
+    let mut reads: Vec<Named<'_>> = vec![(names[0], &keys)];
+    reads.extend(count.as_ref().map(|count| (PART_COUNT, count)));
+    reads.extend(values.as_ref().map(|values| ("values", values)));
+    let written = [out.keys.as_ref(), out.values.as_ref()].into_iter().zip(&names[1..]);
+    let writes: Vec<Named<'_>> = written.filter_map(|(array, name)| Some((*name, array?))).collect();
+    check(queue, &reads, &writes)?;
+    let n = keys.len();
+    let input = Arrays { keys: Some(keys), values };
+    Prepared::of(queue, order, n, count.as_ref(), Some(input), out)?.enqueue(queue)
+}
+
+/// Enqueues the sort of each segment: a sort by the elements, and a stable one by the segments.
+#[track_caller]
+fn of_segments<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    offsets: &DeviceArray<u32>,
+    out: &DeviceArray<T>,
+    sort: Sort,
+) -> Result<()> {
+    let by_key = sort.order::<T>(Payload::Values)?;
+    let x = bits(x)?;
+    let offsets = flat(offsets)?;
+    let out = bits(out)?;
+    check(queue, &[("x", &x), ("offsets", &offsets)], &[("out", &out)])?;
+    let n = x.len();
+    if n == 0 {
+        return Ok(());
     }
+    // The numbers of the segments are 0 to the number of offsets.
+    let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
+    let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
+    // A closure would be the caller that the memory names.
+    let (segments, places) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
+    let (keys, sorted) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
+    let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
+        keys: Some(keys.clone()),
+        values: Some(values.clone()),
+    };
+    let input = pairs(&x, &segments);
+    let between = pairs(&keys, &sorted);
+    let first = Prepared::of(queue, &by_key, n, None, Some(input), between)?;
+    let between = pairs(&sorted, &keys);
+    let last = pairs(&places, &out);
+    let second = Prepared::of(queue, &by_segment, n, None, Some(between), last)?;
+    compiled::<u32>(queue, "iota", &WIDE)?;
+    iota(queue, &places, 0, 1)?;
+    searchsorted(queue, &offsets, &places, Side::Right, &segments)?;
+    first.enqueue(queue)?;
+    second.enqueue(queue)
 }

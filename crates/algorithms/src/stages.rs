@@ -1,4 +1,5 @@
-//! The launches of a verb that needs the state before each share of an array: one for a short array, two for a long one.
+//! The launches of a verb that needs the state before each share of an array: one for a short array, two for a long
+//! one.
 
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
@@ -37,8 +38,8 @@ pub(crate) trait Stages {
     /// Compiles the kernel of a stage.
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel>;
 
-    /// Enqueues the launch of a stage. `partials` has the states of the shares, in the stage `Write` alone. `result` is the
-    /// array of these states in the stage `Fold`, else the array that receives the last state.
+    /// Enqueues the launch of a stage. `partials` has the states of the shares, in the stage `Write` alone. `result` is
+    /// the array of these states in the stage `Fold`, else the array that receives the last state.
     #[track_caller]
     fn launch(
         &self,
@@ -68,8 +69,8 @@ pub(crate) enum Launches<K> {
 }
 
 impl<K> Launches<K> {
-    /// Compiles the kernels and takes scratch memory, and enqueues nothing. Refuses what the launches would refuse: a launch
-    /// without shares is checked alone.
+    /// Compiles the kernels and takes scratch memory, and enqueues nothing. Refuses what the launches would refuse: a
+    /// launch without shares is checked alone.
     #[track_caller]
     pub(crate) fn prepared<V: Stages<Kernel = K>>(
         queue: &VerbQueue<'_>,

@@ -4,7 +4,7 @@ use crate::elementwise::bits;
 use crate::reducible::Reducible;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Grid, Kind, Result};
+use fencepost_core::{DeviceArray, Grid, Kind, Result};
 use fencepost_derive::KernelArgs;
 
 /// Most axes of more than one element: the number of axes of the kernel.
@@ -15,12 +15,14 @@ const MOST_AXES: usize = 6;
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Strides, host};
-/// // The second column of a matrix of three columns, from the last row on.
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let (x, mut out) = (ctx.array(&[0, 1, 2, 3, 4, 5, 6, 7, 8])?.reshape([3, 3])?, ctx.zeros([3])?);
+/// // The second column of the matrix, from the last row on.
 /// let column = Strides { first: 7, strides: [-3] };
-/// let mut out = [0; 3];
-/// host::copy_strided([3], &[0, 1, 2, 3, 4, 5, 6, 7, 8], column, &mut out, Strides { first: 0, strides: [1] });
-/// assert_eq!(out, [7, 4, 1]);
+/// queue.copy_strided([3], &x, column, &mut out, Strides { first: 0, strides: [1] })?;
+/// assert_eq!(queue.read(&out).wait()?, [7, 4, 1]);
+/// # Ok::<(), fencepost::Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Strides<const R: usize> {
@@ -91,107 +93,57 @@ pub(crate) fn check_places<const R: usize>(
     Err(Kind::Value { object, found, needed: "a shape with at most 6 axes of more than one element" }.into())
 }
 
-/// Copies elements from places with strides to places with strides.
-pub trait StridedCopy {
-    /// *Enqueues* for each index i of the shape: out[place of i] = x[source of i]. A place is the first one, and each
-    /// index times the stride of its axis more. The other elements of `out` stay as they are.
-    ///
-    /// A source stride of 0 repeats elements, and a negative one reverses an axis.
-    /// [`copy_region`](CommandQueue::copy_region) of the core copies regions of arrays by ranges along their axes; this
-    /// verb takes any strides.
-    ///
-    /// # Shape
-    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. No two elements may have
-    /// one place in `out`: the stride of each axis is longer than the way along all axes with shorter strides.
-    ///
-    /// # Cost
-    /// One launch, which reads and writes each element of the copy once. No scratch memory.
-    ///
-    /// # Determinism
-    /// The result is exact, on all devices: the bits are copied.
-    ///
-    /// # Errors
-    /// [`Kind::Value`] for places outside of an array, strides that may give two elements one place, and more than six
-    /// axes; [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Source
-    /// An invocation computes its indices by divisions of its number, and the places from them.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::{StridedCopy, Strides};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut out) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros([8])?);
-    /// let (repeated, spread) = (Strides { first: 0, strides: [0, 1] }, Strides { first: 1, strides: [4, 1] });
-    /// queue.copy_strided([2, 3], &x, repeated, &mut out, spread)?;
-    /// assert_eq!(queue.read(&out).wait()?, [0, 1, 2, 3, 0, 1, 2, 3]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
-        &self,
-        shape: [usize; R],
-        x: &DeviceArray<T, D>,
-        from: Strides<R>,
-        out: &mut DeviceArray<T, E>,
-        to: Strides<R>,
-    ) -> Result<()>;
-}
-
-impl StridedCopy for CommandQueue {
-    #[track_caller]
-    fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
-        &self,
-        shape: [usize; R],
-        x: &DeviceArray<T, D>,
-        from: Strides<R>,
-        out: &mut DeviceArray<T, E>,
-        to: Strides<R>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "copy_strided");
-        let x = bits(x)?;
-        let mut out = bits(out)?;
-        let is_empty = shape.contains(&0);
-        if !is_empty {
-            check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
-        }
-        // Places of `out` are distinct, so that the number of elements is not larger than the array.
-        let n = if is_empty { 0 } else { shape.iter().product::<usize>() };
-        let mut axes = [(1_usize, 0_isize, 0_isize); MOST_AXES];
-        let used = shape.iter().zip(from.strides.iter().zip(to.strides)).filter(|(count, _)| **count > 1);
-        for (axis, (&count, (&from, to))) in axes.iter_mut().rev().zip(used.rev()) {
-            *axis = (count, from, to);
-        }
-        let count = |axis: usize| axes[axis].0 as u32;
-        // Products with indices wrap, so the lowest bits of a negative stride are enough.
-        let source = |axis: usize| axes[axis].1 as u32;
-        let place = |axis: usize| axes[axis].2 as u32;
-        let args = StridedArgs {
-            n: n as u32,
-            count_1: count(1),
-            count_2: count(2),
-            count_3: count(3),
-            count_4: count(4),
-            count_5: count(5),
-            first_from: from.first as u32,
-            from_0: source(0),
-            from_1: source(1),
-            from_2: source(2),
-            from_3: source(3),
-            from_4: source(4),
-            from_5: source(5),
-            first_to: to.first as u32,
-            to_0: place(0),
-            to_1: place(1),
-            to_2: place(2),
-            to_3: place(3),
-            to_4: place(4),
-            to_5: place(5),
-            x: &x,
-            out: &mut out,
-        };
-        queue.launch(&trusted::kernel::<StridedArgs>(queue)?, Grid::threads([n]), args)
+#[track_caller]
+pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
+    queue: &VerbQueue<'_>,
+    shape: [usize; R],
+    x: &DeviceArray<T, D>,
+    from: Strides<R>,
+    out: &mut DeviceArray<T, E>,
+    to: Strides<R>,
+) -> Result<()> {
+    let x = bits(x)?;
+    let mut out = bits(out)?;
+    let is_empty = shape.contains(&0);
+    if !is_empty {
+        check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
     }
+    // Places of `out` are distinct, so that the number of elements is not larger than the array.
+    let n = if is_empty { 0 } else { shape.iter().product::<usize>() };
+    let mut axes = [(1_usize, 0_isize, 0_isize); MOST_AXES];
+    let used = shape.iter().zip(from.strides.iter().zip(to.strides)).filter(|(count, _)| **count > 1);
+    for (axis, (&count, (&from, to))) in axes.iter_mut().rev().zip(used.rev()) {
+        *axis = (count, from, to);
+    }
+    let count = |axis: usize| axes[axis].0 as u32;
+    // Products with indices wrap, so the lowest bits of a negative stride are enough.
+    let source = |axis: usize| axes[axis].1 as u32;
+    let place = |axis: usize| axes[axis].2 as u32;
+    let args = StridedArgs {
+        n: n as u32,
+        count_1: count(1),
+        count_2: count(2),
+        count_3: count(3),
+        count_4: count(4),
+        count_5: count(5),
+        first_from: from.first as u32,
+        from_0: source(0),
+        from_1: source(1),
+        from_2: source(2),
+        from_3: source(3),
+        from_4: source(4),
+        from_5: source(5),
+        first_to: to.first as u32,
+        to_0: place(0),
+        to_1: place(1),
+        to_2: place(2),
+        to_3: place(3),
+        to_4: place(4),
+        to_5: place(5),
+        x: &x,
+        out: &mut out,
+    };
+    queue.launch(&trusted::kernel::<StridedArgs>(queue)?, Grid::threads([n]), args)
 }
 
 #[derive(KernelArgs)]

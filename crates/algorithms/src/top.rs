@@ -10,117 +10,51 @@ use crate::refusals::check;
 use crate::sort::Sort;
 use crate::stages::Launches;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{CommandQueue, DeviceArray, Kind, Result};
+use fencepost_core::{DeviceArray, Kind, Result};
 
-/// Finds elements by their rank.
-///
-/// Elements are ordered as in a [sort](crate::RadixSort), so a NaN without the sign bit is larger than each number.
-///
-/// # Cost
-/// Up to 4,096 elements are sorted to scratch memory by one launch, and a part of the result is copied. More elements are not
-/// sorted: one fill and eight launches find the key at the rank, digit by digit. They read the array four times, and take
-/// 258 words of scratch memory. `top_k` takes up to two launches more, which read the array three times, up to 2,051 + 2 k words
-/// more of scratch memory, and the launches and the scratch memory of a [sort](crate::RadixSort) of k pairs.
-///
-/// # Source
-/// The search for a rank counts the digits of the keys from the highest one on, and keeps one digit of each count: a radix select,
-/// as in Tolu Alabi, Jeffrey Blanchard, Bradley Gordon and Russel Steinbach, *Fast k-Selection Algorithms for Graphics
-/// Processing Units*, 2012.
-///
-/// # Determinism
-/// The result is exact, on all devices.
-pub trait Top {
-    /// *Enqueues* values = the k largest elements of `x`, the largest one first, and places = their places in `x`. Of
-    /// equal elements the first ones are the result, in their order.
-    ///
-    /// # Shape
-    /// `values` and `places` have k elements, not more than `x`.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`] if the lengths do not fit; [`Kind::Padding`] if an array is padded; the errors of a launch, and
-    /// the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::Top;
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.array(&[3.0_f32, 7.0, -1.0, 7.0])?;
-    /// let (mut values, mut places) = (ctx.zeros([3])?, ctx.zeros([3])?);
-    /// queue.top_k(&x, &mut values, &mut places)?;
-    /// assert_eq!(queue.read(&values).wait()?, [7.0, 7.0, 3.0]);
-    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn top_k<T: Reducible>(
-        &self,
-        x: &DeviceArray<T>,
-        values: &mut DeviceArray<T>,
-        places: &mut DeviceArray<u32>,
-    ) -> Result<()>;
-
-    /// *Enqueues* out = the element at place `k` of the sorted array: the smallest one for `k` = 0. `out` is an array
-    /// of one element.
-    ///
-    /// # Errors
-    /// [`Kind::Shape`] if `out` does not have exactly one element; [`Kind::Value`] if `x` has at most `k` elements;
-    /// [`Kind::Padding`] if an array is padded; the errors of a launch, and the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::algorithms::Top;
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (x, mut median) = (ctx.array(&[3_u32, 9, 1, 4, 4])?, ctx.zeros([1])?);
-    /// queue.kth(&x, 2, &mut median)?;
-    /// assert_eq!(queue.read(&median).wait()?, [4]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()>;
+#[track_caller]
+pub(crate) fn top_k<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    values: &mut DeviceArray<T>,
+    places: &mut DeviceArray<u32>,
+) -> Result<()> {
+    same_shape(queue, values, "places", places)?;
+    let k = values.len();
+    if k > x.len() {
+        let remedy = "not more elements are the largest than there are";
+        return Err(queue.wrong_shape("values", values, [x.len()], remedy));
+    }
+    let values = bits(values)?;
+    let places = bits(places)?;
+    check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
+    let largest = Arrays { keys: Some(values), values: Some(places) };
+    if x.len() > MOST_IN_ONE && k > 0 {
+        return ranked(queue, x, k, largest);
+    }
+    part(queue, x, Sort::descending(), Payload::Places, 0, largest)
 }
 
-impl Top for CommandQueue {
-    #[track_caller]
-    fn top_k<T: Reducible>(
-        &self,
-        x: &DeviceArray<T>,
-        values: &mut DeviceArray<T>,
-        places: &mut DeviceArray<u32>,
-    ) -> Result<()> {
-        let queue = &VerbQueue::new(self, "top_k");
-        same_shape(queue, values, "places", places)?;
-        let k = values.len();
-        if k > x.len() {
-            let remedy = "not more elements are the largest than there are";
-            return Err(queue.wrong_shape("values", values, [x.len()], remedy));
-        }
-        let values = bits(values)?;
-        let places = bits(places)?;
-        check(queue, &[("x", &bits(x)?)], &[("values", &values), ("places", &places)])?;
-        let largest = Arrays { keys: Some(values), values: Some(places) };
-        if x.len() > MOST_IN_ONE && k > 0 {
-            return ranked(queue, x, k, largest);
-        }
-        part(queue, x, Sort::descending(), Payload::Places, 0, largest)
+#[track_caller]
+pub(crate) fn kth<T: Reducible>(
+    queue: &VerbQueue<'_>,
+    x: &DeviceArray<T>,
+    k: usize,
+    out: &mut DeviceArray<T>,
+) -> Result<()> {
+    let mut out = bits(&one_element(queue, "out", out)?)?;
+    if k >= x.len() {
+        let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
+        let object = "`k` of `kth`".into();
+        let needed = "a number below that of the elements";
+        return Err(Kind::Value { object, found, needed }.into());
     }
-
-    #[track_caller]
-    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
-        let queue = &VerbQueue::new(self, "kth");
-        let mut out = bits(&one_element(queue, "out", out)?)?;
-        if k >= x.len() {
-            let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
-            let object = "`k` of `kth`".into();
-            let needed = "a number below that of the elements";
-            return Err(Kind::Value { object, found, needed }.into());
-        }
-        check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
-        if x.len() > MOST_IN_ONE {
-            let mut search = RankSearch::new(queue, x.len(), flips::<T>(false))?;
-            return search.enqueue(queue, &bits(x)?, k, &mut out);
-        }
-        part(queue, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
+    check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
+    if x.len() > MOST_IN_ONE {
+        let mut search = RankSearch::new(queue, x.len(), flips::<T>(false))?;
+        return search.enqueue(queue, &bits(x)?, k, &mut out);
     }
+    part(queue, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
 }
 
 /// Enqueues the search for the k-th largest element, the elements up to it, and their sort.

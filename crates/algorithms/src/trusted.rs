@@ -23,7 +23,7 @@ pub(crate) fn kernel_with<A: KernelArgs>(
     compiled::<A>(queue, overrides, trust_of(A::entry()))
 }
 
-/// Compiles a kernel as [`kernel_with`] does, for parts.
+/// Compiles a kernel as [`kernel_with`] does, for first elements.
 pub(crate) fn part_kernel_with<A: KernelArgs>(
     queue: &VerbQueue<'_>,
     overrides: &[(&str, f64)],
@@ -37,12 +37,12 @@ fn compiled<A: KernelArgs>(
     trust: Option<Trust>,
 ) -> Result<Kernel<A::Family>> {
     let Some(trust) = trust else { return verb_kernel_with::<A>(queue, queue.verb, overrides) };
-    // SAFETY: the argument structs of this crate name built-in kernels, and the list of trusted kernels has the proof for the
-    // arguments that the verbs pass. A program cannot name the structs or receive the kernel.
+    // SAFETY: the argument structs of this crate name built-in kernels, and the list of trusted kernels has the proof
+    // for the arguments that the verbs pass. A program cannot name the structs or receive the kernel.
     unsafe { trusted_kernel_with::<A>(queue, queue.verb, overrides, trust) }
 }
 
-/// Compiles the built-in kernel of a source, for parts if `is_part` is `true`. The source is from the file
+/// Compiles the built-in kernel of a source, for first elements if `is_part` is `true`. The source is from the file
 /// `entry`.wgsl.
 pub(crate) fn kernel_from_source(
     queue: &VerbQueue<'_>,
@@ -55,8 +55,8 @@ pub(crate) fn kernel_from_source(
     let verb = queue.verb;
     let kernel = (entry, overrides);
     let Some(trust) = trust else { return verb_kernel_from_source(queue, verb, source, kernel) };
-    // SAFETY: the caller passes the source of a built-in kernel and keeps the kernel to the verbs of this crate. The list of
-    // trusted kernels has the proof for the arguments that the verbs pass.
+    // SAFETY: the caller passes the source of a built-in kernel and keeps the kernel to the verbs of this crate. The
+    // list of trusted kernels has the proof for the arguments that the verbs pass.
     unsafe { trusted_kernel_from_source(queue, verb, source, kernel, trust) }
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn program_kernel(
     verb_kernel_from_source(queue, queue.verb, source, (entry, overrides))
 }
 
-/// Returns what is proven of the kernel of a part. The number of elements is on the device, where another queue may change
-/// it during the launch. Then some invocations end before others write memory of the workgroup, but each number is at most
-/// the length of the array.
+/// Returns what is proven of the kernel of first elements. The number of elements is on the device, where another queue
+/// may change it during the launch. Then some invocations end before others write memory of the workgroup, but each
+/// number is at most the length of the array.
 fn of_part(entry: &str) -> Option<Trust> {
     trust_of(entry).map(|_| Trust::Indices)
 }

@@ -1,7 +1,7 @@
 //! The size of the workgroups whose invocations share memory, as it suits a kind of device.
 //!
-//! A choice follows the kind and the limits that the graphics interface reports, never a name. Every choice runs on every device,
-//! so a saved graph loads wherever its features are.
+//! A choice follows the kind and the limits that the graphics interface reports, never a name. Every choice runs on
+//! every device, so a saved graph loads wherever its features are.
 
 use fencepost_core::{AdapterKind, CommandQueue};
 
@@ -29,16 +29,16 @@ pub(crate) fn by_adapter<V>(queue: &CommandQueue, on_processor: V, on_card: V) -
     if is_processor(queue) { on_processor } else { on_card }
 }
 
-/// Returns the invocations that a processor executes with one instruction: a loop with large loads is slower if it belongs to more
-/// of them. Returns `None` for a card, which loads one element at a time.
+/// Returns the invocations that a processor executes with one instruction: a loop with large loads is slower if it
+/// belongs to more of them. Returns `None` for a card, which loads one element at a time.
 pub(crate) fn lanes(queue: &CommandQueue) -> Option<f64> {
     let [fewest, most] = [4, 8];
     let lanes = queue.info().subgroup.map_or(fewest, |[_, largest]| largest.next_power_of_two());
     is_processor(queue).then_some(f64::from(lanes.clamp(fewest, most)))
 }
 
-/// Returns `true` if a barrier takes longer than a scattered access: on a processor that executes workgroups in subgroups, and
-/// changes between them at each barrier.
+/// Returns `true` if a barrier takes longer than a scattered access: on a processor that executes workgroups in
+/// subgroups, and changes between them at each barrier.
 pub(crate) fn barriers_are_dear(queue: &CommandQueue) -> bool {
     is_processor(queue) && queue.info().subgroup.is_some()
 }

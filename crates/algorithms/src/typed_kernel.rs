@@ -16,7 +16,7 @@ pub(crate) fn compiled<T: Element>(
     sized::<T>(queue, stem, overrides, None)
 }
 
-/// Compiles a shader as [`compiled`] does, for parts if there is a count.
+/// Compiles a shader as [`compiled`] does, for first elements if there is a count.
 pub(crate) fn sized<T: Element>(
     queue: &VerbQueue<'_>,
     stem: &str,
@@ -27,7 +27,7 @@ pub(crate) fn sized<T: Element>(
     trusted::kernel_from_source(queue, &counted::sized(source, count), stem, overrides, count.is_some())
 }
 
-/// Returns the argument with the number of elements of a part.
+/// Returns the argument with the number of the first elements.
 pub(crate) fn count_argument(count: Option<&DeviceArray<u32>>) -> Option<NamedArg<'_>> {
     count.map(|count| (Some(PART_COUNT.into()), count.into_arg()))
 }

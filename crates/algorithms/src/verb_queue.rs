@@ -1,4 +1,4 @@
-//! A queue with the name of the verb that the program calls on it.
+//! A queue with the name of the verb that user code calls on it.
 
 use fencepost_core::{
     CommandQueue, DeviceArray, DynKernel, Element, Error, Grid, Kernel, KernelArgs, Kind, NamedArg, Result,
@@ -7,8 +7,8 @@ use fencepost_core::{
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
-/// Argument name of the array with a part's number of elements.
-const PART: &str = "count of the part";
+/// Argument name of the array with the number of the first elements.
+const PART: &str = "count of the first elements";
 
 /// A queue during the call of a verb. Messages about its kernels name the verb, so that a user reads the name that
 /// was called.
@@ -112,14 +112,14 @@ pub(crate) fn subject(verb: &str) -> String {
 fn parts_of(verb: &str) -> &'static str {
     if verb.starts_with("scan") && verb != "scan_by_key" {
         return "scan parts of the array, which `slice` returns, one after the other, each from the total of the one before it \
-                (`scan_with_total` writes it, `Scan::from` takes it)";
+                (`scan_and_total` writes it, `Scan::from` takes it)";
     }
     "call it for parts of the array, which `slice` returns, and combine their results"
 }
 
 /// Returns the name of a verb's argument that its kernel calls `argument`.
 pub(crate) fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
-    match (verb.trim_end_matches("_part"), argument) {
+    match (verb, argument) {
         (_, PART_COUNT) => PART,
         ("select" | "partition" | "nonzero" | "unique", "counts") => "count",
         ("reduce_by_key" | "run_lengths", "states") => "count",

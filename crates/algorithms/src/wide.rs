@@ -47,7 +47,8 @@ impl Wide {
         Ok(Some(Self { kernel, x, identity, keys }))
     }
 
-    /// Enqueues the launch that combines each share of the rows into one element of `out`, or checks a launch without shares.
+    /// Enqueues the launch that combines each share of the rows into one element of `out`, or checks a launch without
+    /// shares.
     #[track_caller]
     pub(crate) fn launch<T: Reducible>(
         &self,

@@ -70,6 +70,7 @@ pub use crate::arrays::device_array::{AnyArray, DeviceArray};
 pub use crate::arrays::device_array::{regrouped, words};
 pub use crate::arrays::host_array::{Direction, Download, HostArray, Upload};
 pub use crate::arrays::map::{ReadMap, WriteMap};
+pub use crate::arrays::over::{Candidates, Over, Parts, Prefix};
 pub use crate::arrays::storage::{AllocationScope, AllocationTracker};
 pub use crate::arrays::upload_source::Source;
 pub use crate::device::checks::CheckOptions;

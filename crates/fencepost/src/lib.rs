@@ -132,6 +132,9 @@ pub mod guide;
 
 /// Re-exports the names that most programs need.
 pub mod prelude {
+    #[cfg(feature = "algorithms")]
+    pub use fencepost_algorithms::prelude::*;
+
     pub use crate::{
         Bound, CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Graph,
         Grid, HostArray, Kernel, KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent,

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,15 +38,46 @@ struct Waiting {
     left_out: usize,
     /// `true` while a thread passes messages on, or a microtask is scheduled to.
     running: bool,
-    /// The process in which `running` was set. A child of fork(2) has no thread of its parent.
-    process: u32,
 }
 
-static WAITING: Mutex<Waiting> =
-    Mutex::new(Waiting { messages: VecDeque::new(), left_out: 0, running: false, process: 0 });
+/// Messages of one process. A child of fork(2) has none of its parent's threads, and a lock that one of them held stays
+/// locked, so the child has messages of its own.
+struct Log {
+    /// Number of the process; 0 before its first message.
+    process: AtomicU32,
+    waiting: Mutex<Waiting>,
+    /// Notified when the list is empty and the logger has returned.
+    logged: Condvar,
+    of_child: OnceLock<Box<Log>>,
+}
 
-/// Notified when the list is empty and the logger has returned.
-static LOGGED: Condvar = Condvar::new();
+impl Log {
+    const fn new(process: u32) -> Self {
+        let waiting = Waiting { messages: VecDeque::new(), left_out: 0, running: false };
+        Self {
+            process: AtomicU32::new(process),
+            waiting: Mutex::new(waiting),
+            logged: Condvar::new(),
+            of_child: OnceLock::new(),
+        }
+    }
+
+    /// Returns the messages of this process.
+    fn of_this_process() -> &'static Self {
+        static FIRST: Log = Log::new(0);
+        let process = process();
+        let _ = FIRST.process.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
+        let mut log = &FIRST;
+        while log.process.load(Ordering::Relaxed) != process {
+            log = log.of_child.get_or_init(|| Box::new(Self::new(process)));
+        }
+        log
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// Function that schedules a call of [`pass_on`], in the browser.
 static SCHEDULE: OnceLock<fn()> = OnceLock::new();
@@ -93,18 +125,15 @@ pub fn report(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
         return;
     }
     let message = Message { level, origin, text: text.to_string() };
-    let process = process();
-    let mut waiting = waiting();
+    let mut waiting = Log::of_this_process().waiting();
     if waiting.messages.len() < MOST_MESSAGES {
         waiting.messages.push_back(message);
     } else {
         waiting.left_out += 1;
     }
-    if waiting.running && waiting.process == process {
-        return;
+    if !waiting.running {
+        waiting.running = start();
     }
-    waiting.process = process;
-    waiting.running = start();
 }
 
 /// Logs on this thread. The caller holds no lock.
@@ -125,13 +154,14 @@ pub fn settle(limit: Duration) -> bool {
         return false;
     }
     let start = Instant::now();
-    let mut waiting = waiting();
-    while waiting.running && waiting.process == process() {
+    let log = Log::of_this_process();
+    let mut waiting = log.waiting();
+    while waiting.running {
         let left = limit.saturating_sub(start.elapsed());
         if left.is_zero() {
             return false;
         }
-        waiting = LOGGED.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
+        waiting = log.logged.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner).0;
     }
     true
 }
@@ -143,14 +173,15 @@ pub fn schedule_by(schedule: fn()) {
 
 /// Passes the messages on to the logger until none is left. The caller holds no lock.
 pub fn pass_on() {
+    let log = Log::of_this_process();
     loop {
-        let mut waiting = waiting();
+        let mut waiting = log.waiting();
         let left_out = std::mem::take(&mut waiting.left_out);
         let messages = std::mem::take(&mut waiting.messages);
         if messages.is_empty() && left_out == 0 {
             waiting.running = false;
             drop(waiting);
-            LOGGED.notify_all();
+            log.logged.notify_all();
             return;
         }
         drop(waiting);
@@ -165,13 +196,9 @@ pub fn pass_on() {
     }
 }
 
-/// Returns the number of this process. The browser has no processes.
+/// Returns the number of this process, above 0. The browser has no processes.
 fn process() -> u32 {
-    if cfg!(target_arch = "wasm32") { 0 } else { std::process::id() }
-}
-
-fn waiting() -> MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    if cfg!(target_arch = "wasm32") { 1 } else { std::process::id() }
 }
 
 /// Starts to pass messages on. Returns `false` if the system refuses a thread; the next message tries again.

@@ -23,7 +23,7 @@ pub(crate) const HEAD: &str = "µs for 1,048,576 sorted pairs";
 
 const FENCEPOST: &str = r#"use std::time::Instant;
 
-use fencepost::algorithms::{RadixSort, Sort};
+use fencepost::algorithms::{Algorithms, Sort};
 use fencepost::prelude::*;
 
 fn main() -> Result<()> {

@@ -22,7 +22,7 @@ pub(crate) const HEAD: &str = "µs for the sums of 256 rows of 16,384";
 
 const FENCEPOST: &str = r#"use std::time::Instant;
 
-use fencepost::algorithms::{Axis, Operation, ReduceAxis};
+use fencepost::algorithms::{Algorithms, Operation};
 use fencepost::prelude::*;
 
 fn main() -> Result<()> {
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let x = ctx.array(&matrix())?.reshape([ROWS, COLUMNS])?;
     let mut sums = ctx.zeros::<f32, 2>([ROWS, 1])?;
     let mut run = || -> Result<Vec<f32>> {
-        queue.reduce(&x, Operation::Sum, Axis(1), &mut sums)?;
+        queue.reduce(x.axis(1), Operation::Sum, &mut sums)?;
         queue.read(&sums).wait()
     };
     check(&run()?);

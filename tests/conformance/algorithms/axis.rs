@@ -4,7 +4,7 @@ use super::check_of_failed;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Axis, Operation, ReduceAxis, Reducible, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -60,7 +60,7 @@ fn result<T: Reducible, const D: usize>(
     let mut shape = x.shape();
     shape[axis] = 1;
     let mut out = queue.empty(shape).unwrap();
-    queue.reduce(x, operation, Axis(axis), &mut out).unwrap();
+    queue.reduce(x.axis(axis), operation, &mut out).unwrap();
     queue.read(&out).wait().unwrap()
 }
 
@@ -70,7 +70,7 @@ fn integers(s: &Subject) {
         let operations = if large() || list.len() < 2000 { &ALL } else { &ALL[..1] };
         for axis in 0..3 {
             for &operation in operations {
-                let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
+                let expected = host::reduce(list, shape, operation, axis).unwrap();
                 assert_eq!(
                     result(queue, &x, operation, axis),
                     expected,
@@ -91,7 +91,7 @@ fn integers(s: &Subject) {
     }
     let list: Vec<u32> = (0..120).collect();
     let x = queue.array(&list).unwrap().reshape([2, 3, 4, 5]).unwrap();
-    let expected = host::reduce(&list, [2, 3, 4, 5], Operation::Sum, Axis(2)).unwrap();
+    let expected = host::reduce(&list, [2, 3, 4, 5], Operation::Sum, 2).unwrap();
     assert_eq!(result(&queue, &x, Operation::Sum, 2), expected);
     let x = queue.array(&list).unwrap();
     assert_eq!(result(&queue, &x, Operation::Sum, 0), [119 * 60]);
@@ -138,7 +138,7 @@ fn extremes(s: &Subject) {
         for axis in 0..3 {
             for operation in [Operation::Smallest, Operation::Largest] {
                 let list: &[f32] = bytemuck::cast_slice(&words);
-                let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
+                let expected = host::reduce(list, shape, operation, axis).unwrap();
                 let found = result(&queue, &x, operation, axis);
                 let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
                 assert!(found.iter().zip(&expected).all(same), "{operation:?} along {axis} of {shape:?}");
@@ -153,7 +153,7 @@ fn none(s: &Subject) {
     assert_eq!(result(&queue, &x, Operation::Sum, 1), [0, 0, 0]);
     assert_eq!(result(&queue, &x, Operation::Product, 1), [1, 1, 1]);
     assert_eq!(result(&queue, &x, Operation::Smallest, 0), [0_u32; 0]);
-    let error = queue.reduce(&x, Operation::Largest, Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
+    let error = queue.reduce(x.axis(1), Operation::Largest, &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
     assert!(error.to_string().contains(said), "{error}");
@@ -163,34 +163,34 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.full([4, 5], 1_u32).unwrap();
     let mut out = queue.full([4, 1], 7_u32).unwrap();
-    let error = queue.reduce(&x, Operation::Sum, Axis(2), &mut out).unwrap_err();
+    let error = queue.reduce(x.axis(2), Operation::Sum, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
     let named = x.clone().named("x");
     let list = queue.full([5], 1_u32).unwrap().named("list");
-    let error = queue.reduce(&named, Operation::Sum, Axis(2), &mut out).unwrap_err();
+    let error = queue.reduce(named.axis(2), Operation::Sum, &mut out).unwrap_err();
     let said = "verb `reduce`: axis 2 is outside array `x`, which has 2 axes: pass an axis from 0 to 1";
     assert_eq!(error.to_string(), said);
-    let error = queue.reduce(&list, Operation::Sum, Axis(1), &mut queue.zeros([1]).unwrap()).unwrap_err();
+    let error = queue.reduce(list.axis(1), Operation::Sum, &mut queue.zeros([1]).unwrap()).unwrap_err();
     let said = "verb `reduce`: axis 1 is outside array `list`, which has 1 axis: pass axis 0";
     assert_eq!(error.to_string(), said);
     let mut named = out.clone().named("out");
-    let error = queue.reduce(&x, Operation::Sum, Axis(0), &mut named).unwrap_err();
+    let error = queue.reduce(x.axis(0), Operation::Sum, &mut named).unwrap_err();
     let said = "verb `reduce`, argument `out`: array `out` has shape [4, 1], [1, 5] is needed: the result has one element \
                 along the axis, and the shape of `x` else";
     assert_eq!(error.to_string(), said);
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
-    let error = queue.reduce(&padded, Operation::Sum, Axis(1), &mut out).unwrap_err();
+    let error = queue.reduce(padded.axis(1), Operation::Sum, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     // A reduction without results is refused as any other.
-    let none = queue.zeros([0, 3]).unwrap();
+    let none = queue.zeros::<f32, 2>([0, 3]).unwrap();
     let mut foreign = other.zeros([0, 1]).unwrap();
-    let error = queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut foreign).unwrap_err();
+    let error = queue.reduce(none.axis(1), Operation::Sum, &mut foreign).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let none = ctx.zeros([0, 3])?;
+        let none = ctx.zeros::<f32, 2>([0, 3])?;
         let mut out = ctx.zeros([0, 1])?;
-        queue.reduce::<u32, 2>(&none, Operation::Sum, Axis(1), &mut out)
+        queue.reduce(none.axis(1), Operation::Sum, &mut out)
     });
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
         // The last of two launches would be refused.
@@ -200,10 +200,10 @@ fn refused(s: &Subject) {
             reduced[axis] = 1;
             let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
             let mut part = first.reshape(reduced).unwrap();
-            let error = queue.reduce(&x, Operation::Sum, Axis(axis), &mut part).unwrap_err();
+            let error = queue.reduce(x.axis(axis), Operation::Sum, &mut part).unwrap_err();
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
             let mut foreign = other.zeros(reduced).unwrap();
-            let error = queue.reduce(&x, Operation::Largest, Axis(axis), &mut foreign).unwrap_err();
+            let error = queue.reduce(x.axis(axis), Operation::Largest, &mut foreign).unwrap_err();
             assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
@@ -221,8 +221,8 @@ fn in_a_graph(s: &Subject) {
         let mut columns = queue.zeros([1, shape[1]]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
-                c.reduce(&view, Operation::Sum, Axis(1), &mut rows)?;
-                c.reduce(&view, Operation::Smallest, Axis(0), &mut columns)
+                c.reduce(view.axis(1), Operation::Sum, &mut rows)?;
+                c.reduce(view.axis(0), Operation::Smallest, &mut columns)
             })
             .unwrap();
         for round in 0..3 {
@@ -232,7 +232,7 @@ fn in_a_graph(s: &Subject) {
             let found = (queue.read(&rows).wait().unwrap(), queue.read(&columns).wait().unwrap());
             assert_eq!(found.0, result(&queue, &view, Operation::Sum, 1), "{shape:?}, round {round}");
             assert_eq!(found.1, result(&queue, &view, Operation::Smallest, 0), "{shape:?}, round {round}");
-            assert_eq!(Some(found.0), host::reduce(&list, shape, Operation::Sum, Axis(1)));
+            assert_eq!(Some(found.0), host::reduce(&list, shape, Operation::Sum, 1));
         }
     }
 }
@@ -250,8 +250,8 @@ fn guards(s: &Subject) {
             let results: usize = reduced.iter().product();
             let out = queue.full([128 + results], 5_i32).unwrap();
             let mut part = out.slice(64..64 + results).unwrap().reshape(reduced).unwrap();
-            queue.reduce(&x, Operation::Largest, Axis(axis), &mut part).unwrap();
-            let expected = host::reduce(&list, shape, Operation::Largest, Axis(axis)).unwrap();
+            queue.reduce(x.axis(axis), Operation::Largest, &mut part).unwrap();
+            let expected = host::reduce(&list, shape, Operation::Largest, axis).unwrap();
             let expected = [vec![5; 64], expected, vec![5; 64]].concat();
             assert_eq!(queue.read(&out).wait().unwrap(), expected, "{shape:?} along {axis}");
         }

@@ -34,14 +34,13 @@ fn compared<T: Reducible, const D: usize>(
     axis: usize,
 ) -> [Vec<u32>; 3] {
     let [mut counts, mut any, mut all] = [(); 3].map(|()| queue.full(reduced(x.shape(), axis), 9).unwrap());
-    queue.count_nonzero_axis(x, Axis(axis), &mut counts).unwrap();
-    queue.any_axis(x, Axis(axis), &mut any).unwrap();
-    queue.all_axis(x, Axis(axis), &mut all).unwrap();
+    queue.count_nonzero(x.axis(axis), &mut counts).unwrap();
+    queue.any(x.axis(axis), &mut any).unwrap();
+    queue.all(x.axis(axis), &mut all).unwrap();
     [counts, any, all].map(|out| queue.read(&out).wait().unwrap())
 }
 
 fn of_host<T: Reducible, const D: usize>(list: &[T], shape: [usize; D], axis: usize) -> [Vec<u32>; 3] {
-    let axis = Axis(axis);
     [
         host::count_nonzero_axis(list, shape, axis),
         host::any_axis(list, shape, axis),
@@ -103,7 +102,7 @@ fn means(s: &Subject) {
         let x = queue.array(&list).unwrap().reshape(shape).unwrap();
         for axis in 0..3 {
             let mut out = queue.empty(reduced(shape, axis)).unwrap();
-            queue.mean_axis(&x, Axis(axis), &mut out).unwrap();
+            queue.mean(x.axis(axis), &mut out).unwrap();
             let found = queue.read(&out).wait().unwrap();
             let n = shape[axis];
             let inner = shape[axis + 1..].iter().product::<usize>();
@@ -128,10 +127,10 @@ fn means(s: &Subject) {
     let list = [1.0, 2.0, 3.0, 6.0, 7.0, f32::NAN];
     let x = queue.array(&list).unwrap().reshape([2, 3]).unwrap();
     let mut out = queue.empty([2, 1]).unwrap();
-    queue.mean_axis(&x, Axis(1), &mut out).unwrap();
+    queue.mean(x.axis(1), &mut out).unwrap();
     let found = queue.read(&out).wait().unwrap();
     assert!(found[0] == 2.0 && found[1].is_nan(), "{found:?}");
-    assert_eq!(host::mean_axis(&list[..4], [2, 2], Axis(0)), Some(vec![2.0, 4.0]));
+    assert_eq!(host::mean_axis(&list[..4], [2, 2], 0), Some(vec![2.0, 4.0]));
 }
 
 fn none(s: &Subject) {
@@ -140,24 +139,24 @@ fn none(s: &Subject) {
     assert_eq!(compared(&queue, &x, 1), [vec![0; 3], vec![0; 3], vec![1; 3]]);
     assert_eq!(compared(&queue, &x, 0), [(); 3].map(|()| Vec::<u32>::new()));
     assert_eq!(of_host::<f32, 2>(&[], [3, 0], 1), [vec![0; 3], vec![0; 3], vec![1; 3]]);
-    let error = queue.mean_axis(&x, Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
+    let error = queue.mean(x.axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let said =
         "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have no mean";
     assert!(error.to_string().contains(said), "{error}");
-    queue.mean_axis(&x, Axis(0), &mut queue.zeros([1, 0]).unwrap()).unwrap();
-    assert_eq!(host::mean_axis(&[], [3, 0], Axis(1)), None);
+    queue.mean(x.axis(0), &mut queue.zeros([1, 0]).unwrap()).unwrap();
+    assert_eq!(host::mean_axis(&[], [3, 0], 1), None);
 }
 
 type Compare<const D: usize> =
-    fn(&CommandQueue, &DeviceArray<u32, D>, Axis, &mut DeviceArray<u32, D>) -> fencepost::Result<()>;
+    fn(&CommandQueue, &DeviceArray<u32, D>, usize, &mut DeviceArray<u32, D>) -> fencepost::Result<()>;
 
 /// The verbs. A mean has its bits as results.
 const VERBS: [Compare<2>; 4] = [
-    |queue, x, axis, out| queue.count_nonzero_axis(x, axis, out),
-    |queue, x, axis, out| queue.any_axis(x, axis, out),
-    |queue, x, axis, out| queue.all_axis(x, axis, out),
-    |queue, x, axis, out| queue.mean_axis(&x.cast_bits(), axis, &mut out.cast_bits()),
+    |queue, x, axis, out| queue.count_nonzero(x.axis(axis), out),
+    |queue, x, axis, out| queue.any(x.axis(axis), out),
+    |queue, x, axis, out| queue.all(x.axis(axis), out),
+    |queue, x, axis, out| queue.mean(x.cast_bits().axis(axis), &mut out.cast_bits()),
 ];
 
 fn refused(s: &Subject) {
@@ -167,13 +166,13 @@ fn refused(s: &Subject) {
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let other = s.ctx().queue("other");
     for verb in VERBS {
-        let error = verb(&queue, &x, Axis(2), &mut out).unwrap_err();
+        let error = verb(&queue, &x, 2, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
-        assert!(error.to_string().contains("_axis`: axis 2 is outside array"), "{error}");
-        let error = verb(&queue, &x, Axis(0), &mut out).unwrap_err();
+        assert!(error.to_string().contains("`: axis 2 is outside array"), "{error}");
+        let error = verb(&queue, &x, 0, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        assert!(error.to_string().contains("_axis`, argument `out`: array"), "{error}");
-        let error = verb(&queue, &padded, Axis(1), &mut out).unwrap_err();
+        assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
+        let error = verb(&queue, &padded, 1, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
         for shape in [[4, 5], [2, 20_000], [3000, 2]] {
             // The last of two launches would be refused.
@@ -181,21 +180,21 @@ fn refused(s: &Subject) {
             for axis in 0..2 {
                 let reduced = reduced(shape, axis);
                 let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
-                let error = verb(&queue, &x, Axis(axis), &mut first.reshape(reduced).unwrap()).unwrap_err();
+                let error = verb(&queue, &x, axis, &mut first.reshape(reduced).unwrap()).unwrap_err();
                 assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
-                let error = verb(&queue, &x, Axis(axis), &mut other.zeros(reduced).unwrap()).unwrap_err();
+                let error = verb(&queue, &x, axis, &mut other.zeros(reduced).unwrap()).unwrap_err();
                 assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
             }
             assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
         }
         let none = queue.zeros([0, 3]).unwrap();
         let mut foreign = other.zeros([0, 1]).unwrap();
-        let error = verb(&queue, &none, Axis(1), &mut foreign).unwrap_err();
+        let error = verb(&queue, &none, 1, &mut foreign).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         check_of_failed(s, |ctx, queue| {
             let none = ctx.zeros([0, 3])?;
             let mut out = ctx.zeros([0, 1])?;
-            verb(queue, &none, Axis(1), &mut out)
+            verb(queue, &none, 1, &mut out)
         });
     }
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 4]);
@@ -211,8 +210,8 @@ fn in_a_graph(s: &Subject) {
         let mut counts = queue.zeros([1, shape[1]]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
-                c.mean_axis(&view, Axis(1), &mut means)?;
-                c.count_nonzero_axis(&view, Axis(0), &mut counts)
+                c.mean(view.axis(1), &mut means)?;
+                c.count_nonzero(view.axis(0), &mut counts)
             })
             .unwrap();
         for round in 0..2 {
@@ -221,9 +220,9 @@ fn in_a_graph(s: &Subject) {
             queue.upload(&list, &mut x).unwrap();
             queue.replay(&graph).unwrap();
             let found = (queue.read(&means).wait().unwrap(), queue.read(&counts).wait().unwrap());
-            assert_eq!(Some(found.1), host::count_nonzero_axis(&list, shape, Axis(0)), "{shape:?}");
+            assert_eq!(Some(found.1), host::count_nonzero_axis(&list, shape, 0), "{shape:?}");
             let mut eager = queue.zeros([shape[0], 1]).unwrap();
-            queue.mean_axis(&view, Axis(1), &mut eager).unwrap();
+            queue.mean(view.axis(1), &mut eager).unwrap();
             assert_eq!(found.0, queue.read(&eager).wait().unwrap(), "{shape:?}");
         }
     }
@@ -241,13 +240,13 @@ fn guards(s: &Subject) {
         for axis in 0..2 {
             let shape_of_results = reduced(shape, axis);
             let results: usize = shape_of_results.iter().product();
-            let means = host::mean_axis(bytemuck::cast_slice(&list), shape, Axis(axis)).unwrap();
+            let means = host::mean_axis(bytemuck::cast_slice(&list), shape, axis).unwrap();
             let [counts, any, all] = of_host(&list, shape, axis);
             let means = means.iter().map(|mean| mean.to_bits()).collect();
             for (at, (verb, expected)) in VERBS.iter().zip([counts, any, all, means]).enumerate() {
                 let out = queue.full([128 + results], 5_u32).unwrap();
                 let mut part = out.slice(64..64 + results).unwrap().reshape(shape_of_results).unwrap();
-                verb(&queue, &x, Axis(axis), &mut part).unwrap();
+                verb(&queue, &x, axis, &mut part).unwrap();
                 let found = queue.read(&out).wait().unwrap();
                 let inside = &found[64..64 + results];
                 let name = format!("verb {at}, {shape:?} along {axis}");

@@ -33,13 +33,12 @@ fn found<T: Reducible, const D: usize>(
     axis: usize,
 ) -> [Vec<u32>; 2] {
     let [mut least, mut most] = [(); 2].map(|()| queue.full(reduced(x.shape(), axis), 9_u32).unwrap());
-    queue.argmin_axis(x, Axis(axis), &mut least).unwrap();
-    queue.argmax_axis(x, Axis(axis), &mut most).unwrap();
+    queue.argmin(x.axis(axis), &mut least).unwrap();
+    queue.argmax(x.axis(axis), &mut most).unwrap();
     [least, most].map(|out| queue.read(&out).wait().unwrap())
 }
 
 fn of_host<T: Reducible, const D: usize>(list: &[T], shape: [usize; D], axis: usize) -> [Vec<u32>; 2] {
-    let axis = Axis(axis);
     [host::argmin_axis(list, shape, axis), host::argmax_axis(list, shape, axis)].map(Option::unwrap)
 }
 
@@ -100,23 +99,23 @@ fn none(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.empty::<f32, 2>([3, 0]).unwrap();
     assert_eq!(found(&queue, &x, 0), [(); 2].map(|()| Vec::<u32>::new()));
-    let error = queue.argmax_axis(&x, Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
+    let error = queue.argmax(x.axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
     assert!(error.to_string().contains(said), "{error}");
-    assert_eq!(host::argmin_axis::<f32, 2>(&[], [3, 0], Axis(1)), None);
+    assert_eq!(host::argmin_axis::<f32, 2>(&[], [3, 0], 1), None);
 }
 
 fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.full([4, 5], 1_u32).unwrap();
     let mut out = queue.full([4, 1], 7_u32).unwrap();
-    let error = queue.argmin_axis(&x, Axis(2), &mut out).unwrap_err();
+    let error = queue.argmin(x.axis(2), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
-    let error = queue.argmin_axis(&x, Axis(0), &mut out).unwrap_err();
+    let error = queue.argmin(x.axis(0), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
-    let error = queue.argmax_axis(&padded, Axis(1), &mut out).unwrap_err();
+    let error = queue.argmax(padded.axis(1), &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
@@ -126,20 +125,20 @@ fn refused(s: &Subject) {
             let reduced = reduced(shape, axis);
             let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
             let mut part = first.reshape(reduced).unwrap();
-            let error = queue.argmin_axis(&x, Axis(axis), &mut part).unwrap_err();
+            let error = queue.argmin(x.axis(axis), &mut part).unwrap_err();
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
-            let error = queue.argmax_axis(&x, Axis(axis), &mut other.zeros(reduced).unwrap()).unwrap_err();
+            let error = queue.argmax(x.axis(axis), &mut other.zeros(reduced).unwrap()).unwrap_err();
             assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
     }
     let (none, mut foreign) = (queue.zeros::<u32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
-    let error = queue.argmin_axis(&none, Axis(1), &mut foreign).unwrap_err();
+    let error = queue.argmin(none.axis(1), &mut foreign).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let none = ctx.zeros([0, 3])?;
+        let none = ctx.zeros::<f32, 2>([0, 3])?;
         let mut out = ctx.zeros([0, 1])?;
-        queue.argmax_axis::<u32, 2>(&none, Axis(1), &mut out)
+        queue.argmax(none.axis(1), &mut out)
     });
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 4]);
 }
@@ -154,8 +153,8 @@ fn in_a_graph(s: &Subject) {
         let mut columns = queue.zeros([1, shape[1]]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
-                c.argmin_axis(&view, Axis(1), &mut rows)?;
-                c.argmax_axis(&view, Axis(0), &mut columns)
+                c.argmin(view.axis(1), &mut rows)?;
+                c.argmax(view.axis(0), &mut columns)
             })
             .unwrap();
         for round in 0..2 {
@@ -163,8 +162,8 @@ fn in_a_graph(s: &Subject) {
             queue.upload(&list, &mut x).unwrap();
             queue.replay(&graph).unwrap();
             let found = (queue.read(&rows).wait().unwrap(), queue.read(&columns).wait().unwrap());
-            assert_eq!(Some(found.0), host::argmin_axis(&list, shape, Axis(1)), "{shape:?}, round {round}");
-            assert_eq!(Some(found.1), host::argmax_axis(&list, shape, Axis(0)), "{shape:?}, round {round}");
+            assert_eq!(Some(found.0), host::argmin_axis(&list, shape, 1), "{shape:?}, round {round}");
+            assert_eq!(Some(found.1), host::argmax_axis(&list, shape, 0), "{shape:?}, round {round}");
         }
     }
 }
@@ -181,8 +180,8 @@ fn guards(s: &Subject) {
             let results: usize = shape_of_results.iter().product();
             let out = queue.full([128 + results], 5_u32).unwrap();
             let mut part = out.slice(64..64 + results).unwrap().reshape(shape_of_results).unwrap();
-            queue.argmax_axis(&x, Axis(axis), &mut part).unwrap();
-            let expected = host::argmax_axis(&list, shape, Axis(axis)).unwrap();
+            queue.argmax(x.axis(axis), &mut part).unwrap();
+            let expected = host::argmax_axis(&list, shape, axis).unwrap();
             let expected = [vec![5; 64], expected, vec![5; 64]].concat();
             assert_eq!(queue.read(&out).wait().unwrap(), expected, "{shape:?} along {axis}");
         }

@@ -4,7 +4,7 @@ use super::few_lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{ByKey, Operation, Reducible, Scan, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

@@ -2,7 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Elementwise, Reducible, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
 use fencepost::{Kind, Shape};

@@ -3,7 +3,7 @@
 use super::lengths;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{InnerProduct, host};
+use fencepost::algorithms::host;
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -22,15 +22,15 @@ fn integers(s: &Subject) {
     for len in lengths() {
         let [x, y] = [(); 2].map(|()| (0..len).map(|_| rng.u32(..)).collect::<Vec<u32>>());
         let arrays = [&x, &y].map(|list| queue.array(list).unwrap());
-        let found = queue.dot_of(&arrays[0], &arrays[1]).wait().unwrap();
+        let found = queue.value_of(|out| queue.dot(&arrays[0], &arrays[1], out)).wait().unwrap();
         assert_eq!(found, host::dot(&x, &y), "{len} elements");
         let arrays = arrays.map(|array| array.cast_bits::<i32>());
         let [x, y] = [&x, &y].map(|list| bytemuck::cast_slice::<u32, i32>(list));
-        let found = queue.dot_of(&arrays[0], &arrays[1]).wait().unwrap();
+        let found = queue.value_of(|out| queue.dot(&arrays[0], &arrays[1], out)).wait().unwrap();
         assert_eq!(found, host::dot(x, y), "{len} elements");
     }
     let none = queue.empty::<u32, 1>([0]).unwrap();
-    assert_eq!(queue.dot_of(&none, &none).wait().unwrap(), 0);
+    assert_eq!(queue.value_of(|out| queue.dot(&none, &none, out)).wait().unwrap(), 0);
 }
 
 /// Half a unit in the last place of numbers from 1 to 2.
@@ -49,27 +49,30 @@ fn floats(s: &Subject) {
             let y = queue.array(&uniform).unwrap();
             let products = wide().zip(&uniform).map(|(x, &y)| x * f64::from(y));
             let (exact, sizes) = products.fold((0.0, 0.0), |(sum, all), p: f64| (sum + p, all + p.abs()));
-            let found = f64::from(queue.dot_of(&x, &y).wait().unwrap());
+            let found = f64::from(queue.value_of(|out| queue.dot(&x, &y, out)).wait().unwrap());
             let bound = (53.0 + depth) * U * sizes;
             assert!((found - exact).abs() <= bound, "dot of {len}: {found}, {exact} +- {bound}");
             let exact = wide().map(|x| x * x).sum::<f64>().sqrt();
-            let found = f64::from(queue.norm_of(&x).wait().unwrap());
+            let found = f64::from(queue.value_of(|out| queue.norm(&x, out)).wait().unwrap());
             let bound = (36.0 + depth / 2.0) * U * exact;
             assert!((found - exact).abs() <= bound, "norm of {len}: {found}, {exact} +- {bound}");
             let exact = wide().sum::<f64>() / len as f64;
             let sizes = wide().map(f64::abs).sum::<f64>();
-            let found = f64::from(queue.mean_of(&x).wait().unwrap());
+            let found = f64::from(queue.value_of(|out| queue.mean(&x, out)).wait().unwrap());
             let bound = (52.0 + depth) * U * sizes / len as f64 + 5.0 * U * exact.abs();
             assert!((found - exact).abs() <= bound, "mean of {len}: {found}, {exact} +- {bound}");
         }
     }
     let x = queue.array(&[1.5_f32, -2.0, 4.0, 0.5]).unwrap();
     let y = queue.array(&[2.0_f32, 3.0, 0.5, 0.0]).unwrap();
-    assert_eq!(queue.dot_of(&x, &y).wait().unwrap(), -1.0);
-    assert_eq!(queue.mean_of(&x.reshape([2, 2]).unwrap()).wait().unwrap(), 1.0);
-    assert_eq!(queue.norm_of(&queue.empty::<f32, 2>([0, 3]).unwrap()).wait().unwrap(), 0.0);
+    assert_eq!(queue.value_of(|out| queue.dot(&x, &y, out)).wait().unwrap(), -1.0);
+    assert_eq!(queue.value_of(|out| queue.mean(&x.reshape([2, 2]).unwrap(), out)).wait().unwrap(), 1.0);
+    assert_eq!(
+        queue.value_of(|out| queue.norm(&queue.empty::<f32, 2>([0, 3]).unwrap(), out)).wait().unwrap(),
+        0.0
+    );
     let large = queue.array(&[1e20_f32, 1.0]).unwrap();
-    assert_eq!(queue.norm_of(&large).wait().unwrap(), f32::INFINITY);
+    assert_eq!(queue.value_of(|out| queue.norm(&large, out)).wait().unwrap(), f32::INFINITY);
 }
 
 fn refused(s: &Subject) {
@@ -126,7 +129,7 @@ fn in_a_graph(s: &Subject) {
         }
     }
     let x = queue.zeros::<f32, 1>([4]).unwrap();
-    let error = queue.capture(|c| c.mean_of(&x).wait().map(drop)).map(drop).unwrap_err();
+    let error = queue.capture(|c| c.value_of(|out| c.mean(&x, out)).wait().map(drop)).map(drop).unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
 }
 

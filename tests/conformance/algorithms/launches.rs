@@ -40,7 +40,7 @@ fn costs(s: &Subject) {
             writeln!(
                 found,
                 "{} of {n}: {launches} launches, {fills} fills, {copies} copies, {uploads} uploads, {bytes} bytes",
-                verb.name
+                verb.id
             )
             .unwrap();
         }

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Map, host};
+use fencepost::algorithms::host;
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

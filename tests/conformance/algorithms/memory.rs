@@ -38,7 +38,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("select", |queue, a| queue.select(&a.x, &a.x, &mut a.out, &mut a.one)),
     ("run_lengths", |queue, a| queue.run_lengths(&a.x, &mut a.out, &mut a.other, &mut a.one)),
     ("scan_by_key", |queue, a| queue.scan_by_key(&a.x, &a.x, &mut a.out, Scan::inclusive(Operation::Sum))),
-    ("reduce_segments", |queue, a| queue.reduce_segments(&a.x, &a.offsets, Operation::Sum, &mut a.three)),
+    ("reduce_segments", |queue, a| queue.reduce(a.x.segments(&a.offsets), Operation::Sum, &mut a.three)),
     ("histogram", |queue, a| {
         let edges: Vec<u32> = (0..=N as u32).collect();
         queue.histogram(&a.x, Bins::edges(&edges), &mut a.out)
@@ -48,7 +48,7 @@ const VERBS: &[(&str, Verb)] = &[
         queue.sort_pairs_in_place(&mut a.out, &mut a.other, Sort::descending())
     }),
     ("argsort", |queue, a| queue.argsort(&a.x, &mut a.out, Sort::ascending())),
-    ("sort_segments", |queue, a| queue.sort_segments(&a.x, &a.offsets, &mut a.out, Sort::ascending())),
+    ("sort_segments", |queue, a| queue.sort(a.x.segments(&a.offsets), &mut a.out, Sort::ascending())),
     ("histogram_weighted", |queue, a| {
         let edges: Vec<u32> = (0..=N as u32).collect();
         queue.histogram_weighted(&a.x, &a.x, Bins::edges(&edges), &mut a.out)
@@ -56,14 +56,12 @@ const VERBS: &[(&str, Verb)] = &[
     ("histogram_fixed", |queue, a| {
         queue.histogram_fixed(&a.x, &a.x.cast_bits(), 8, Bins::modulo(), &mut a.out.cast_bits())
     }),
-    ("min_part", |queue, a| queue.min_part(Part::new(&a.x, &a.offsets.slice(0..1)?), &mut a.one)),
+    ("min_part", |queue, a| queue.min(a.x.first(&a.offsets.slice(0..1)?), &mut a.one)),
     ("scan_part", |queue, a| {
         let part = a.offsets.slice(0..1)?;
-        queue.scan_part(Part::new(&a.x, &part), &mut a.out, Scan::inclusive(Operation::Sum))
+        queue.scan(a.x.first(&part), &mut a.out, Scan::inclusive(Operation::Sum))
     }),
-    ("sort_part", |queue, a| {
-        queue.sort_part(Part::new(&a.x, &a.offsets.slice(0..1)?), &mut a.out, Sort::ascending())
-    }),
+    ("sort_part", |queue, a| queue.sort(a.x.first(&a.offsets.slice(0..1)?), &mut a.out, Sort::ascending())),
     ("top_k", |queue, a| {
         let mut places = a.places.clone();
         queue.top_k(&a.x, &mut a.three, &mut places)
@@ -147,7 +145,7 @@ type EmptyVerb = fn(
 const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
     ("sum", |queue, x, _, one| queue.sum(x, one)),
     ("count_nonzero", |queue, x, _, one| queue.count_nonzero(x, one)),
-    ("dot", |queue, x, [a, ..], one| queue.dot(a, x, one)),
+    ("dot", |queue, x, [a, ..], one| queue.dot(&*a, x, one)),
     ("select", |queue, x, [a, b, _], one| queue.select(x, a, b, one)),
     ("unique", |queue, x, [a, ..], one| queue.unique(x, a, one)),
     ("run_lengths", |queue, x, [a, b, _], one| queue.run_lengths(x, a, b, one)),
@@ -157,18 +155,16 @@ const WITHOUT_ELEMENTS: &[(&str, EmptyVerb)] = &[
         queue.scan_in_place(&mut x.clone(), Scan::exclusive(Operation::Sum).reversed())
     }),
     ("scan_with_total", |queue, x, [a, ..], one| {
-        queue.scan_with_total(x, a, one, Scan::exclusive(Operation::Sum))
+        queue.scan_and_total(x, a, one, Scan::exclusive(Operation::Sum))
     }),
-    ("scan_part", |queue, x, [a, ..], one| {
-        queue.scan_part(Part::new(x, one), a, Scan::inclusive(Operation::Sum))
-    }),
+    ("scan_part", |queue, x, [a, ..], one| queue.scan(x.first(one), a, Scan::inclusive(Operation::Sum))),
     ("permute", |queue, x, [a, ..], _| queue.permute(&x.reshape([0, 3])?, [1, 0], &mut a.reshape([3, 0])?)),
     ("transpose", |queue, x, [a, ..], _| queue.transpose(&x.reshape([0, 1])?, &mut a.reshape([1, 0])?)),
     ("scan_by_key", |queue, x, [a, b, _], _| queue.scan_by_key(x, a, b, Scan::inclusive(Operation::Sum))),
     ("gather", |queue, x, _, one| queue.gather(x, &queue.full([1], 0_u32)?, Outside::Last, one)),
     ("sort", |queue, x, [a, ..], _| queue.sort(x, a, Sort::ascending())),
     ("histogram", |queue, x, _, one| queue.histogram(x, Bins::modulo(), one)),
-    ("min_part", |queue, x, _, one| queue.min_part(Part::new(x, &queue.full([1], 0_u32)?), one)),
+    ("min_part", |queue, x, _, one| queue.min(x.first(&queue.full([1], 0_u32)?), one)),
 ];
 
 fn foreign(s: &Subject) {

@@ -83,7 +83,7 @@ fn check_scans<T: Combinable + PartialEq + Debug>(
         let (expected, all) =
             scanned(list, if exclusive { initial } else { identity }, exclusive, reversed, combine);
         let text = format!("{} elements, exclusive: {exclusive}, reversed: {reversed}", list.len());
-        queue.scan_with_total(&x, &mut out, &mut total, scan).unwrap();
+        queue.scan_and_total(&x, &mut out, &mut total, scan).unwrap();
         assert!(queue.read(&out).wait().unwrap() == expected, "{text}");
         assert_eq!(queue.read(&total).wait().unwrap(), [all], "the total of {text}");
         queue.copy(&x, &mut out).unwrap();
@@ -108,7 +108,7 @@ fn scans(s: &Subject) {
             let scan = if reversed { scan.reversed() } else { scan };
             let mut out = queue.full([len], 5).unwrap();
             let mut total = queue.zeros([1]).unwrap();
-            queue.scan_part_with_total(Part::new(&x, &count), &mut out, &mut total, scan).unwrap();
+            queue.scan_and_total(x.first(&count), &mut out, &mut total, scan).unwrap();
             let (mut expected, all) = scanned(&list[..part], SAME, false, reversed, composed);
             expected.resize(len, 5);
             assert!(queue.read(&out).wait().unwrap() == expected, "{part} of {len}, reversed: {reversed}");
@@ -123,7 +123,7 @@ fn reductions(s: &Subject) {
     for len in few_lengths() {
         let list = functions(&mut rng, len);
         let mut out = queue.zeros([1]).unwrap();
-        queue.fold(&queue.array(&list).unwrap(), compose(), &mut out).unwrap();
+        queue.reduce(&queue.array(&list).unwrap(), compose(), &mut out).unwrap();
         assert_eq!(queue.read(&out).wait().unwrap(), [list.iter().copied().fold(SAME, composed)], "{len}");
     }
     let some = [[3, 5, 4], [2, 70, 1], [1, 17_000, 1], [2, 1100, 3], [5, 1, 7]];
@@ -133,7 +133,7 @@ fn reductions(s: &Subject) {
         let x = queue.array(&list).unwrap().reshape([outer, n, inner]).unwrap();
         let all = queue.full([outer * inner + 128], 9).unwrap();
         let mut out = all.slice(64..64 + outer * inner).unwrap().reshape([outer, 1, inner]).unwrap();
-        queue.reduce(&x, compose(), Axis(1), &mut out).unwrap();
+        queue.reduce(x.axis(1), compose(), &mut out).unwrap();
         let along = |at: usize| (0..n).map(move |k| (at / inner * n + k) * inner + at % inner);
         let expected = (0..outer * inner).map(|at| along(at).map(|i| list[i]).fold(SAME, composed));
         let expected: Vec<u32> = [9; 64].into_iter().chain(expected).chain([9; 64]).collect();
@@ -168,7 +168,7 @@ fn groups(s: &Subject) {
         assert_eq!(queue.read(&count).wait().unwrap(), [runs.len() as u32], "{len}");
         assert!(queue.read(&out).wait().unwrap()[..runs.len()] == combined, "{len}");
         let mut sums = queue.zeros([runs.len()]).unwrap();
-        queue.reduce_segments(&x, &offsets, compose(), &mut sums).unwrap();
+        queue.reduce(x.segments(&offsets), compose(), &mut sums).unwrap();
         assert!(queue.read(&sums).wait().unwrap() == combined, "{len}");
 
         for (exclusive, reversed) in [(false, false), (true, true)] {
@@ -180,7 +180,7 @@ fn groups(s: &Subject) {
                 .collect();
             queue.scan_by_key(&keys, &x, &mut out, scan).unwrap();
             assert!(queue.read(&out).wait().unwrap() == expected, "{len} by key, reversed: {reversed}");
-            queue.scan_segments(&x, &offsets, &mut out, scan).unwrap();
+            queue.scan(x.segments(&offsets), &mut out, scan).unwrap();
             assert!(queue.read(&out).wait().unwrap() == expected, "{len} in segments, reversed: {reversed}");
         }
     }
@@ -215,12 +215,12 @@ fn vectors(s: &Subject) {
         };
         check_scans(&queue, &matrices, Monoid::new(product, one), [one, [3, 1, 2, 1]], times);
         let mut all = queue.zeros([1]).unwrap();
-        queue.fold(&queue.array(&matrices).unwrap(), Monoid::new(product, one), &mut all).unwrap();
+        queue.reduce(&queue.array(&matrices).unwrap(), Monoid::new(product, one), &mut all).unwrap();
         assert_eq!(queue.read(&all).wait().unwrap(), [matrices.iter().copied().fold(one, times)], "{len}");
         let columns = matrices.len() / 2;
         let x = queue.array(&matrices[..2 * columns]).unwrap().reshape([2, columns]).unwrap();
         let mut both = queue.zeros([1, columns]).unwrap();
-        queue.reduce(&x, Monoid::new(product, one), Axis(0), &mut both).unwrap();
+        queue.reduce(x.axis(0), Monoid::new(product, one), &mut both).unwrap();
         let expected: Vec<[u32; 4]> =
             (0..columns).map(|at| times(matrices[at], matrices[columns + at])).collect();
         assert!(queue.read(&both).wait().unwrap() == expected, "{len}");
@@ -231,16 +231,18 @@ fn none(s: &Subject) {
     let queue = s.ctx().queue("q");
     let (x, mut out) = (queue.empty::<[i32; 2], 1>([0]).unwrap(), queue.empty([1]).unwrap());
     let sum = Monoid::new("a + b", [0, 7]);
-    queue.fold(&x, sum, &mut out).unwrap();
+    queue.reduce(&x, sum, &mut out).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [[0, 7]]);
     let mut results = queue.empty([0]).unwrap();
-    queue.scan_with_total(&x, &mut results, &mut out, Scan::inclusive(sum).from([3, 4])).unwrap();
+    queue.scan_and_total(&x, &mut results, &mut out, Scan::inclusive(sum).from([3, 4])).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [[3, 4]]);
     let empty = queue.empty::<[i32; 2], 2>([0, 3]).unwrap();
     let mut columns = queue.empty([1, 3]).unwrap();
-    queue.reduce(&empty, sum, Axis(0), &mut columns).unwrap();
+    queue.reduce(empty.axis(0), sum, &mut columns).unwrap();
     assert_eq!(queue.read(&columns).wait().unwrap(), [[0, 7]; 3]);
-    check_of_failed(s, |ctx, queue| queue.fold(&ctx.zeros::<u32, 1>([0])?, compose(), &mut ctx.zeros([1])?));
+    check_of_failed(s, |ctx, queue| {
+        queue.reduce(&ctx.zeros::<u32, 1>([0])?, compose(), &mut ctx.zeros([1])?)
+    });
 }
 
 fn refused(s: &Subject) {
@@ -267,13 +269,13 @@ fn refused(s: &Subject) {
         let scan = Scan::inclusive(operation);
         let mut keys = (queue.full([20_000], 7_u32).unwrap(), queue.full([20_000], 7_u32).unwrap());
         for error in [
-            queue.fold(&x, operation, &mut one),
-            queue.reduce(&x, operation, Axis(0), &mut one),
+            queue.reduce(&x, operation, &mut one),
+            queue.reduce(x.axis(0), operation, &mut one),
             queue.scan(&x, &mut out, scan),
             queue.scan_in_place(&mut out, scan),
             queue.scan_by_key(&x, &x, &mut out, scan),
-            queue.scan_segments(&x, &offsets, &mut out, scan),
-            queue.reduce_segments(&x, &offsets, operation, &mut one),
+            queue.scan(x.segments(&offsets), &mut out, scan),
+            queue.reduce(x.segments(&offsets), operation, &mut one),
             queue.reduce_by_key(&x, &x, operation, &mut keys.0, &mut keys.1, &mut one),
         ] {
             let error = error.unwrap_err();
@@ -285,10 +287,10 @@ fn refused(s: &Subject) {
         }
         assert_eq!(queue.read(&one).wait().unwrap(), [7], "{expression}");
     }
-    let error = queue.fold(&x, compose(), &mut x.slice(64..65).unwrap()).unwrap_err();
+    let error = queue.reduce(&x, compose(), &mut x.slice(64..65).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
-    assert!(error.to_string().contains("`fold`"), "{error}");
+    assert!(error.to_string().contains("`reduce`"), "{error}");
     // A built-in operation gives the result of the verb of the same name.
-    queue.fold(&x, Operation::Sum, &mut one).unwrap();
+    queue.reduce(&x, Operation::Sum, &mut one).unwrap();
     assert_eq!(queue.read(&one).wait().unwrap(), [host::sum(&vec![1_u32; 20_000])]);
 }

@@ -1,7 +1,7 @@
 //! A02: a built-in kernel with one mistake is caught by the comparison with the host or by the checks of the CPU.
 
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Nan, host};
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, ShaderSource};
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Axis, Operation, host};
+use fencepost::algorithms::host;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
 
@@ -224,7 +224,7 @@ fn is_right(
 ) -> bool {
     let identity = [0, 1, u32::MAX, 0, u32::MAX, 0][operation];
     let found = shares(ctx, &kernel(ctx, text, rows, operation, false), rows, shape, identity, list);
-    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
+    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], 0).unwrap()[0];
     found == expected(rows, shape, list, combine)
 }
 
@@ -240,7 +240,7 @@ fn keeps_keys(
     let found = shares(ctx, &kernel(ctx, text, rows, operation, true), rows, shape, identity, list);
     let combine = |part: &[u32]| {
         let numbers: &[f32] = bytemuck::cast_slice(part);
-        host::reduce(numbers, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0].to_bits()
+        host::reduce(numbers, [part.len()], OPERATIONS[operation], 0).unwrap()[0].to_bits()
     };
     found == expected(rows, shape, list, combine)
 }

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Nan, host};
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

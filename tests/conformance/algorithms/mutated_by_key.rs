@@ -3,7 +3,7 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
-use fencepost::algorithms::{Operation, Scan, host};
+use fencepost::algorithms::host;
 use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
 

@@ -3,7 +3,7 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
-use fencepost::algorithms::{Nan, Operation, Scan, host};
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

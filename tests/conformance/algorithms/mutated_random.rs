@@ -2,9 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{
-    Choice, Distribution, Exponential, Normal, Philox, Reducible, Uniform, Whole, Words, host,
-};
+use fencepost::algorithms::{Distribution, Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Operation, Reducible, Scan, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
 

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Operation, host};
+use fencepost::algorithms::host;
 use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};

@@ -3,7 +3,7 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Operation, Reducible, Scan, Sort, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::args;
 use fencepost::prelude::*;
 

@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Bins, host};
+use fencepost::algorithms::host;
 use fencepost::args;
 use fencepost::prelude::*;
 

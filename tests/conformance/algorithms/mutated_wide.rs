@@ -2,7 +2,7 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Axis, Operation, host};
+use fencepost::algorithms::host;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
 
@@ -135,14 +135,14 @@ fn expected<G>(list: &[u32], combine: impl Fn(&[u32]) -> u32) -> Vec<u32> {
 }
 
 fn is_right<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> bool {
-    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0];
+    let combine = |part: &[u32]| host::reduce(part, [part.len()], OPERATIONS[operation], 0).unwrap()[0];
     shares::<G>(ctx, kernel, operation, list) == expected::<G>(list, combine)
 }
 
 fn keeps_keys<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list: &[u32]) -> bool {
     let combine = |part: &[u32]| {
         let numbers: &[f32] = bytemuck::cast_slice(part);
-        host::reduce(numbers, [part.len()], OPERATIONS[operation], Axis(0)).unwrap()[0].to_bits()
+        host::reduce(numbers, [part.len()], OPERATIONS[operation], 0).unwrap()[0].to_bits()
     };
     shares::<G>(ctx, kernel, operation, list) == expected::<G>(list, combine)
 }

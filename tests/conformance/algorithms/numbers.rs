@@ -1,9 +1,9 @@
 //! A02, A05, A08, A10, A11: operations and searches that leave NaNs out.
 
+use super::treated;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Nan, host};
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -57,8 +57,8 @@ fn places(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(501);
     let found = |x: &DeviceArray<f32>, nan| {
         let [mut least, mut most] = [(); 2].map(|()| queue.full([1], 9_u32).unwrap());
-        queue.argmin_with(x, &mut least, nan).unwrap();
-        queue.argmax_with(x, &mut most, nan).unwrap();
+        queue.argmin(treated(x, nan), &mut least).unwrap();
+        queue.argmax(treated(x, nan), &mut most).unwrap();
         [least, most].map(|out| queue.read(&out).wait().unwrap()[0] as usize)
     };
     for &len in lengths() {
@@ -91,15 +91,15 @@ fn along_an_axis(s: &Subject) {
                 let mut reduced = shape;
                 reduced[axis] = 1;
                 let mut out = queue.zeros(reduced).unwrap();
-                queue.reduce(&x, operation, Axis(axis), &mut out).unwrap();
+                queue.reduce(x.axis(axis), operation, &mut out).unwrap();
                 let found = queue.read(&out).wait().unwrap();
-                let expected = host::reduce(list, shape, operation, Axis(axis)).unwrap();
+                let expected = host::reduce(list, shape, operation, axis).unwrap();
                 assert!(same(&found, &expected), "{operation:?} along {axis} of {shape:?}, list {at}");
             }
         }
     }
     let none = queue.empty::<f32, 2>([3, 0]).unwrap();
-    let error = queue.reduce(&none, BOTH[0], Axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
+    let error = queue.reduce(none.axis(1), BOTH[0], &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
 }
 
@@ -113,12 +113,12 @@ fn places_along_an_axis(s: &Subject) {
                 let mut reduced = shape;
                 reduced[axis] = 1;
                 let [mut least, mut most] = [(); 2].map(|()| queue.full(reduced, 9_u32).unwrap());
-                queue.argmin_axis_with(&x, Axis(axis), &mut least, nan).unwrap();
-                queue.argmax_axis_with(&x, Axis(axis), &mut most, nan).unwrap();
+                queue.argmin(treated(x.axis(axis), nan), &mut least).unwrap();
+                queue.argmax(treated(x.axis(axis), nan), &mut most).unwrap();
                 let found = [least, most].map(|out| Some(queue.read(&out).wait().unwrap()));
                 let expected = [
-                    host::argmin_axis_with(list, shape, Axis(axis), nan),
-                    host::argmax_axis_with(list, shape, Axis(axis), nan),
+                    host::argmin_axis_with(list, shape, axis, nan),
+                    host::argmax_axis_with(list, shape, axis, nan),
                 ];
                 assert_eq!(found, expected, "along {axis} of {shape:?}, list {at}, {nan:?}");
             }
@@ -146,7 +146,7 @@ fn scans(s: &Subject) {
     let results = |x: &DeviceArray<f32>, scan: Scan<f32>| {
         let [mut out, mut own] = [(); 2].map(|()| queue.zeros([x.len()]).unwrap());
         let mut total = queue.zeros([1]).unwrap();
-        queue.scan_with_total(x, &mut out, &mut total, scan).unwrap();
+        queue.scan_and_total(x, &mut out, &mut total, scan).unwrap();
         queue.copy(x, &mut own).unwrap();
         queue.scan_in_place(&mut own, scan).unwrap();
         [out, own, total].map(|array| queue.read(&array).wait().unwrap())
@@ -196,11 +196,11 @@ fn parts(s: &Subject) {
             for (at, count) in counts.into_iter().enumerate() {
                 let [operation, scan] = [BOTH[at % 2], BOTH[(at + 1) % 2]];
                 let number = queue.array(&[count as u32]).unwrap();
-                let part = Part::new(&x, &number);
+                let part = x.first(&number);
                 for scan in [Scan::inclusive(operation), Scan::exclusive(scan).reversed()] {
                     let mut out = queue.full([len], 5.0).unwrap();
                     let mut total = queue.zeros([1]).unwrap();
-                    queue.scan_part_with_total(part, &mut out, &mut total, scan).unwrap();
+                    queue.scan_and_total(part, &mut out, &mut total, scan).unwrap();
                     let mut expected = host::scan(&list[..count], scan);
                     expected.resize(len, 5.0);
                     let found = queue.read(&out).wait().unwrap();
@@ -259,7 +259,7 @@ fn segments(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(507);
     let reduced = |x: &DeviceArray<f32>, offsets: &[u32], operation| {
         let mut out = queue.zeros([offsets.len() - 1]).unwrap();
-        queue.reduce_segments(x, &queue.array(offsets).unwrap(), operation, &mut out).unwrap();
+        queue.reduce(x.segments(&queue.array(offsets).unwrap()), operation, &mut out).unwrap();
         queue.read(&out).wait().unwrap()
     };
     for &len in lengths() {
@@ -291,9 +291,9 @@ fn integers(s: &Subject) {
             let mut of_segments = queue.zeros([3]).unwrap();
             let mut scanned = queue.zeros([300]).unwrap();
             let mut of_rows = queue.zeros([3, 1]).unwrap();
-            queue.reduce_segments(&x, &offsets, operation, &mut of_segments).unwrap();
+            queue.reduce(x.segments(&offsets), operation, &mut of_segments).unwrap();
             queue.scan(&x, &mut scanned, Scan::exclusive(operation)).unwrap();
-            queue.reduce(&x.reshape([3, 100]).unwrap(), operation, Axis(1), &mut of_rows).unwrap();
+            queue.reduce(x.reshape([3, 100]).unwrap().axis(1), operation, &mut of_rows).unwrap();
             let results = [of_segments, scanned, of_rows.reshape([3]).unwrap()];
             results.map(|array| queue.read(&array).wait().unwrap())
         });

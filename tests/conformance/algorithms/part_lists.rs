@@ -3,8 +3,8 @@
 use super::parts::counts;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Nan, host};
+use fencepost::algorithms::Prefix;
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -34,8 +34,8 @@ struct PartCase {
 }
 
 impl PartCase {
-    fn part(&self) -> Part<'_, u32> {
-        Part::new(&self.x, &self.count)
+    fn part(&self) -> Prefix<'_, u32> {
+        self.x.first(&self.count)
     }
 
     fn first(&self) -> &[u32] {
@@ -88,8 +88,8 @@ fn sorts(s: &Subject) {
         let mut keys = case.out();
         let mut moved = case.out();
         let mut places = case.out();
-        queue.sort_pairs_part(part, &queue.array(&values).unwrap(), &mut keys, &mut moved, sort).unwrap();
-        queue.argsort_part(part, &mut places, sort).unwrap();
+        queue.sort_pairs(part, &queue.array(&values).unwrap(), &mut keys, &mut moved, sort).unwrap();
+        queue.argsort(part, &mut places, sort).unwrap();
         let expected = host::sort_pairs(case.first(), &values[..case.elements], sort).unwrap();
         case.equals("the keys", &keys, &expected.0);
         case.equals("the values", &moved, &expected.1);
@@ -106,8 +106,8 @@ fn selections(s: &Subject) {
         let mut kept = case.one();
         let mut places = case.out();
         let mut nonzero = case.one();
-        queue.partition_part(part, &queue.array(&mask).unwrap(), &mut all, &mut kept).unwrap();
-        queue.nonzero_part(part, &mut places, &mut nonzero).unwrap();
+        queue.partition(part, &queue.array(&mask).unwrap(), &mut all, &mut kept).unwrap();
+        queue.nonzero(part, &mut places, &mut nonzero).unwrap();
         let (partition, first) = host::partition(case.first(), &mask[..case.elements]);
         case.equals("the partition", &all, &partition);
         let expected: Vec<u32> = host::nonzero(case.first()).iter().map(|&place| place as u32).collect();
@@ -122,7 +122,7 @@ fn totals(s: &Subject) {
         for scan in [scan, scan.reversed()] {
             let mut out = case.out();
             let mut total = case.one();
-            case.queue.scan_part_with_total(case.part(), &mut out, &mut total, scan).unwrap();
+            case.queue.scan_and_total(case.part(), &mut out, &mut total, scan).unwrap();
             let (expected, sum) = host::scan_with_total(case.first(), scan);
             case.equals("the scan", &out, &expected);
             assert_eq!(case.read(&total), [sum], "{} elements", case.elements);
@@ -139,8 +139,8 @@ fn without_nans(s: &Subject) {
             let on_device = queue.array(&[count as u32]).unwrap();
             let mut least = queue.zeros([1]).unwrap();
             let mut most = queue.zeros([1]).unwrap();
-            queue.min_part_with(Part::new(&x, &on_device), &mut least, Nan::Ignore).unwrap();
-            queue.max_part_with(Part::new(&x, &on_device), &mut most, Nan::Ignore).unwrap();
+            queue.min(x.first(&on_device).skip_nan(), &mut least).unwrap();
+            queue.max(x.first(&on_device).skip_nan(), &mut most).unwrap();
             let first = &list[..count.min(len)];
             let expected = [host::min(first, Nan::Ignore), host::max(first, Nan::Ignore)];
             let expected = expected.map(|number| number.filter(|number| !number.is_nan()));

@@ -2,8 +2,8 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Nan, Reducible, host};
+use fencepost::algorithms::host::{self, Nan};
+use fencepost::algorithms::{Prefix, Reducible};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, Kind, Result};
 use std::fmt::Debug;
@@ -72,29 +72,29 @@ impl<T: Reducible> Outputs<T> {
     fn enqueue(
         &mut self,
         queue: &CommandQueue,
-        x: Part<'_, T>,
+        x: Prefix<'_, T>,
         mask: &DeviceArray<u32>,
         map: &str,
     ) -> Result<()> {
         let [sum, product, least, most] = &mut self.reduced;
-        queue.sum_part(x, sum)?;
-        queue.prod_part(x, product)?;
-        queue.min_part(x, least)?;
-        queue.max_part(x, most)?;
+        queue.sum(x, sum)?;
+        queue.prod(x, product)?;
+        queue.min(x, least)?;
+        queue.max(x, most)?;
         let [count, any, all] = &mut self.nonzero;
-        queue.count_nonzero_part(x, count)?;
-        queue.any_part(x, any)?;
-        queue.all_part(x, all)?;
+        queue.count_nonzero(x, count)?;
+        queue.any(x, any)?;
+        queue.all(x, all)?;
         let [inclusive, exclusive, reversed, sorted, mapped] = &mut self.lists;
-        queue.scan_part(x, inclusive, Scan::inclusive(Operation::Sum))?;
-        queue.scan_part(x, exclusive, Scan::exclusive(Operation::Smallest))?;
-        queue.scan_part(x, reversed, Scan::inclusive(Operation::Largest).reversed())?;
-        queue.sort_part(x, sorted, Sort::descending())?;
-        queue.map_part(x, map, mapped)?;
+        queue.scan(x, inclusive, Scan::inclusive(Operation::Sum))?;
+        queue.scan(x, exclusive, Scan::exclusive(Operation::Smallest))?;
+        queue.scan(x, reversed, Scan::inclusive(Operation::Largest).reversed())?;
+        queue.sort(x, sorted, Sort::descending())?;
+        queue.map(x, map, mapped)?;
         let ([selected, unique, runs], [masked, heads, lengths]) = (&mut self.kept, &mut self.counts);
-        queue.select_part(x, mask, selected, masked)?;
-        queue.unique_part(x, unique, heads)?;
-        queue.run_lengths_part(x, runs, &mut self.lengths, lengths)
+        queue.select(x, mask, selected, masked)?;
+        queue.unique(x, unique, heads)?;
+        queue.run_lengths(x, runs, &mut self.lengths, lengths)
     }
 
     fn read(&self, queue: &CommandQueue) -> Results {
@@ -174,7 +174,7 @@ fn compare<T: Reducible + Debug>(
     for count in counts(list.len()) {
         let on_device = queue.array(&[count as u32]).unwrap();
         let mut outputs = Outputs::new(queue, list.len());
-        outputs.enqueue(queue, Part::new(&x, &on_device), &mask_array, text).unwrap();
+        outputs.enqueue(queue, x.first(&on_device), &mask_array, text).unwrap();
         let found = outputs.read(queue);
         let expected = expected(list, count, &mask, map);
         assert!(found == expected, "{count} of {} elements", list.len());
@@ -212,8 +212,8 @@ fn nans(s: &Subject) {
             let on_device = queue.array(&[count as u32]).unwrap();
             let mut least = queue.zeros([1]).unwrap();
             let mut most = queue.zeros([1]).unwrap();
-            queue.min_part(Part::new(&x, &on_device), &mut least).unwrap();
-            queue.max_part(Part::new(&x, &on_device), &mut most).unwrap();
+            queue.min(x.first(&on_device), &mut least).unwrap();
+            queue.max(x.first(&on_device), &mut most).unwrap();
             let found = [&least, &most].map(|one| queue.read(one).wait().unwrap()[0]);
             match is_nan {
                 true => assert!(found.iter().all(|number| number.is_nan()), "{found:?}"),
@@ -232,7 +232,7 @@ fn in_a_graph(s: &Subject) {
         let mut count = queue.zeros([1]).unwrap();
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) =
-            queue.capture(|c| outputs.enqueue(c, Part::new(&x, &count), &mask_array, "x + i")).unwrap();
+            queue.capture(|c| outputs.enqueue(c, x.first(&count), &mask_array, "x + i")).unwrap();
         // The part becomes longer with each replay: a shorter one would leave results of the replay before.
         for round in 0..3_u32 {
             let list: Vec<u32> = (0..len as u32).map(|i| (i ^ round) * 3 % 50).collect();
@@ -263,9 +263,9 @@ fn chained(s: &Subject) {
     let mut lengths = array();
     let [mut count, mut runs, mut most] = [(); 3].map(|()| queue.zeros::<u32, 1>([1]).unwrap());
     queue.select(&x, &mask_array, &mut odd, &mut count).unwrap();
-    queue.sort_part(Part::new(&odd, &count), &mut sorted, Sort::ascending()).unwrap();
-    queue.run_lengths_part(Part::new(&sorted, &count), &mut kept, &mut lengths, &mut runs).unwrap();
-    queue.max_part(Part::new(&lengths, &runs), &mut most).unwrap();
+    queue.sort(odd.first(&count), &mut sorted, Sort::ascending()).unwrap();
+    queue.run_lengths(sorted.first(&count), &mut kept, &mut lengths, &mut runs).unwrap();
+    queue.max(lengths.first(&runs), &mut most).unwrap();
     let sorted = host::sort(&host::select(&list, &mask), Sort::ascending()).unwrap();
     let expected = host::run_lengths(&sorted).1.into_iter().max().unwrap();
     assert_eq!(queue.read(&most).wait().unwrap(), [expected as u32]);
@@ -280,13 +280,13 @@ fn without_elements(s: &Subject) {
         let count = queue.full([1], count).unwrap();
         let mut integer = queue.full([1], 7_i32).unwrap();
         let mut float = queue.full([1], 7_f32).unwrap();
-        queue.min_part(Part::new(&integers, &count), &mut integer).unwrap();
+        queue.min(integers.first(&count), &mut integer).unwrap();
         assert_eq!(queue.read(&integer).wait().unwrap(), [i32::MAX]);
-        queue.max_part(Part::new(&floats, &count), &mut float).unwrap();
+        queue.max(floats.first(&count), &mut float).unwrap();
         assert_eq!(queue.read(&float).wait().unwrap(), [f32::NEG_INFINITY]);
-        queue.max_part_with(Part::new(&floats, &count), &mut float, Nan::Ignore).unwrap();
+        queue.max(floats.first(&count).skip_nan(), &mut float).unwrap();
         assert!(queue.read(&float).wait().unwrap()[0].is_nan());
-        queue.prod_part(Part::new(&integers, &count), &mut integer).unwrap();
+        queue.prod(integers.first(&count), &mut integer).unwrap();
         assert_eq!(queue.read(&integer).wait().unwrap(), [1]);
     }
 }
@@ -305,22 +305,25 @@ fn refused(s: &Subject) {
         let sum = Scan::inclusive(Operation::Sum);
         let before = dump::enqueued(&ctx, "q");
         let verbs = |count: &DeviceArray<u32>, one: &mut DeviceArray<u32>, out: &mut DeviceArray<u32>| {
-            let part = Part::new(&x, count);
+            let part = x.first(count);
             [
-                queue.sum_part(part, one),
-                queue.max_part(part, one),
-                queue.all_part(part, one),
-                queue.scan_part(part, out, sum),
-                queue.sort_part(part, out, Sort::ascending()),
-                queue.map_part(part, "x", out),
-                queue.unique_part(part, out, one),
+                queue.sum(part, one),
+                queue.max(part, one),
+                queue.all(part, one),
+                queue.scan(part, out, sum),
+                queue.sort(part, out, Sort::ascending()),
+                queue.map(part, "x", out),
+                queue.unique(part, out, one),
             ]
             .map(Result::unwrap_err)
         };
         let mut own = x.clone();
         for error in verbs(&two, &mut x.slice(0..1).unwrap(), &mut own) {
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-            assert!(error.to_string().contains("_part`, argument `count of the part`: array"), "{error}");
+            assert!(
+                error.to_string().contains("`, argument `count of the first elements`: array"),
+                "{error}"
+            );
         }
         for error in verbs(&count, &mut x.slice(0..1).unwrap(), &mut own) {
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
@@ -328,33 +331,28 @@ fn refused(s: &Subject) {
         for error in verbs(&foreign, &mut one, &mut out) {
             assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         }
-        let overwritten = queue.sum_part(Part::new(&x, &count), &mut count.clone()).unwrap_err();
+        let overwritten = queue.sum(x.first(&count), &mut count.clone()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
-        let kept = queue.select_part(Part::new(&x, &count), &mask, &mut out, &mut count.clone());
+        let kept = queue.select(x.first(&count), &mask, &mut out, &mut count.clone());
         let text = kept.unwrap_err().to_string();
-        let both = "verb `select_part`: arguments `count` and `count of the part` overlap in array";
+        let both = "verb `select`: arguments `count` and `count of the first elements` overlap in array";
         assert!(text.starts_with(both), "{text}");
         let none = x.slice(0..0).unwrap();
-        let kept = queue.unique_part(Part::new(&none, &count), &mut none.clone(), &mut count.clone());
+        let kept = queue.unique(none.first(&count), &mut none.clone(), &mut count.clone());
         let text = kept.unwrap_err().to_string();
-        let both = "verb `unique_part`: arguments `count of the part` and `count` overlap in array";
+        let both = "verb `unique`: arguments `count of the first elements` and `count` overlap in array";
         assert!(text.starts_with(both), "{text}");
-        let overwritten = queue.sum_part(Part::new(&none, &count), &mut count.clone()).unwrap_err();
+        let overwritten = queue.sum(none.first(&count), &mut count.clone()).unwrap_err();
         assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
-        let error = queue.min_part(Part::new(&none, &foreign), &mut one).unwrap_err();
+        let error = queue.min(none.first(&foreign), &mut one).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         // The verbs of no elements name the count too.
         let counts = [
-            queue.count_nonzero_part(Part::new(&none, &count), &mut count.clone()),
-            queue.run_lengths_part(
-                Part::new(&none, &count),
-                &mut none.clone(),
-                &mut none.clone(),
-                &mut count.clone(),
-            ),
+            queue.count_nonzero(none.first(&count), &mut count.clone()),
+            queue.run_lengths(none.first(&count), &mut none.clone(), &mut none.clone(), &mut count.clone()),
         ];
         for error in counts.map(Result::unwrap_err) {
-            assert!(error.to_string().contains("`count of the part`"), "{error}");
+            assert!(error.to_string().contains("`count of the first elements`"), "{error}");
         }
         assert_eq!(dump::enqueued(&ctx, "q"), before);
     }
@@ -371,7 +369,7 @@ fn checked(s: &Subject) {
     let mask = queue.array(&vec![1_u32; list.len()]).unwrap();
     for count in [0, 4096, 9000] {
         let count = queue.array(&[count]).unwrap();
-        Outputs::new(&queue, list.len()).enqueue(&queue, Part::new(&x, &count), &mask, "x + i").unwrap();
+        Outputs::new(&queue, list.len()).enqueue(&queue, x.first(&count), &mask, "x + i").unwrap();
         queue.finish().wait().unwrap();
         let findings: Vec<String> =
             ctx.diagnostics().take_findings().iter().map(ToString::to_string).collect();

@@ -33,8 +33,8 @@ fn integers(s: &Subject) {
         let [x, y] = lists.map(|list| queue.array(list).unwrap().reshape(shape).unwrap());
         for axis in 0..3 {
             let mut out = queue.full(reduced(shape, axis), T::ONE).unwrap();
-            queue.dot_axis(&x, &y, Axis(axis), &mut out).unwrap();
-            let expected = host::dot_axis(lists[0], lists[1], shape, Axis(axis));
+            queue.dot(x.axis(axis), &y, &mut out).unwrap();
+            let expected = host::dot_axis(lists[0], lists[1], shape, axis);
             assert_eq!(Some(queue.read(&out).wait().unwrap()), expected, "along {axis} of {shape:?}");
         }
     }
@@ -47,14 +47,14 @@ fn integers(s: &Subject) {
             _ => of::<i32>(&queue, [bytemuck::cast_slice(&x), bytemuck::cast_slice(&y)], shape),
         }
     }
-    assert_eq!(host::dot_axis(&[1, 2], &[1], [1, 2], Axis(0)), None);
+    assert_eq!(host::dot_axis(&[1, 2], &[1], [1, 2], 0), None);
     // No products have the sum 0, and a norm of 0.
     let none = queue.empty::<f32, 2>([3, 0]).unwrap();
     let [mut products, mut norms] = [(); 2].map(|()| queue.full([3, 1], 5.0).unwrap());
-    queue.dot_axis(&none, &none, Axis(1), &mut products).unwrap();
-    queue.norm_axis(&none, Axis(1), &mut norms).unwrap();
+    queue.dot(none.axis(1), &none, &mut products).unwrap();
+    queue.norm(none.axis(1), &mut norms).unwrap();
     assert_eq!([products, norms].map(|out| queue.read(&out).wait().unwrap()), [[0.0; 3]; 2]);
-    assert_eq!(host::norm_axis(&[], [3, 0], Axis(1)), Some(vec![0.0; 3]));
+    assert_eq!(host::norm_axis(&[], [3, 0], 1), Some(vec![0.0; 3]));
 }
 
 /// Returns two lists of numbers of different sizes.
@@ -78,8 +78,8 @@ fn floats(s: &Subject) {
         let [x, y] = [&list, &other].map(|list| queue.array(list).unwrap().reshape(shape).unwrap());
         for axis in 0..3 {
             let [mut products, mut norms] = [(); 2].map(|()| queue.zeros(reduced(shape, axis)).unwrap());
-            queue.dot_axis(&x, &y, Axis(axis), &mut products).unwrap();
-            queue.norm_axis(&x, Axis(axis), &mut norms).unwrap();
+            queue.dot(x.axis(axis), &y, &mut products).unwrap();
+            queue.norm(x.axis(axis), &mut norms).unwrap();
             let [products, norms] = [products, norms].map(|out| queue.read(&out).wait().unwrap());
             let n = shape[axis];
             let inner = shape[axis + 1..].iter().product::<usize>();
@@ -103,7 +103,7 @@ fn floats(s: &Subject) {
     let list = [3.0, -4.0, f32::NAN, 1.0, 3e38, 3e38, -0.0, 0.0];
     let x = queue.array(&list).unwrap().reshape([4, 2]).unwrap();
     let mut norms = queue.zeros([4, 1]).unwrap();
-    queue.norm_axis(&x, Axis(1), &mut norms).unwrap();
+    queue.norm(x.axis(1), &mut norms).unwrap();
     let found = queue.read(&norms).wait().unwrap();
     assert!(found[0] == 5.0 && found[1].is_nan() && found[2..] == [f32::INFINITY, 0.0], "{found:?}");
 }
@@ -120,8 +120,8 @@ fn guards(s: &Subject) {
             let results: usize = shape_of_results.iter().product();
             let out = queue.full([128 + results], 5).unwrap();
             let mut part = out.slice(64..64 + results).unwrap().reshape(shape_of_results).unwrap();
-            queue.dot_axis(&x, &x, Axis(axis), &mut part).unwrap();
-            let expected = host::dot_axis(&list, &list, shape, Axis(axis)).unwrap();
+            queue.dot(x.axis(axis), &x, &mut part).unwrap();
+            let expected = host::dot_axis(&list, &list, shape, axis).unwrap();
             let expected = [vec![5; 64], expected, vec![5; 64]].concat();
             assert_eq!(queue.read(&out).wait().unwrap(), expected, "{shape:?} along {axis}");
         }
@@ -139,7 +139,7 @@ fn of_segments<T: Reducible + std::fmt::Debug>(
     let all = queue.full([segments + 128], T::ONE).unwrap();
     let [x, y] = [x, y].map(|list| queue.array(list).unwrap());
     let mut part = all.slice(64..64 + segments).unwrap();
-    queue.dot_segments(&x, &y, &queue.array(offsets).unwrap(), &mut part).unwrap();
+    queue.dot(x.segments(&queue.array(offsets).unwrap()), &y, &mut part).unwrap();
     let mut list = queue.read(&all).wait().unwrap();
     let behind = list.split_off(64 + segments);
     let results = list.split_off(64);
@@ -194,18 +194,18 @@ fn refused(s: &Subject) {
             let reduced = reduced(shape, axis);
             let mut out = queue.full(reduced, 7.0).unwrap();
             let turned = x.reshape([shape[1], shape[0]]).unwrap();
-            let error = queue.dot_axis(&x, &turned, Axis(axis), &mut out).unwrap_err();
+            let error = queue.dot(x.axis(axis), &turned, &mut out).unwrap_err();
             assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
             let foreign = other.zeros(shape).unwrap();
-            let error = queue.dot_axis(&x, &foreign, Axis(axis), &mut out).unwrap_err();
+            let error = queue.dot(x.axis(axis), &foreign, &mut out).unwrap_err();
             assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
             let y = queue.full(shape, 1.0_f32).unwrap();
             for array in [&x, &y] {
                 let first = array.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
                 let mut part = first.reshape(reduced).unwrap();
-                let error = queue.dot_axis(&x, &y, Axis(axis), &mut part).unwrap_err();
+                let error = queue.dot(x.axis(axis), &y, &mut part).unwrap_err();
                 assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
-                let error = queue.norm_axis(array, Axis(axis), &mut part).unwrap_err();
+                let error = queue.norm(array.axis(axis), &mut part).unwrap_err();
                 assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
             }
             assert!(queue.read(&out).wait().unwrap().iter().all(|&x| x == 7.0));
@@ -213,24 +213,24 @@ fn refused(s: &Subject) {
         let mut out = queue.full([1], 7.0).unwrap();
         let y = queue.full(shape, 1.0_f32).unwrap();
         let turned = x.reshape([shape[1], shape[0]]).unwrap();
-        let error = queue.dot_segments(&x, &turned, &offsets, &mut out).unwrap_err();
+        let error = queue.dot(x.segments(&offsets), &turned, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.dot_segments(&x, &other.zeros(shape).unwrap(), &offsets, &mut out).unwrap_err();
+        let error = queue.dot(x.segments(&offsets), &other.zeros(shape).unwrap(), &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         let mut part = y.reshape([y.len()]).unwrap().slice(0..1).unwrap();
-        let error = queue.dot_segments(&x, &y, &offsets, &mut part).unwrap_err();
+        let error = queue.dot(x.segments(&offsets), &y, &mut part).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), [7.0]);
     }
     let x = queue.full([4, 5], 1.0_f32).unwrap();
-    let error = queue.norm_axis(&x, Axis(2), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
+    let error = queue.norm(x.axis(2), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
-    let error = queue.dot_axis(&x, &padded, Axis(1), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
+    let error = queue.dot(x.axis(1), &padded, &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
     // A product without results is refused as any other.
     let (none, mut foreign) = (queue.zeros::<f32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
-    let error = queue.dot_axis(&none, &none, Axis(1), &mut foreign).unwrap_err();
+    let error = queue.dot(none.axis(1), &none, &mut foreign).unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
 }
 
@@ -246,9 +246,9 @@ fn in_a_graph(s: &Subject) {
         let mut parts = queue.zeros([2]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
-                c.dot_axis(&views[0], &views[1], Axis(1), &mut rows)?;
-                c.dot_axis(&views[0], &views[1], Axis(0), &mut columns)?;
-                c.dot_segments(&views[0], &views[1], &offsets, &mut parts)
+                c.dot(views[0].axis(1), &views[1], &mut rows)?;
+                c.dot(views[0].axis(0), &views[1], &mut columns)?;
+                c.dot(views[0].segments(&offsets), &views[1], &mut parts)
             })
             .unwrap();
         for round in 0..2 {
@@ -258,8 +258,8 @@ fn in_a_graph(s: &Subject) {
             queue.upload(&b, &mut y).unwrap();
             queue.replay(&graph).unwrap();
             let found = (queue.read(&rows).wait().unwrap(), queue.read(&columns).wait().unwrap());
-            assert_eq!(Some(found.0), host::dot_axis(&a, &b, shape, Axis(1)), "{shape:?}, round {round}");
-            assert_eq!(Some(found.1), host::dot_axis(&a, &b, shape, Axis(0)), "{shape:?}, round {round}");
+            assert_eq!(Some(found.0), host::dot_axis(&a, &b, shape, 1), "{shape:?}, round {round}");
+            assert_eq!(Some(found.1), host::dot_axis(&a, &b, shape, 0), "{shape:?}, round {round}");
             let expected = host::dot_segments(&a, &b, &[0, 3, len as u32]);
             assert_eq!(queue.read(&parts).wait().unwrap(), expected, "{shape:?}, round {round}");
         }

@@ -1,8 +1,9 @@
 //! A01, A02: reductions of whole arrays.
 
-use super::lengths;
+use super::{lengths, treated};
 use crate::common::{Case, Subject, case, dump};
-use fencepost::algorithms::{Nan, Reduce, Reducible, host};
+use fencepost::algorithms::Reducible;
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::interface::{Number, SameBits};
 use fencepost::prelude::*;
 use fencepost::{Kind, Policy, Shape};
@@ -95,10 +96,13 @@ fn floats(s: &Subject) {
         assert!((found - exact).abs() <= bound, "{len} factors: {found}, {exact} +- {bound}");
     }
     let x = queue.array(&[1.5_f32, 2.0, -4.0]).unwrap();
-    assert_eq!(queue.sum_of(&x).wait().unwrap(), -0.5);
-    assert_eq!(queue.sum_of(&queue.empty::<f32, 2>([0, 3]).unwrap()).wait().unwrap(), 0.0);
+    assert_eq!(queue.value_of(|out| queue.sum(&x, out)).wait().unwrap(), -0.5);
+    assert_eq!(
+        queue.value_of(|out| queue.sum(&queue.empty::<f32, 2>([0, 3]).unwrap(), out)).wait().unwrap(),
+        0.0
+    );
     let cube = queue.array(&[1.0_f32; 60]).unwrap().reshape([3, 4, 5]).unwrap();
-    assert_eq!(queue.sum_of(&cube).wait().unwrap(), 60.0);
+    assert_eq!(queue.value_of(|out| queue.sum(&cube, out)).wait().unwrap(), 60.0);
 }
 
 fn extremes(s: &Subject) {
@@ -149,8 +153,8 @@ fn nans(s: &Subject) {
                 let words: Vec<u32> = list.iter().map(|x| x.to_bits()).collect();
                 let x = queue.array(&words).unwrap().cast_bits::<f32>();
                 for (rule, none) in [(Nan::Propagate, true), (Nan::Ignore, len == 1)] {
-                    let least = result(&queue, &x, |q, x, out| q.min_with(x, out, rule));
-                    let most = result(&queue, &x, |q, x, out| q.max_with(x, out, rule));
+                    let least = result(&queue, &x, |q, x, out| q.min(treated(x, rule), out));
+                    let most = result(&queue, &x, |q, x, out| q.max(treated(x, rule), out));
                     let expected = [host::min(&list, rule), host::max(&list, rule)].map(Option::unwrap);
                     let same = |found: f32, expected: f32| {
                         if none { found.is_nan() && expected.is_nan() } else { found == expected }
@@ -172,7 +176,7 @@ fn refused(s: &Subject) {
     shape(queue.prod(&x, &mut queue.zeros([0]).unwrap()).unwrap_err());
     let none = queue.empty::<f32, 1>([0]).unwrap();
     shape(queue.min(&none, &mut out).unwrap_err());
-    shape(queue.max_with(&none, &mut out, Nan::Ignore).unwrap_err());
+    shape(queue.max(none.skip_nan(), &mut out).unwrap_err());
     let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     let error = queue.sum(&padded, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
@@ -241,7 +245,7 @@ fn in_a_graph(s: &Subject) {
         }
     }
     let x = queue.zeros::<f32, 1>([4]).unwrap();
-    let error = queue.capture(|c| c.sum_of(&x).wait().map(drop)).map(drop).unwrap_err();
+    let error = queue.capture(|c| c.value_of(|out| c.sum(&x, out)).wait().map(drop)).map(drop).unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
 }
 
@@ -254,7 +258,7 @@ fn in_order(s: &Subject) {
     for round in 0..20_u32 {
         a.fill(&mut x, round).unwrap();
         b.wait_for_queue(&a).unwrap();
-        sums.push(b.sum_of(&x));
+        sums.push(b.value_of(|out| b.sum(&x, out)));
         a.wait_for_queue(&b).unwrap();
     }
     for (round, sum) in (0..).zip(sums) {
@@ -287,6 +291,7 @@ fn twice(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(4);
     let list: Vec<f32> = (0..50_000).map(|_| (rng.f32() - 0.5) * 2_f32.powi(rng.i32(-20..20))).collect();
     let x = queue.array(&list).unwrap();
-    let sums: Vec<u32> = (0..5).map(|_| queue.sum_of(&x).wait().unwrap().to_bits()).collect();
+    let sums: Vec<u32> =
+        (0..5).map(|_| queue.value_of(|out| queue.sum(&x, out)).wait().unwrap().to_bits()).collect();
     assert!(sums.iter().all(|&sum| sum == sums[0]), "{sums:?}");
 }

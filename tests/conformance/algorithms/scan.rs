@@ -4,7 +4,7 @@ use super::lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Operation, PrefixScan, Reducible, Scan, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -28,7 +28,7 @@ fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T>, scan: Scan<T>
     let mut out = queue.empty([x.len()]).unwrap();
     let mut total = queue.empty([1]).unwrap();
     let mut own = queue.empty([x.len()]).unwrap();
-    queue.scan_with_total(x, &mut out, &mut total, scan).unwrap();
+    queue.scan_and_total(x, &mut out, &mut total, scan).unwrap();
     queue.copy(x, &mut own).unwrap();
     queue.scan_in_place(&mut own, scan).unwrap();
     let total = queue.read(&total).wait().unwrap()[0];
@@ -151,12 +151,12 @@ fn refused(s: &Subject) {
         let error = queue.scan(&x, &mut queue.zeros([len + 1]).unwrap(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         let mut two = queue.zeros([2]).unwrap();
-        let error = queue.scan_with_total(&x, &mut out, &mut two, scan).unwrap_err();
+        let error = queue.scan_and_total(&x, &mut out, &mut two, scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
         let error = queue.scan(&x, &mut x.clone(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         let mut first = out.slice(0..1).unwrap();
-        let error = queue.scan_with_total(&x, &mut out, &mut first, scan).unwrap_err();
+        let error = queue.scan_and_total(&x, &mut out, &mut first, scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         let error = queue.scan_in_place(&mut other.zeros::<u32, 1>([len]).unwrap(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
@@ -225,7 +225,7 @@ fn hazard(s: &Subject) {
             let n = x.len() - 1;
             let mut sums = out.slice(0..n)?;
             let mut total = out.slice(n..n + 1)?;
-            queue.scan_with_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
+            queue.scan_and_total(&x.slice(0..n)?, &mut sums, &mut total, Scan::exclusive(Operation::Sum))
         },
     ];
     super::enqueue_nothing_with_a_hazard(s, 20_481, &verbs);

@@ -2,7 +2,7 @@
 
 use super::{check_of_failed, few_lengths};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Operation, Reducible, Scan, ScanSegments, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -19,7 +19,7 @@ fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32
     let mut out = all.slice(64..64 + x.len()).unwrap();
     let x = queue.array(x).unwrap();
     let offsets = queue.array(offsets).unwrap();
-    queue.scan_segments(&x, &offsets, &mut out, scan).unwrap();
+    queue.scan(x.segments(&offsets), &mut out, scan).unwrap();
     let list = queue.read(&all).wait().unwrap();
     assert!(list[..64].iter().chain(&list[64 + x.len()..]).all(|&word| word == T::ONE), "{}", x.len());
     list[64..64 + x.len()].to_vec()
@@ -84,14 +84,14 @@ fn refused(s: &Subject) {
         let x = queue.full([len], 1_u32).unwrap();
         let offsets = queue.array(&[0_u32, 50, 100]).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
-        let error = queue.scan_segments(&x, &offsets, &mut queue.zeros([3]).unwrap(), scan).unwrap_err();
+        let error = queue.scan(x.segments(&offsets), &mut queue.zeros([3]).unwrap(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.scan_segments(&x, &offsets, &mut x.clone(), scan).unwrap_err();
+        let error = queue.scan(x.segments(&offsets), &mut x.clone(), scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
-        let error = queue.scan_segments(&x, &out.slice(0..3).unwrap(), &mut out, scan).unwrap_err();
+        let error = queue.scan(x.segments(&out.slice(0..3).unwrap()), &mut out, scan).unwrap_err();
         assert!(error.to_string().contains("`offsets`"), "{error}");
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
-        let error = queue.scan_segments(&foreign, &offsets, &mut out, scan).unwrap_err();
+        let error = queue.scan(foreign.segments(&offsets), &mut out, scan).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
@@ -99,6 +99,6 @@ fn refused(s: &Subject) {
     }
     check_of_failed(s, |ctx, queue| {
         let (x, offsets) = (ctx.zeros::<u32, 1>([0])?, ctx.zeros([1])?);
-        queue.scan_segments(&x, &offsets, &mut ctx.zeros([0])?, scan)
+        queue.scan(x.segments(&offsets), &mut ctx.zeros([0])?, scan)
     });
 }

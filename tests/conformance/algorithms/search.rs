@@ -3,7 +3,7 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Count, Reducible, Search, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -26,7 +26,8 @@ fn lengths() -> Vec<usize> {
 /// Compares the places of the smallest and the largest element with the host's.
 fn find<T: Reducible + Debug>(queue: &CommandQueue, list: &[T]) {
     let x = queue.array(list).unwrap();
-    let found = [queue.argmin_of(&x), queue.argmax_of(&x)].map(|place| place.wait().unwrap() as usize);
+    let found = [queue.value_of(|out| queue.argmin(&x, out)), queue.value_of(|out| queue.argmax(&x, out))]
+        .map(|place| place.wait().unwrap() as usize);
     let expected = [host::argmin(list), host::argmax(list)].map(Option::unwrap);
     assert_eq!(found, expected, "{} elements", list.len());
 }
@@ -62,7 +63,11 @@ fn nans(s: &Subject) {
                 words[at] = nan;
                 words[len - 1] = nan;
                 let x = queue.array(&words).unwrap().cast_bits::<f32>();
-                let places = [queue.argmin_of(&x), queue.argmax_of(&x)].map(|place| place.wait().unwrap());
+                let places = [
+                    queue.value_of(|out| queue.argmin(&x, out)),
+                    queue.value_of(|out| queue.argmax(&x, out)),
+                ]
+                .map(|place| place.wait().unwrap());
                 assert_eq!(places, [at as u32; 2], "{nan:#x} of {len} at {at}");
             }
         }
@@ -72,7 +77,11 @@ fn nans(s: &Subject) {
 fn counts(s: &Subject) {
     fn of<T: Reducible>(queue: &CommandQueue, list: &[T]) {
         let x = queue.array(list).unwrap();
-        let found = [queue.count_nonzero_of(&x), queue.any_of(&x), queue.all_of(&x)];
+        let found = [
+            queue.value_of(|out| queue.count_nonzero(&x, out)),
+            queue.value_of(|out| queue.any(&x, out)),
+            queue.value_of(|out| queue.all(&x, out)),
+        ];
         let expected =
             [host::count_nonzero(list) as u32, u32::from(host::any(list)), u32::from(host::all(list))];
         assert_eq!(found.map(|number| number.wait().unwrap()), expected, "{} elements", list.len());
@@ -97,10 +106,14 @@ fn counts(s: &Subject) {
         of::<u32>(&queue, &(0..len).map(|_| rng.u32(..2) << rng.u32(..32)).collect::<Vec<_>>());
     }
     let none = queue.empty::<f32, 2>([0, 3]).unwrap();
-    let found = [queue.count_nonzero_of(&none), queue.any_of(&none), queue.all_of(&none)];
+    let found = [
+        queue.value_of(|out| queue.count_nonzero(&none, out)),
+        queue.value_of(|out| queue.any(&none, out)),
+        queue.value_of(|out| queue.all(&none, out)),
+    ];
     assert_eq!(found.map(|number| number.wait().unwrap()), [0, 0, 1]);
     let cube = queue.array(&[1.0_f32; 60]).unwrap().reshape([3, 4, 5]).unwrap();
-    assert_eq!(queue.count_nonzero_of(&cube).wait().unwrap(), 60);
+    assert_eq!(queue.value_of(|out| queue.count_nonzero(&cube, out)).wait().unwrap(), 60);
 }
 
 fn refused(s: &Subject) {
@@ -161,7 +174,8 @@ fn in_a_graph(s: &Subject) {
         }
     }
     let x = queue.zeros::<f32, 1>([4]).unwrap();
-    let error = queue.capture(|c| c.argmin_of(&x).wait().map(drop)).map(drop).unwrap_err();
+    let error =
+        queue.capture(|c| c.value_of(|out| c.argmin(&x, out)).wait().map(drop)).map(drop).unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
 }
 

@@ -5,8 +5,9 @@ use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
+use fencepost::algorithms::Reducible;
+use fencepost::algorithms::host::{self, Nan};
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -31,24 +32,24 @@ type Exact<T> = (ToWords<T>, fn(&[T], &[u32]) -> Vec<u32>);
 /// Lists the verbs with exact results.
 fn exact_verbs<T: Reducible>() -> [Exact<T>; 7] {
     [
-        (|q, x, offsets, out| q.count_nonzero_segments(x, offsets, out), host::count_nonzero_segments),
-        (|q, x, offsets, out| q.any_segments(x, offsets, out), host::any_segments),
-        (|q, x, offsets, out| q.all_segments(x, offsets, out), host::all_segments),
-        (|q, x, offsets, out| q.argmin_segments(x, offsets, out), host::argmin_segments),
-        (|q, x, offsets, out| q.argmax_segments(x, offsets, out), host::argmax_segments),
+        (|q, x, offsets, out| q.count_nonzero(x.segments(offsets), out), host::count_nonzero_segments),
+        (|q, x, offsets, out| q.any(x.segments(offsets), out), host::any_segments),
+        (|q, x, offsets, out| q.all(x.segments(offsets), out), host::all_segments),
+        (|q, x, offsets, out| q.argmin(x.segments(offsets), out), host::argmin_segments),
+        (|q, x, offsets, out| q.argmax(x.segments(offsets), out), host::argmax_segments),
         (
-            |q, x, offsets, out| q.argmin_segments_with(x, offsets, out, Nan::Ignore),
+            |q, x, offsets, out| q.argmin(x.segments(offsets).skip_nan(), out),
             |x, offsets| host::argmin_segments_with(x, offsets, Nan::Ignore),
         ),
         (
-            |q, x, offsets, out| q.argmax_segments_with(x, offsets, out, Nan::Ignore),
+            |q, x, offsets, out| q.argmax(x.segments(offsets).skip_nan(), out),
             |x, offsets| host::argmax_segments_with(x, offsets, Nan::Ignore),
         ),
     ]
 }
 
-const MEAN: ToNumbers = |q, x, offsets, out| q.mean_segments(x, offsets, out);
-const NORM: ToNumbers = |q, x, offsets, out| q.norm_segments(x, offsets, out);
+const MEAN: ToNumbers = |q, x, offsets, out| q.mean(x.segments(offsets), out);
+const NORM: ToNumbers = |q, x, offsets, out| q.norm(x.segments(offsets), out);
 
 /// Returns the results of a verb, and checks that the elements around them stay.
 fn found<R: Reducible + std::fmt::Debug>(
@@ -123,10 +124,10 @@ fn special(s: &Subject) {
     let x = queue.array(&list).unwrap();
     let offsets = queue.array(&[0_u32, 2, 4, 6]).unwrap();
     let words = |verb: ToWords<f32>| found(&queue, 3, |out| verb(&queue, &x, &offsets, out));
-    assert_eq!(words(|q, x, offsets, out| q.argmin_segments(x, offsets, out)), [1, 0, 0]);
-    let ignoring: ToWords<f32> = |q, x, offsets, out| q.argmin_segments_with(x, offsets, out, Nan::Ignore);
+    assert_eq!(words(|q, x, offsets, out| q.argmin(x.segments(offsets), out)), [1, 0, 0]);
+    let ignoring: ToWords<f32> = |q, x, offsets, out| q.argmin(x.segments(offsets).skip_nan(), out);
     assert_eq!(words(ignoring), [0, 0, 0]);
-    assert_eq!(words(|q, x, offsets, out| q.count_nonzero_segments(x, offsets, out)), [2, 0, 2]);
+    assert_eq!(words(|q, x, offsets, out| q.count_nonzero(x.segments(offsets), out)), [2, 0, 2]);
     let means = found(&queue, 3, |out| MEAN(&queue, &x, &offsets, out));
     assert!(means[0].is_nan() && means[1] == 0.0 && means[2].is_nan(), "{means:?}");
 }
@@ -246,20 +247,20 @@ fn refused(s: &Subject) {
     // A search without segments is refused as any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.argmin_segments(&queue.ones::<u32, 1>([3]).unwrap(), &offsets, &mut foreign);
+    let error = queue.argmin(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
         let x = ctx.ones([3])?;
         let offsets = ctx.zeros([1])?;
-        queue.mean_segments(&x, &offsets, &mut ctx.zeros([0])?)
+        queue.mean(x.segments(&offsets), &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
     let errors = [
-        queue.argmax_segments(&padded, &offsets, &mut queue.zeros([1]).unwrap()),
-        queue.any_segments(&padded, &offsets, &mut queue.zeros([1]).unwrap()),
-        queue.norm_segments(&padded, &offsets, &mut queue.zeros([1]).unwrap()),
+        queue.argmax(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
+        queue.any(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
+        queue.norm(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
     ];
     for error in errors.map(Result::unwrap_err) {
         assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
@@ -278,9 +279,9 @@ fn in_a_graph(s: &Subject) {
         let view = x.reshape(shape).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
-                c.count_nonzero_segments(&view, &places, &mut counts)?;
-                c.argmin_segments(&view, &places, &mut least)?;
-                c.norm_segments(&view, &places, &mut norms)
+                c.count_nonzero(view.segments(&places), &mut counts)?;
+                c.argmin(view.segments(&places), &mut least)?;
+                c.norm(view.segments(&places), &mut norms)
             })
             .unwrap();
         for round in 0..2 {

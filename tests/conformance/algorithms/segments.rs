@@ -4,7 +4,7 @@ use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Operation, ReduceSegments, Reducible, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -31,7 +31,7 @@ fn found<T: Reducible + Debug>(
     let segments = offsets.len().saturating_sub(1);
     let all = queue.full([segments + 128], T::ONE).unwrap();
     let mut out = all.slice(64..64 + segments).unwrap();
-    queue.reduce_segments(x, &queue.array(offsets).unwrap(), operation, &mut out).unwrap();
+    queue.reduce(x.segments(&queue.array(offsets).unwrap()), operation, &mut out).unwrap();
     let mut list = queue.read(&all).wait().unwrap();
     let behind = list.split_off(64 + segments);
     let results = list.split_off(64);
@@ -145,16 +145,16 @@ fn refused(s: &Subject) {
         let offsets = queue.array(&[0_u32, 50, 100]).unwrap();
         let mut out = queue.full([2], 7_u32).unwrap();
         let mut long = queue.zeros([3]).unwrap().named("long");
-        let error = queue.reduce_segments(&x, &offsets, sum, &mut long).unwrap_err();
-        let said = "verb `reduce_segments`, argument `out`: array `long` has shape [3], [2] is needed: a segment lies \
+        let error = queue.reduce(x.segments(&offsets), sum, &mut long).unwrap_err();
+        let said = "verb `reduce`, argument `out`: array `long` has shape [3], [2] is needed: a segment lies \
                     between two `offsets`, so there is one result less than offsets";
         assert_eq!(error.to_string(), said);
         for aliased in [x.slice(64..66).unwrap(), offsets.slice(0..2).unwrap()] {
-            let error = queue.reduce_segments(&x, &offsets, sum, &mut aliased.clone()).unwrap_err();
+            let error = queue.reduce(x.segments(&offsets), sum, &mut aliased.clone()).unwrap_err();
             assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
         }
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
-        let error = queue.reduce_segments(&foreign, &offsets, sum, &mut out).unwrap_err();
+        let error = queue.reduce(foreign.segments(&offsets), sum, &mut out).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
@@ -163,18 +163,18 @@ fn refused(s: &Subject) {
     // A reduction without segments is refused as any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.reduce_segments(&queue.ones::<u32, 1>([3]).unwrap(), &offsets, sum, &mut foreign);
+    let error = queue.reduce(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), sum, &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.ones([3])?;
+        let x = ctx.ones::<u32, 1>([3])?;
         let offsets = ctx.zeros([1])?;
-        queue.reduce_segments::<u32, 1>(&x, &offsets, sum, &mut ctx.zeros([0])?)
+        queue.reduce(x.segments(&offsets), sum, &mut ctx.zeros([0])?)
     });
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let offsets = queue.zeros([2]).unwrap();
     let mut out = queue.zeros([1]).unwrap();
-    let error = queue.reduce_segments(&padded, &offsets, sum, &mut out).unwrap_err();
+    let error = queue.reduce(padded.segments(&offsets), sum, &mut out).unwrap_err();
     assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
 }
 
@@ -188,7 +188,7 @@ fn in_a_graph(s: &Subject) {
         let mut out = queue.zeros([100]).unwrap();
         let view = x.reshape(shape).unwrap();
         let (graph, ()) =
-            queue.capture(|c| c.reduce_segments(&view, &places, Operation::Smallest, &mut out)).unwrap();
+            queue.capture(|c| c.reduce(view.segments(&places), Operation::Smallest, &mut out)).unwrap();
         for round in 0..2 {
             let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
             let mut offsets: Vec<u32> = (0..101).map(|_| rng.u32(..=len as u32)).collect();

@@ -4,7 +4,7 @@ use super::few_lengths;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{ByKey, Operation, ReduceSegments, Reducible, Scan, Select, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {
@@ -279,7 +279,7 @@ fn hazard(s: &Subject) {
         |queue, x, out| queue.scan_by_key(x, x, out, Scan::inclusive(Operation::Sum)),
         |queue, x, out| {
             let n = x.len() - 1;
-            queue.reduce_segments(&x.slice(0..n)?, x, Operation::Sum, &mut out.slice(0..n)?)
+            queue.reduce(x.slice(0..n)?.segments(x), Operation::Sum, &mut out.slice(0..n)?)
         },
     ];
     super::enqueue_nothing_with_a_hazard(s, 40_961, &verbs);

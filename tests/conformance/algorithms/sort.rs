@@ -3,7 +3,7 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{RadixSort, Reducible, Sort, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

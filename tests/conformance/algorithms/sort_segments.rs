@@ -3,7 +3,7 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
-use fencepost::algorithms::{Reducible, Sort, SortSegments, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -35,7 +35,7 @@ fn sorted<T: Reducible>(queue: &CommandQueue, list: &[T], offsets: &[u32], sort:
     let x = queue.array(list).unwrap();
     let offsets = queue.array(offsets).unwrap();
     let mut out = queue.empty([list.len()]).unwrap();
-    queue.sort_segments(&x, &offsets, &mut out, sort).unwrap();
+    queue.sort(x.segments(&offsets), &mut out, sort).unwrap();
     queue.read(&out).wait().unwrap()
 }
 
@@ -81,24 +81,20 @@ fn refused(s: &Subject) {
         let offsets = queue.array(&[5_u32; 100]).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
         let sort = Sort::ascending();
-        let error =
-            queue.sort_segments(&x, &offsets, &mut queue.zeros([len + 1]).unwrap(), sort).unwrap_err();
+        let error = queue.sort(x.segments(&offsets), &mut queue.zeros([len + 1]).unwrap(), sort).unwrap_err();
         assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
-        let error = queue.sort_segments(&x, &offsets, &mut x.clone(), sort).unwrap_err();
-        assert!(
-            matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `sort_segments`"),
-            "{error}"
-        );
-        let error = queue.sort_segments(&x, &out.slice(0..64).unwrap(), &mut out, sort).unwrap_err();
+        let error = queue.sort(x.segments(&offsets), &mut x.clone(), sort).unwrap_err();
+        assert!(matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `sort`"), "{error}");
+        let error = queue.sort(x.segments(&out.slice(0..64).unwrap()), &mut out, sort).unwrap_err();
         assert!(
             matches!(error.kind(), Kind::Aliased { first, second, .. } if first == "offsets" && second == "out"),
             "{error}"
         );
-        let error = queue.sort_segments(&x, &offsets, &mut out, sort.bits(3..3)).unwrap_err();
+        let error = queue.sort(x.segments(&offsets), &mut out, sort.bits(3..3)).unwrap_err();
         assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
         assert_eq!(host::sort_segments(&[1_u32], &[], sort.bits(3..3)), None);
         let foreign = other.zeros::<u32, 1>([3]).unwrap();
-        let error = queue.sort_segments(&x, &foreign, &mut out, sort).unwrap_err();
+        let error = queue.sort(x.segments(&foreign), &mut out, sort).unwrap_err();
         assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
@@ -109,7 +105,7 @@ fn hazard(s: &Subject) {
     super::enqueue_nothing_with_a_hazard(
         s,
         300,
-        &[|queue, x, out| queue.sort_segments(x, &x.slice(0..3)?, out, Sort::ascending())],
+        &[|queue, x, out| queue.sort(x.segments(&x.slice(0..3)?), out, Sort::ascending())],
     );
 }
 
@@ -119,7 +115,7 @@ fn in_a_graph(s: &Subject) {
     let mut x = queue.zeros::<i32, 1>([len]).unwrap();
     let (mut offsets, mut out) = (queue.zeros::<u32, 1>([50]).unwrap(), queue.zeros([len]).unwrap());
     let sort = Sort::ascending().bits(20..32);
-    let (graph, ()) = queue.capture(|c| c.sort_segments(&x, &offsets, &mut out, sort)).unwrap();
+    let (graph, ()) = queue.capture(|c| c.sort(x.segments(&offsets), &mut out, sort)).unwrap();
     for round in 0..2 {
         let list: Vec<i32> = (0..len as i32).map(|i| (i ^ round).wrapping_mul(-1_640_531_527)).collect();
         let cuts: Vec<u32> = (0..50).map(|i| i * (80 + round as u32)).collect();
@@ -140,7 +136,7 @@ fn guards(s: &Subject) {
         let offsets = queue.array(&[7_u32, 99]).unwrap();
         let out = queue.full([len + 128], 5_u32).unwrap();
         let mut inner = out.slice(64..64 + len).unwrap();
-        queue.sort_segments(&x, &offsets, &mut inner, Sort::ascending()).unwrap();
+        queue.sort(x.segments(&offsets), &mut inner, Sort::ascending()).unwrap();
         let sorted = host::sort_segments(&list, &[7, 99], Sort::ascending()).unwrap();
         let expected = [vec![5; 64], sorted, vec![5; 64]].concat();
         assert!(queue.read(&out).wait().unwrap() == expected, "{len}");

@@ -2,7 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Reducible, Side, Sort, Sorted, Top, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 
 pub fn cases() -> Vec<Case> {

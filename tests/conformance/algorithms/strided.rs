@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
-use fencepost::algorithms::{StridedCopy, Strides, host};
+use fencepost::algorithms::{Algorithms, Strides, host};
 
 pub fn cases() -> Vec<Case> {
     vec![

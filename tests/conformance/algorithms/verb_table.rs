@@ -2,7 +2,6 @@
 //!
 //! `cargo xtask lint` compares the names with the methods of the traits, so a new verb without an entry fails.
 
-use fencepost::algorithms::Nan;
 use fencepost::algorithms::prelude::*;
 use fencepost::{CommandQueue, Context, DeviceArray, Result};
 
@@ -126,8 +125,11 @@ impl Arrays {
 
 pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 
-/// A verb, or a form of it that returns a value to the host.
+/// A call of a verb.
 pub(crate) struct Verb {
+    /// Name of the verb, and the parts of the array that the call names.
+    pub(crate) id: &'static str,
+    /// Name of the verb in messages.
     pub(crate) name: &'static str,
     pub(crate) returns: bool,
     /// Commands that prepare the arrays for the verb.
@@ -148,12 +150,14 @@ impl Verb {
     }
 }
 
-fn verb(name: &'static str, alone: Call) -> Verb {
-    Verb { name, returns: false, prepare: None, alone }
+fn verb(id: &'static str, alone: Call) -> Verb {
+    let name = id.split(' ').next().unwrap();
+    Verb { id, name, returns: false, prepare: None, alone }
 }
 
-fn returns(name: &'static str, alone: Call) -> Verb {
-    Verb { name, returns: true, prepare: None, alone }
+fn returns(id: &'static str, alone: Call) -> Verb {
+    let name = id.split(' ').next_back().unwrap();
+    Verb { id, name, returns: true, prepare: None, alone }
 }
 
 pub(crate) fn table() -> Vec<Verb> {
@@ -162,65 +166,65 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("prod", |q, a| q.prod(&a.y, &mut a.one)),
         verb("min", |q, a| q.min(&a.y, &mut a.one)),
         verb("max", |q, a| q.max(&a.numbers, &mut a.float())),
-        verb("min_with", |q, a| q.min_with(&a.numbers, &mut a.float(), Nan::Ignore)),
-        verb("max_with", |q, a| q.max_with(&a.y, &mut a.one, Nan::Propagate)),
+        verb("min skip_nan", |q, a| q.min(a.numbers.skip_nan(), &mut a.float())),
+        verb("max skip_nan", |q, a| q.max(a.y.skip_nan(), &mut a.one)),
         verb("argmin", |q, a| q.argmin(&a.numbers, &mut a.one)),
         verb("argmax", |q, a| q.argmax(&a.y, &mut a.one)),
-        verb("argmin_with", |q, a| q.argmin_with(&a.numbers, &mut a.one, Nan::Ignore)),
-        verb("argmax_with", |q, a| q.argmax_with(&a.y, &mut a.one, Nan::Propagate)),
+        verb("argmin skip_nan", |q, a| q.argmin(a.numbers.skip_nan(), &mut a.one)),
+        verb("argmax skip_nan", |q, a| q.argmax(a.y.skip_nan(), &mut a.one)),
         verb("count_nonzero", |q, a| q.count_nonzero(&a.x, &mut a.one)),
         verb("any", |q, a| q.any(&a.x, &mut a.one)),
         verb("all", |q, a| q.all(&a.x, &mut a.one)),
         verb("dot", |q, a| q.dot(&a.x, &a.y, &mut a.one)),
         verb("norm", |q, a| q.norm(&a.numbers, &mut a.float())),
         verb("mean", |q, a| q.mean(&a.numbers, &mut a.float())),
+        verb("reduce axis", |q, a| {
+            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
+            q.reduce(rows.axis(1), Operation::Largest, &mut a.few.reshape([FEW, 1])?)
+        }),
         verb("reduce", |q, a| {
-            let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
-            q.reduce(&rows, Operation::Largest, Axis(1), &mut a.few.reshape([FEW, 1])?)
-        }),
-        verb("fold", |q, a| {
             let operation = "a ^ b";
-            q.fold(&a.y, Monoid::new(operation, 0), &mut a.one)
+            q.reduce(&a.y, Monoid::new(operation, 0), &mut a.one)
         }),
-        verb("mean_axis", |q, a| {
+        verb("mean axis", |q, a| {
             let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.mean_axis(&columns, Axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
+            q.mean(columns.axis(0), &mut a.few.cast_bits().reshape([1, FEW])?)
         }),
-        verb("norm_axis", |q, a| {
+        verb("norm axis", |q, a| {
             let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.norm_axis(&rows, Axis(1), &mut a.few.cast_bits().reshape([FEW, 1])?)
+            q.norm(rows.axis(1), &mut a.few.cast_bits().reshape([FEW, 1])?)
         }),
-        verb("dot_axis", |q, a| {
+        verb("dot axis", |q, a| {
             let [x, y] = [&a.x, &a.y].map(|list| list.reshape([list.len() / FEW, FEW]));
-            q.dot_axis(&x?, &y?, Axis(0), &mut a.few.reshape([1, FEW])?)
+            q.dot(x?.axis(0), &y?, &mut a.few.reshape([1, FEW])?)
         }),
-        verb("count_nonzero_axis", |q, a| {
+        verb("count_nonzero axis", |q, a| {
             let rows = a.x.reshape([FEW, a.x.len() / FEW])?;
-            q.count_nonzero_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+            q.count_nonzero(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
         }),
-        verb("any_axis", |q, a| {
+        verb("any axis", |q, a| {
             let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.any_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+            q.any(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
         }),
-        verb("all_axis", |q, a| {
+        verb("all axis", |q, a| {
             let columns = a.x.reshape([a.x.len() / FEW, FEW])?;
-            q.all_axis(&columns, Axis(0), &mut a.few.reshape([1, FEW])?)
+            q.all(columns.axis(0), &mut a.few.reshape([1, FEW])?)
         }),
-        verb("argmin_axis", |q, a| {
+        verb("argmin axis", |q, a| {
             let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.argmin_axis(&columns, Axis(0), &mut a.few.reshape([1, FEW])?)
+            q.argmin(columns.axis(0), &mut a.few.reshape([1, FEW])?)
         }),
-        verb("argmax_axis", |q, a| {
+        verb("argmax axis", |q, a| {
             let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
-            q.argmax_axis(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?)
+            q.argmax(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
         }),
-        verb("argmin_axis_with", |q, a| {
+        verb("argmin axis skip_nan", |q, a| {
             let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
-            q.argmin_axis_with(&rows, Axis(1), &mut a.few.reshape([FEW, 1])?, Nan::Ignore)
+            q.argmin(rows.axis(1).skip_nan(), &mut a.few.reshape([FEW, 1])?)
         }),
-        verb("argmax_axis_with", |q, a| {
+        verb("argmax axis skip_nan", |q, a| {
             let columns = a.numbers.reshape([a.numbers.len() / FEW, FEW])?;
-            q.argmax_axis_with(&columns, Axis(0), &mut a.few.reshape([1, FEW])?, Nan::Ignore)
+            q.argmax(columns.axis(0).skip_nan(), &mut a.few.reshape([1, FEW])?)
         }),
         verb("iota", |q, a| q.iota(&mut a.out, 5, 3)),
         verb("axpy", |q, a| q.axpy(3, &a.x, &mut a.out)),
@@ -230,34 +234,34 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("map", |q, a| q.map(&a.y, "x ^ i", &mut a.out)),
         verb("zip", |q, a| q.zip(&a.x, &a.numbers, "f32(x) + y", &mut a.floats())),
         verb("scan", |q, a| q.scan(&a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
-        verb("scan_with_total", |q, a| {
-            q.scan_with_total(&a.x, &mut a.out, &mut a.one, Scan::exclusive(Operation::Sum).from(7))
+        verb("scan_and_total", |q, a| {
+            q.scan_and_total(&a.x, &mut a.out, &mut a.one, Scan::exclusive(Operation::Sum).from(7))
         }),
         verb("scan_in_place", |q, a| q.scan_in_place(&mut a.out, Scan::inclusive(Operation::Smallest)))
             .after(|q, a| q.copy(&a.y, &mut a.out)),
         verb("scan_by_key", |q, a| q.scan_by_key(&a.x, &a.y, &mut a.out, Scan::inclusive(Operation::Sum))),
-        verb("scan_segments", |q, a| {
-            q.scan_segments(&a.y, &a.offsets, &mut a.out, Scan::inclusive(Operation::Sum).reversed())
+        verb("scan segments", |q, a| {
+            q.scan(a.y.segments(&a.offsets), &mut a.out, Scan::inclusive(Operation::Sum).reversed())
         }),
         verb("reduce_by_key", |q, a| {
             q.reduce_by_key(&a.x, &a.y, Operation::Largest, &mut a.out, &mut a.other, &mut a.one)
         }),
         verb("run_lengths", |q, a| q.run_lengths(&a.x, &mut a.out, &mut a.other, &mut a.one)),
-        verb("reduce_segments", |q, a| q.reduce_segments(&a.y, &a.offsets, Operation::Sum, &mut a.few)),
-        verb("mean_segments", |q, a| q.mean_segments(&a.numbers, &a.offsets, &mut a.few.cast_bits())),
-        verb("count_nonzero_segments", |q, a| q.count_nonzero_segments(&a.x, &a.offsets, &mut a.few)),
-        verb("any_segments", |q, a| q.any_segments(&a.x, &a.offsets, &mut a.few)),
-        verb("all_segments", |q, a| q.all_segments(&a.numbers, &a.offsets, &mut a.few)),
-        verb("norm_segments", |q, a| q.norm_segments(&a.numbers, &a.offsets, &mut a.few.cast_bits())),
-        verb("dot_segments", |q, a| q.dot_segments(&a.x, &a.y, &a.offsets, &mut a.few)),
-        verb("argmin_segments", |q, a| q.argmin_segments(&a.numbers, &a.offsets, &mut a.few)),
-        verb("argmin_segments_with", |q, a| {
-            q.argmin_segments_with(&a.numbers, &a.offsets, &mut a.few, Nan::Ignore)
+        verb("reduce segments", |q, a| q.reduce(a.y.segments(&a.offsets), Operation::Sum, &mut a.few)),
+        verb("mean segments", |q, a| q.mean(a.numbers.segments(&a.offsets), &mut a.few.cast_bits())),
+        verb("count_nonzero segments", |q, a| q.count_nonzero(a.x.segments(&a.offsets), &mut a.few)),
+        verb("any segments", |q, a| q.any(a.x.segments(&a.offsets), &mut a.few)),
+        verb("all segments", |q, a| q.all(a.numbers.segments(&a.offsets), &mut a.few)),
+        verb("norm segments", |q, a| q.norm(a.numbers.segments(&a.offsets), &mut a.few.cast_bits())),
+        verb("dot segments", |q, a| q.dot(a.x.segments(&a.offsets), &a.y, &mut a.few)),
+        verb("argmin segments", |q, a| q.argmin(a.numbers.segments(&a.offsets), &mut a.few)),
+        verb("argmin segments skip_nan", |q, a| {
+            q.argmin(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few)
         }),
-        verb("argmax_segments_with", |q, a| {
-            q.argmax_segments_with(&a.numbers, &a.offsets, &mut a.few, Nan::Ignore)
+        verb("argmax segments skip_nan", |q, a| {
+            q.argmax(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few)
         }),
-        verb("argmax_segments", |q, a| q.argmax_segments(&a.y, &a.offsets, &mut a.few)),
+        verb("argmax segments", |q, a| q.argmax(a.y.segments(&a.offsets), &mut a.few)),
         verb("select", |q, a| q.select(&a.y, &a.x, &mut a.out, &mut a.one)),
         verb("partition", |q, a| q.partition(&a.y, &a.x, &mut a.out, &mut a.one)),
         verb("nonzero", |q, a| q.nonzero(&a.x, &mut a.out, &mut a.one)),
@@ -269,8 +273,8 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("histogram_fixed", |q, a| {
             q.histogram_fixed(&a.x, &a.numbers, 16, Bins::modulo(), &mut a.few.cast_bits())
         }),
-        verb("sort_segments", |q, a| {
-            q.sort_segments(&a.y, &a.offsets, &mut a.out, Sort::ascending().bits(8..20))
+        verb("sort segments", |q, a| {
+            q.sort(a.y.segments(&a.offsets), &mut a.out, Sort::ascending().bits(8..20))
         }),
         verb("sort", |q, a| q.sort(&a.y, &mut a.out, Sort::ascending().bits(8..20))),
         verb("sort_in_place", |q, a| q.sort_in_place(&mut a.out, Sort::descending().bits(24..32)))
@@ -310,54 +314,81 @@ pub(crate) fn table() -> Vec<Verb> {
         verb("fill_random", |q, a| {
             q.fill_random(&mut a.floats(), Philox::seed(4), Normal { mean: 1.0, deviation: 2.0 })
         }),
-        verb("sum_part", |q, a| q.sum_part(Part::new(&a.x, &a.count), &mut a.one)),
-        verb("prod_part", |q, a| q.prod_part(Part::new(&a.y, &a.count), &mut a.one)),
-        verb("min_part", |q, a| q.min_part(Part::new(&a.numbers, &a.count), &mut a.float())),
-        verb("max_part", |q, a| q.max_part(Part::new(&a.y, &a.count), &mut a.one)),
-        verb("min_part_with", |q, a| {
-            q.min_part_with(Part::new(&a.numbers, &a.count), &mut a.float(), Nan::Ignore)
-        }),
-        verb("max_part_with", |q, a| q.max_part_with(Part::new(&a.y, &a.count), &mut a.one, Nan::Ignore)),
-        verb("count_nonzero_part", |q, a| q.count_nonzero_part(Part::new(&a.x, &a.count), &mut a.one)),
-        verb("any_part", |q, a| q.any_part(Part::new(&a.x, &a.count), &mut a.one)),
-        verb("all_part", |q, a| q.all_part(Part::new(&a.x, &a.count), &mut a.one)),
-        verb("scan_part", |q, a| {
-            q.scan_part(Part::new(&a.y, &a.count), &mut a.out, Scan::inclusive(Operation::Sum))
-        }),
-        verb("sort_part", |q, a| {
-            q.sort_part(Part::new(&a.y, &a.count), &mut a.out, Sort::ascending().bits(8..20))
-        }),
-        verb("scan_part_with_total", |q, a| {
+        verb("sum first", |q, a| q.sum(a.x.first(&a.count), &mut a.one)),
+        verb("prod first", |q, a| q.prod(a.y.first(&a.count), &mut a.one)),
+        verb("min first", |q, a| q.min(a.numbers.first(&a.count), &mut a.float())),
+        verb("max first", |q, a| q.max(a.y.first(&a.count), &mut a.one)),
+        verb("min first skip_nan", |q, a| q.min(a.numbers.first(&a.count).skip_nan(), &mut a.float())),
+        verb("max first skip_nan", |q, a| q.max(a.y.first(&a.count).skip_nan(), &mut a.one)),
+        verb("count_nonzero first", |q, a| q.count_nonzero(a.x.first(&a.count), &mut a.one)),
+        verb("any first", |q, a| q.any(a.x.first(&a.count), &mut a.one)),
+        verb("all first", |q, a| q.all(a.x.first(&a.count), &mut a.one)),
+        verb("scan first", |q, a| q.scan(a.y.first(&a.count), &mut a.out, Scan::inclusive(Operation::Sum))),
+        verb("sort first", |q, a| q.sort(a.y.first(&a.count), &mut a.out, Sort::ascending().bits(8..20))),
+        verb("scan_and_total first", |q, a| {
             let sums = Scan::exclusive(Operation::Sum).from(7);
-            q.scan_part_with_total(Part::new(&a.y, &a.count), &mut a.out, &mut a.one, sums)
+            q.scan_and_total(a.y.first(&a.count), &mut a.out, &mut a.one, sums)
         }),
-        verb("sort_pairs_part", |q, a| {
+        verb("sort_pairs first", |q, a| {
             let sort = Sort::ascending().bits(0..8);
-            q.sort_pairs_part(Part::new(&a.x, &a.count), &a.y, &mut a.out, &mut a.other, sort)
+            q.sort_pairs(a.x.first(&a.count), &a.y, &mut a.out, &mut a.other, sort)
         }),
-        verb("argsort_part", |q, a| {
-            q.argsort_part(Part::new(&a.x, &a.count), &mut a.out, Sort::descending().bits(0..8))
+        verb("argsort first", |q, a| {
+            q.argsort(a.x.first(&a.count), &mut a.out, Sort::descending().bits(0..8))
         }),
-        verb("partition_part", |q, a| {
-            q.partition_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)
+        verb("partition first", |q, a| q.partition(a.y.first(&a.count), &a.x, &mut a.out, &mut a.one)),
+        verb("nonzero first", |q, a| q.nonzero(a.x.first(&a.count), &mut a.out, &mut a.one)),
+        verb("map first", |q, a| q.map(a.y.first(&a.count), "x ^ i", &mut a.out)),
+        verb("select first", |q, a| q.select(a.y.first(&a.count), &a.x, &mut a.out, &mut a.one)),
+        verb("unique first", |q, a| q.unique(a.sorted.first(&a.count), &mut a.out, &mut a.one)),
+        verb("run_lengths first", |q, a| {
+            q.run_lengths(a.x.first(&a.count), &mut a.out, &mut a.other, &mut a.one)
         }),
-        verb("nonzero_part", |q, a| q.nonzero_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.one)),
-        verb("map_part", |q, a| q.map_part(Part::new(&a.y, &a.count), "x ^ i", &mut a.out)),
-        verb("select_part", |q, a| q.select_part(Part::new(&a.y, &a.count), &a.x, &mut a.out, &mut a.one)),
-        verb("unique_part", |q, a| q.unique_part(Part::new(&a.sorted, &a.count), &mut a.out, &mut a.one)),
-        verb("run_lengths_part", |q, a| {
-            q.run_lengths_part(Part::new(&a.x, &a.count), &mut a.out, &mut a.other, &mut a.one)
+        verb("sum axis", |q, a| {
+            let rows = a.y.reshape([FEW, a.y.len() / FEW])?;
+            q.sum(rows.axis(1), &mut a.few.reshape([FEW, 1])?)
+        }),
+        verb("prod axis", |q, a| {
+            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
+            q.prod(columns.axis(0), &mut a.few.reshape([1, FEW])?)
+        }),
+        verb("min axis skip_nan", |q, a| {
+            let rows = a.numbers.reshape([FEW, a.numbers.len() / FEW])?;
+            q.min(rows.axis(1).skip_nan(), &mut a.few.cast_bits().reshape([FEW, 1])?)
+        }),
+        verb("max segments skip_nan", |q, a| {
+            q.max(a.numbers.segments(&a.offsets).skip_nan(), &mut a.few.cast_bits())
+        }),
+        verb("reduce first", |q, a| {
+            let operation = "a ^ b";
+            q.reduce(a.y.first(&a.count), Monoid::new(operation, 0), &mut a.one)
+        }),
+        verb("mean first", |q, a| q.mean(a.numbers.first(&a.count), &mut a.float())),
+        verb("norm first", |q, a| q.norm(a.numbers.first(&a.count), &mut a.float())),
+        verb("dot first", |q, a| q.dot(a.x.first(&a.count), &a.y, &mut a.one)),
+        verb("argmin first", |q, a| q.argmin(a.numbers.first(&a.count), &mut a.one)),
+        verb("argmax first skip_nan", |q, a| q.argmax(a.numbers.first(&a.count).skip_nan(), &mut a.one)),
+        verb("scan axis", |q, a| {
+            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
+            let mut out = a.out.reshape(columns.shape())?;
+            q.scan(columns.axis(0), &mut out, Scan::inclusive(Operation::Sum))
+        }),
+        verb("sort axis", |q, a| {
+            let columns = a.y.reshape([a.y.len() / FEW, FEW])?;
+            q.sort(columns.axis(0), &mut a.out.reshape(columns.shape())?, Sort::ascending().bits(8..20))
         }),
         verb("random_permutation", |q, a| q.random_permutation(&mut a.out, Philox::seed(5))),
         returns("warm_up", |q, a| q.warm_up(|q| q.sum(&a.x, &mut a.one))),
-        returns("sum_of", |q, a| q.sum_of(&a.x).wait().map(drop)),
-        returns("count_nonzero_of", |q, a| q.count_nonzero_of(&a.x).wait().map(drop)),
-        returns("any_of", |q, a| q.any_of(&a.x).wait().map(drop)),
-        returns("all_of", |q, a| q.all_of(&a.x).wait().map(drop)),
-        returns("argmin_of", |q, a| q.argmin_of(&a.x).wait().map(drop)),
-        returns("argmax_of", |q, a| q.argmax_of(&a.x).wait().map(drop)),
-        returns("dot_of", |q, a| q.dot_of(&a.x, &a.y).wait().map(drop)),
-        returns("norm_of", |q, a| q.norm_of(&a.numbers).wait().map(drop)),
-        returns("mean_of", |q, a| q.mean_of(&a.numbers).wait().map(drop)),
+        returns("value_of sum", |q, a| q.value_of(|out| q.sum(&a.x, out)).wait().map(drop)),
+        returns("value_of count_nonzero", |q, a| {
+            q.value_of(|out| q.count_nonzero(&a.x, out)).wait().map(drop)
+        }),
+        returns("value_of any", |q, a| q.value_of(|out| q.any(&a.x, out)).wait().map(drop)),
+        returns("value_of all", |q, a| q.value_of(|out| q.all(&a.x, out)).wait().map(drop)),
+        returns("value_of argmin", |q, a| q.value_of(|out| q.argmin(&a.x, out)).wait().map(drop)),
+        returns("value_of argmax", |q, a| q.value_of(|out| q.argmax(&a.x, out)).wait().map(drop)),
+        returns("value_of dot", |q, a| q.value_of(|out| q.dot(&a.x, &a.y, out)).wait().map(drop)),
+        returns("value_of norm", |q, a| q.value_of(|out| q.norm(&a.numbers, out)).wait().map(drop)),
+        returns("value_of mean", |q, a| q.value_of(|out| q.mean(&a.numbers, out)).wait().map(drop)),
     ])
 }

@@ -72,8 +72,8 @@ fn hazards(s: &Subject) {
         ("write by verb `sort_in_place` with argument `x`", &|| {
             two.sort_in_place(&mut x.clone(), Sort::ascending())
         }),
-        ("read by verb `sort_segments` with argument `x`", &|| {
-            two.sort_segments(&x, &offsets, &mut out.clone(), Sort::ascending())
+        ("read by verb `sort` with argument `x`", &|| {
+            two.sort(x.segments(&offsets), &mut out.clone(), Sort::ascending())
         }),
     ];
     for (named, sort) in sorts {

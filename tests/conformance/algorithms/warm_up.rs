@@ -37,7 +37,7 @@ fn calls(s: &Subject) {
     // The compiler refuses an expression, so a call compiles its kernel.
     let error = queue.warm_up(|q| q.map(&x, "x * nothing", &mut out)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Kernel(_)) && error.to_string().contains("nothing"), "{error}");
-    let error = queue.warm_up(|q| q.sum_of(&x).wait().map(drop)).unwrap_err();
+    let error = queue.warm_up(|q| q.value_of(|out| q.sum(&x, out)).wait().map(drop)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
     let error = queue.warm_up(|q| q.sum(&x, &mut x.slice(0..1)?)).unwrap_err();
     assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");

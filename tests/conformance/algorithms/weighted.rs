@@ -3,7 +3,7 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Kind;
-use fencepost::algorithms::{Bins, WeightedHistogram, host};
+use fencepost::algorithms::{Algorithms, Bins, host};
 
 pub fn cases() -> Vec<Case> {
     vec![

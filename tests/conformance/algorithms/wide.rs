@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::AdapterKind;
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Nan, Reducible, host};
+use fencepost::algorithms::{Reducible, host};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
 
@@ -51,7 +51,7 @@ fn chosen(s: &Subject) {
             fits && gains,
             "a maximum of {len}"
         );
-        let leaves_out = |q: &CommandQueue| q.min_with(&numbers, &mut queue.zeros([1])?, Nan::Ignore);
+        let leaves_out = |q: &CommandQueue| q.min(numbers.skip_nan(), &mut queue.zeros([1])?);
         assert!(!is_wide(&leaves_out), "a minimum of the numbers among {len}");
         let has_shares = len > 16_384;
         let is_wide = is_wide(&|q| q.mean(&numbers, &mut queue.zeros([1])?));
@@ -61,7 +61,7 @@ fn chosen(s: &Subject) {
         [(72, false), (80, true), (81, false), (16_392, false), (16_400, true), (16_401, false)]
     {
         let rows = x.slice(0..2 * columns).unwrap().reshape([2, columns]).unwrap();
-        let reduce = |q: &CommandQueue| q.reduce(&rows, Operation::Sum, Axis(1), &mut queue.zeros([2, 1])?);
+        let reduce = |q: &CommandQueue| q.reduce(rows.axis(1), Operation::Sum, &mut queue.zeros([2, 1])?);
         assert_eq!(is_wide(&reduce), fits && gains, "rows of {columns}");
     }
     // A part begins at a multiple of the adapter's alignment, which may be less than the size of a group.
@@ -78,14 +78,14 @@ fn chosen(s: &Subject) {
 fn results<T: Reducible>(queue: &CommandQueue, x: &DeviceArray<T, 2>, operation: Operation) -> (Vec<T>, T) {
     let mut rows = queue.empty([x.shape()[0], 1]).unwrap();
     let mut whole = queue.empty([1]).unwrap();
-    queue.reduce(x, operation, Axis(1), &mut rows).unwrap();
+    queue.reduce(x.axis(1), operation, &mut rows).unwrap();
     let verb = match operation {
         Operation::Sum => queue.sum(x, &mut whole),
         Operation::Product => queue.prod(x, &mut whole),
         Operation::Smallest => queue.min(x, &mut whole),
         Operation::Largest => queue.max(x, &mut whole),
-        Operation::SmallestNumber => queue.min_with(x, &mut whole, Nan::Ignore),
-        Operation::LargestNumber => queue.max_with(x, &mut whole, Nan::Ignore),
+        Operation::SmallestNumber => queue.min(x.skip_nan(), &mut whole),
+        Operation::LargestNumber => queue.max(x.skip_nan(), &mut whole),
     };
     verb.unwrap();
     (queue.read(&rows).wait().unwrap(), queue.read(&whole).wait().unwrap()[0])
@@ -96,12 +96,8 @@ fn integers(s: &Subject) {
         let x = queue.array(list).unwrap().reshape(shape).unwrap();
         for operation in OPERATIONS {
             let (rows, whole) = results(queue, &x, operation);
-            assert_eq!(
-                Some(rows),
-                host::reduce(list, shape, operation, Axis(1)),
-                "{operation:?} of {shape:?}"
-            );
-            let expected = host::reduce(list, [list.len()], operation, Axis(0)).unwrap();
+            assert_eq!(Some(rows), host::reduce(list, shape, operation, 1), "{operation:?} of {shape:?}");
+            let expected = host::reduce(list, [list.len()], operation, 0).unwrap();
             assert_eq!([whole], *expected, "{operation:?} of {shape:?} as a whole");
         }
     }
@@ -124,7 +120,7 @@ fn sums(s: &Subject) {
             (0..shape[0] * n).map(|_| (rng.f32() - 0.5) * [1.0, 1e6][rng.usize(..2)]).collect();
         let x = queue.array(&list).unwrap().reshape(shape).unwrap();
         let (rows, whole) = results(&queue, &x, Operation::Sum);
-        let mean = queue.mean_of(&x).wait().unwrap() * list.len() as f32;
+        let mean = queue.value_of(|out| queue.mean(&x, out)).wait().unwrap() * list.len() as f32;
         let near = |found: f32, list: &[f32], steps: f64| {
             let exact: f64 = list.iter().map(|&x| f64::from(x)).sum();
             let sizes: f64 = list.iter().map(|&x| f64::from(x.abs())).sum();
@@ -154,9 +150,9 @@ fn extremes(s: &Subject) {
             for operation in EXTREMES {
                 let (rows, whole) = results(&queue, &x, operation);
                 let same = |(a, b): (&f32, &f32)| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-                let expected = host::reduce(list, shape, operation, Axis(1)).unwrap();
+                let expected = host::reduce(list, shape, operation, 1).unwrap();
                 assert!(rows.iter().zip(&expected).all(same), "{operation:?} of {shape:?}");
-                let expected = host::reduce(list, [list.len()], operation, Axis(0)).unwrap();
+                let expected = host::reduce(list, [list.len()], operation, 0).unwrap();
                 assert!(same((&whole, &expected[0])), "{operation:?} of {shape:?} as a whole");
             }
         }
@@ -174,8 +170,8 @@ fn guards(s: &Subject) {
         for operation in [Operation::Sum, Operation::Largest] {
             let out = queue.full([128 + shape[0]], 5_i32).unwrap();
             let mut part = out.slice(64..64 + shape[0]).unwrap().reshape([shape[0], 1]).unwrap();
-            queue.reduce(&x, operation, Axis(1), &mut part).unwrap();
-            let expected = host::reduce(&list, shape, operation, Axis(1)).unwrap();
+            queue.reduce(x.axis(1), operation, &mut part).unwrap();
+            let expected = host::reduce(&list, shape, operation, 1).unwrap();
             let expected = [vec![5; 64], expected, vec![5; 64]].concat();
             assert_eq!(queue.read(&out).wait().unwrap(), expected, "{operation:?} of {shape:?}");
         }

@@ -4,7 +4,6 @@ use super::losing::{Doomed, doomed, lost, lost_after, with_threads};
 use crate::common::full::full;
 use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::Reduce;
 use fencepost::prelude::*;
 use fencepost::{Error, Kind, QueueOptions, ShaderSource, UserEvent};
 use std::sync::Arc;
@@ -251,7 +250,7 @@ pub(super) const CALLS: &[Call] = &[
         ctx.kernel_from_later(ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
     }),
     ("a capture", |_, queue, x| queue.capture(|c| c.fill(x, 1)).map(drop)),
-    ("sum_of", |_, queue, x| queue.sum_of(x).wait().map(drop)),
+    ("sum_of", |_, queue, x| queue.value_of(|out| queue.sum(&*x, out)).wait().map(drop)),
     ("a profile", |ctx, _, _| ctx.profile().finish().wait().map(drop)),
 ];
 

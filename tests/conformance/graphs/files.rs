@@ -163,8 +163,8 @@ fn verbs(subject: &Subject) {
         assert!((f64::from(found.total) - exact).abs() <= bound, "{name}: the sum is {}", found.total);
         assert!((f64::from(found.mean) * MANY as f64 - exact).abs() <= 2.0 * bound, "{name}: {}", found.mean);
         let expected = Results {
-            sum: host::reduce(&words, [MANY], Operation::Sum, Axis(0)).unwrap(),
-            least: host::reduce(&numbers, [MANY], Operation::Smallest, Axis(0)).unwrap(),
+            sum: host::reduce(&words, [MANY], Operation::Sum, 0).unwrap(),
+            least: host::reduce(&numbers, [MANY], Operation::Smallest, 0).unwrap(),
             place: vec![host::argmax(&words).unwrap() as u32],
             sorted: host::sort(&words, Sort::ascending()).unwrap(),
             scanned: host::scan(&words, Scan::inclusive(Operation::Sum)),

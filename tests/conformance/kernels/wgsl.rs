@@ -1,7 +1,7 @@
 //! K12 and K13: sizes are WGSL's own constants, and what a browser refuses is reported.
 
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Map, RadixSort, Reduce, Sort};
+use fencepost::algorithms::{Algorithms, Sort};
 use fencepost::{Context, Grid, Kind, args};
 
 pub fn cases() -> Vec<Case> {

@@ -1,7 +1,6 @@
 //! Q16: a queue that never waits starves no other, and the backlog of a context has a limit.
 
 use crate::common::{Case, Subject, case, dump};
-use fencepost::algorithms::Reduce;
 use fencepost::prelude::*;
 use fencepost::{BacklogLimit, Kind, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -135,7 +134,7 @@ fn compiles(subject: &Subject) {
     let queue = ctx.queue("main");
     let x = ctx.array(&[1_u32, 2, 4]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    let sum = queue.sum_of(&x);
+    let sum = queue.value_of(|out| queue.sum(&x, out));
     (0..200).for_each(|at| queue.fill(&mut y, at).unwrap());
     assert_eq!(sum.wait().unwrap(), 7);
     assert_eq!(queue.read(&y).wait().unwrap(), [199; N]);

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{AlongAxis as _, Axis, SearchAxis as _, host};
+use fencepost::algorithms::{Algorithms as _, host};
 use rayon::prelude::*;
 
 use super::reductions::sum_of;
@@ -11,7 +11,7 @@ const COLUMNS: usize = 1024;
 
 pub(super) fn means(size: Size) -> Case {
     let x = whole_floats(size.many(), 50);
-    let expected = host::mean_axis(x.floats(), [size.many() / COLUMNS, COLUMNS], Axis(1));
+    let expected = host::mean_axis(x.floats(), [size.many() / COLUMNS, COLUMNS], 1);
     exact(
         "mean of rows",
         vec![x],
@@ -24,7 +24,7 @@ pub(super) fn means(size: Size) -> Case {
                 let rows = x.len() / COLUMNS;
                 let x = x.reshape([rows, COLUMNS])?;
                 let mut out = out.reshape([rows, 1])?;
-                Ok(queue.mean_axis(&x, Axis(1), &mut out)?)
+                Ok(queue.mean(x.axis(1), &mut out)?)
             }))
         },
         |inputs, out| {
@@ -51,7 +51,7 @@ pub(super) fn any(size: Size) -> Case {
                 let rows = x.len() / COLUMNS;
                 let x = x.reshape([rows, COLUMNS])?;
                 let mut out = out.reshape([rows, 1])?;
-                Ok(queue.any_axis(&x, Axis(1), &mut out)?)
+                Ok(queue.any(x.axis(1), &mut out)?)
             }))
         },
         |inputs, out| {
@@ -77,7 +77,7 @@ pub(super) fn argmin(size: Size) -> Case {
                 let rows = x.len() / COLUMNS;
                 let x = x.reshape([rows, COLUMNS])?;
                 let mut out = out.reshape([rows, 1])?;
-                Ok(queue.argmin_axis(&x, Axis(1), &mut out)?)
+                Ok(queue.argmin(x.axis(1), &mut out)?)
             }))
         },
         |inputs, out| {

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Bins, Histogram as _, WeightedHistogram as _, host};
+use fencepost::algorithms::{Algorithms as _, Bins, host};
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

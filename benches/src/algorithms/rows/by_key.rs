@@ -1,4 +1,4 @@
-use fencepost::algorithms::{ByKey as _, Operation, Scan, host};
+use fencepost::algorithms::{Algorithms as _, Operation, Scan, host};
 use rayon::prelude::*;
 
 use super::selections::joined;

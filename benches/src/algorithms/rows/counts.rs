@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Bins, Histogram as _};
+use fencepost::algorithms::{Algorithms as _, Bins};
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

@@ -1,5 +1,5 @@
 use fencepost::algorithms::{
-    Choice, Distribution, Exponential, Philox, RandomNumbers as _, Uniform, Whole, host,
+    Algorithms as _, Choice, Distribution, Exponential, Philox, Uniform, Whole, host,
 };
 use rayon::prelude::*;
 

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Elementwise as _, Map as _};
+use fencepost::algorithms::Algorithms as _;
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

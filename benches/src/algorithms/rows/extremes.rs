@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Count as _, Nan, Reduce as _, Search as _};
+use fencepost::algorithms::Algorithms as _;
 use rayon::prelude::*;
 
 use super::reductions::{LANES, TASK};
@@ -34,9 +34,7 @@ pub(super) fn smallest_number(size: Size) -> Case {
         expected,
         bytes(4 * size.many()),
         |_| {
-            Ok(Box::new(|queue, inputs, out| {
-                Ok(queue.min_with(inputs[0].floats(), out.floats_mut(), Nan::Ignore)?)
-            }))
+            Ok(Box::new(|queue, inputs, out| Ok(queue.min(inputs[0].floats().skip_nan(), out.floats_mut())?)))
         },
         |inputs, out| {
             let tasks = inputs[0].floats().par_chunks(TASK);

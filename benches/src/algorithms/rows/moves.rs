@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Outside, Rearrange as _};
+use fencepost::algorithms::{Algorithms as _, Outside};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

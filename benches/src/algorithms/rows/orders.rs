@@ -1,4 +1,4 @@
-use fencepost::algorithms::{RadixSort as _, Side, Sort, Sorted as _, Top as _, host};
+use fencepost::algorithms::{Algorithms as _, Side, Sort, host};
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Part, PartVerbs as _, Select as _, host};
+use fencepost::algorithms::{Algorithms as _, host};
 use rayon::prelude::*;
 
 use super::selections::{joined, kept};
@@ -77,7 +77,7 @@ pub(super) fn part(size: Size) -> Case {
         bytes(4 * n),
         |_| {
             Ok(Box::new(|queue, inputs, out| {
-                Ok(queue.sum_part(Part::new(inputs[0].words(), inputs[1].words()), out.words_mut())?)
+                Ok(queue.sum(inputs[0].words().first(inputs[1].words()), out.words_mut())?)
             }))
         },
         |inputs, out| {

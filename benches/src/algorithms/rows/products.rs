@@ -1,4 +1,4 @@
-use fencepost::algorithms::InnerProduct as _;
+use fencepost::algorithms::Algorithms as _;
 use rayon::prelude::*;
 
 use super::reductions::{LANES, TASK, sum_of};

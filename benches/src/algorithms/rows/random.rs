@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Normal, Philox, RandomNumbers as _, Words, host};
+use fencepost::algorithms::{Algorithms as _, Normal, Philox, Words, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact};

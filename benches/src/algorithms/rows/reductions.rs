@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Axis, Operation, Reduce as _, ReduceAxis as _, Search as _};
+use fencepost::algorithms::{Algorithms as _, Operation};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};
@@ -76,7 +76,7 @@ pub(super) fn rows(size: Size) -> Case {
                 let rows = x.len() / COLUMNS;
                 let x = x.reshape([rows, COLUMNS])?;
                 let mut out = out.reshape([rows, 1])?;
-                Ok(queue.reduce(&x, Operation::Sum, Axis(1), &mut out)?)
+                Ok(queue.reduce(x.axis(1), Operation::Sum, &mut out)?)
             }))
         },
         |inputs, out| {
@@ -100,7 +100,7 @@ pub(super) fn columns(size: Size) -> Case {
                 let out = out.words_mut();
                 let x = x.reshape([x.len() / COLUMNS, COLUMNS])?;
                 let mut out = out.reshape([1, COLUMNS])?;
-                Ok(queue.reduce(&x, Operation::Sum, Axis(0), &mut out)?)
+                Ok(queue.reduce(x.axis(0), Operation::Sum, &mut out)?)
             }))
         },
         |inputs, out| {

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Monoid, Operation, PrefixScan as _, Scan, host};
+use fencepost::algorithms::{Algorithms as _, Monoid, Operation, Scan, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

@@ -1,5 +1,5 @@
 use anyhow::Result;
-use fencepost::algorithms::{Operation, PrefixScan as _, Scan};
+use fencepost::algorithms::Algorithms as _;
 use fencepost::args;
 use fencepost::prelude::*;
 use rayon::prelude::*;

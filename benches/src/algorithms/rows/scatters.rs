@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use fencepost::algorithms::{Philox, Rearrange as _, host};
+use fencepost::algorithms::{Algorithms as _, Philox, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

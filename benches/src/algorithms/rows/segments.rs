@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Operation, ReduceSegments as _, Sort, SortSegments as _, host};
+use fencepost::algorithms::{Algorithms as _, Operation, Sort, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, elements, exact, words_below};
@@ -21,7 +21,7 @@ pub(super) fn sums(size: Size) -> Case {
             Ok(Box::new(|queue, inputs, out| {
                 let x = inputs[0].words();
                 let offsets = inputs[1].words();
-                Ok(queue.reduce_segments(x, offsets, Operation::Sum, out.words_mut())?)
+                Ok(queue.reduce(x.segments(offsets), Operation::Sum, out.words_mut())?)
             }))
         },
         |inputs, out| {
@@ -47,7 +47,7 @@ pub(super) fn sorts(size: Size) -> Case {
             Ok(Box::new(|queue, inputs, out| {
                 let x = inputs[0].words();
                 let offsets = inputs[1].words();
-                Ok(queue.sort_segments(x, offsets, out.words_mut(), Sort::ascending())?)
+                Ok(queue.sort(x.segments(offsets), out.words_mut(), Sort::ascending())?)
             }))
         },
         |inputs, out| {

@@ -1,4 +1,4 @@
-use fencepost::algorithms::Select as _;
+use fencepost::algorithms::Algorithms as _;
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{Rearrange as _, StridedCopy as _, Strides, host};
+use fencepost::algorithms::{Algorithms as _, Strides, host};
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

@@ -1,4 +1,4 @@
-use fencepost::algorithms::{RadixSort as _, Sort, Top as _, host};
+use fencepost::algorithms::{Algorithms as _, Sort, host};
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

@@ -4,8 +4,9 @@ use crate::histogram::Bins;
 use crate::host::cast;
 use crate::reducible::Reducible;
 
-/// Returns the number of elements in each of `bins` bins, or `None` if the bins are none, do not ascend, or do not fit in memory. An element
-/// on an edge is in the bin that begins there, and the last bin has both its edges. A NaN is in no bin.
+/// Returns the number of elements in each of `bins` bins, or `None` if the bins are none, do not ascend, or do not fit
+/// in memory. An element on an edge is in the bin that begins there, and the last bin has both its edges. A NaN is in
+/// no bin.
 ///
 /// # Example
 /// ```

@@ -12,7 +12,8 @@ pub fn iota<T: Reducible>(n: usize, start: T, step: T) -> Vec<T> {
     (0..n as u32).map(|i| multiplied(cast(i), step, start)).collect()
 }
 
-/// Adds `a * x[i]` to each element of `y`. Integers wrap. If the lengths differ, the rest of the longer list is left out.
+/// Adds `a * x[i]` to each element of `y`. Integers wrap. If the lengths differ, the rest of the longer list is left
+/// out.
 ///
 /// # Example
 /// ```
@@ -55,7 +56,8 @@ pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
     }
 }
 
-/// Returns `x[i]` where `mask[i]` is not zero, else `y[i]`. If the lengths differ, the rest of the longer lists is left out.
+/// Returns `x[i]` where `mask[i]` is not zero, else `y[i]`. If the lengths differ, the rest of the longer lists is left
+/// out.
 ///
 /// # Example
 /// ```
@@ -77,8 +79,8 @@ pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
     (0..).zip(x).map(|(i, &x)| value(x, i)).collect()
 }
 
-/// Returns the values of a function of the elements of two lists at each place, and of the place. If the lengths differ, the rest
-/// of the longer list is left out.
+/// Returns the values of a function of the elements of two lists at each place, and of the place. If the lengths
+/// differ, the rest of the longer list is left out.
 ///
 /// # Example
 /// ```

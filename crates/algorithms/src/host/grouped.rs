@@ -21,8 +21,8 @@ fn reduced<T: Reducible>(x: &[T], operation: Operation) -> T {
     x.iter().fold(first, |all, &one| combined(operation, all, one))
 }
 
-/// Returns the elements of each run of keys scanned, as [`scan`] does. If the lengths differ, the rest of the longer list is
-/// left out.
+/// Returns the elements of each run of keys scanned, as [`scan`] does. If the lengths differ, the rest of the longer
+/// list is left out.
 ///
 /// # Example
 /// ```
@@ -35,8 +35,8 @@ pub fn scan_by_key<K: Reducible, T: Reducible>(keys: &[K], x: &[T], of_run: Scan
     runs(keys).into_iter().flat_map(|run| scan(&x[run], of_run)).collect()
 }
 
-/// Returns the key of each run of keys, and the elements of each run combined. If the lengths differ, the rest of the longer
-/// list is left out.
+/// Returns the key of each run of keys, and the elements of each run combined. If the lengths differ, the rest of the
+/// longer list is left out.
 ///
 /// # Example
 /// ```
@@ -82,8 +82,8 @@ pub(super) fn segments<'a, T>(x: &'a [T], offsets: &'a [u32]) -> impl Iterator<I
     offsets.windows(2).map(move |ends| x.get(place(ends[0])..place(ends[1])).unwrap_or_default())
 }
 
-/// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first element. An
-/// offset past the last element begins none. The offsets ascend.
+/// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first
+/// element. An offset past the last element begins none. The offsets ascend.
 ///
 /// # Example
 /// ```

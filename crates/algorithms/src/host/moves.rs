@@ -16,7 +16,8 @@ pub fn gather<T: Reducible>(x: &[T], places: &[u32], outside: Outside) -> Vec<T>
     places.iter().map(|&place| x.get(place as usize).or(last).copied().unwrap_or_else(T::zeroed)).collect()
 }
 
-/// Writes elements to places of a list, and leaves out the places outside of it. Of elements with one place, the last one stays.
+/// Writes elements to places of a list, and leaves out the places outside of it. Of elements with one place, the last
+/// one stays.
 ///
 /// # Example
 /// ```
@@ -48,7 +49,8 @@ pub fn scatter_add<T: Integer>(x: &[T], places: &[u32], out: &mut [T]) {
     }
 }
 
-/// Returns the elements of an array in C order, with rows and columns exchanged. Returns `None` if the list has no such shape.
+/// Returns the elements of an array in C order, with rows and columns exchanged. Returns `None` if the list has no such
+/// shape.
 ///
 /// # Example
 /// ```

@@ -1,4 +1,5 @@
-//! Functions of the host for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments) describes.
+//! Functions of the host for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments)
+//! describes.
 
 use super::grouped::segments;
 use super::{all, any, argmax, argmax_with, argmin, argmin_with, count_nonzero, mean, norm};
@@ -61,7 +62,8 @@ pub fn norm_segments(x: &[f32], offsets: &[u32]) -> Vec<f32> {
     segments(x, offsets).map(norm).collect()
 }
 
-/// Returns the place of the smallest element in each segment, as [`argmin`](super::argmin) does, and `u32::MAX` for an empty one.
+/// Returns the place of the smallest element in each segment, as [`argmin`](super::argmin) does, and `u32::MAX` for an
+/// empty one.
 ///
 /// # Example
 /// ```
@@ -72,7 +74,8 @@ pub fn argmin_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
     segments(x, offsets).map(|segment| place(argmin(segment))).collect()
 }
 
-/// Returns the place of the largest element in each segment, as [`argmax`](super::argmax) does, and `u32::MAX` for an empty one.
+/// Returns the place of the largest element in each segment, as [`argmax`](super::argmax) does, and `u32::MAX` for an
+/// empty one.
 ///
 /// # Example
 /// ```
@@ -87,7 +90,7 @@ pub fn argmax_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::argmin_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [2]);
 /// ```
 pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {
@@ -98,7 +101,7 @@ pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) ->
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::argmax_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [1]);
 /// ```
 pub fn argmax_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {

@@ -2,16 +2,15 @@
 
 use super::along::along;
 use super::{argmax, argmin};
-use crate::axis::Axis;
 use crate::reduce::Nan;
 use crate::reducible::Reducible;
 
-/// Returns the place of the smallest element as [`argmin`] does, or `None` of no elements. A NaN is treated as `nan` says. If all
-/// numbers are NaNs, the place is 0.
+/// Returns the place of the smallest element as [`argmin`] does, or `None` of no elements. A NaN is treated as `nan`
+/// says. If all numbers are NaNs, the place is 0.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::argmin_with(&[f32::NAN, 3.0, -7.0], Nan::Ignore), Some(2));
 /// assert_eq!(host::argmin_with(&[2.0, f32::NAN, -7.0], Nan::Propagate), Some(1));
 /// ```
@@ -23,7 +22,7 @@ pub fn argmin_with<T: Reducible>(x: &[T], nan: Nan) -> Option<usize> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// assert_eq!(host::argmax_with(&[f32::NAN; 2], Nan::Ignore), Some(0));
 /// ```
 pub fn argmax_with<T: Reducible>(x: &[T], nan: Nan) -> Option<usize> {
@@ -38,37 +37,37 @@ fn of_kept<T: Reducible>(x: &[T], nan: Nan, search: impl Fn(&[T]) -> Option<usiz
     search(&elements).map(|place| kept[place]).or_else(|| (!x.is_empty()).then_some(0))
 }
 
-/// Returns the places of the smallest elements along an axis, as [`argmin_with`] does. Returns `None` if the list has no such shape
-/// or axis, or if no elements have a smallest one.
+/// Returns the places of the smallest elements along an axis, as [`argmin_with`] does. Returns `None` if the list has
+/// no such shape or axis, or if no elements have a smallest one.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Axis, Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// let x = [f32::NAN, 3.0, 1.0, 2.0];
-/// assert_eq!(host::argmin_axis_with(&x, [2, 2], Axis(1), Nan::Ignore), Some(vec![1, 0]));
+/// assert_eq!(host::argmin_axis_with(&x, [2, 2], 1, Nan::Ignore), Some(vec![1, 0]));
 /// ```
 pub fn argmin_axis_with<T: Reducible, const D: usize>(
     x: &[T],
     shape: [usize; D],
-    axis: Axis,
+    axis: usize,
     nan: Nan,
 ) -> Option<Vec<u32>> {
     along(x, shape, axis, |list| argmin_with(list, nan).map(|place| place as u32))
 }
 
-/// Returns the places of the largest elements along an axis, as [`argmax_with`] does. Returns `None` if the list has no such shape
-/// or axis, or if no elements have a largest one.
+/// Returns the places of the largest elements along an axis, as [`argmax_with`] does. Returns `None` if the list has no
+/// such shape or axis, or if no elements have a largest one.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Axis, Nan, host};
+/// use fencepost::algorithms::host::{self, Nan};
 /// let x = [f32::NAN, 3.0, 1.0, 2.0];
-/// assert_eq!(host::argmax_axis_with(&x, [2, 2], Axis(0), Nan::Ignore), Some(vec![1, 0]));
+/// assert_eq!(host::argmax_axis_with(&x, [2, 2], 0, Nan::Ignore), Some(vec![1, 0]));
 /// ```
 pub fn argmax_axis_with<T: Reducible, const D: usize>(
     x: &[T],
     shape: [usize; D],
-    axis: Axis,
+    axis: usize,
     nan: Nan,
 ) -> Option<Vec<u32>> {
     along(x, shape, axis, |list| argmax_with(list, nan).map(|place| place as u32))

@@ -2,32 +2,33 @@
 
 use super::along::along;
 use super::{combined, norm, reduce, reduce_segments};
-use crate::axis::Axis;
 use crate::reducible::{Operation, Reducible};
 
-/// Returns the square roots of the sums of the squares along an axis. Returns `None` if the list has no such shape or axis.
+/// Returns the square roots of the sums of the squares along an axis. Returns `None` if the list has no such shape or
+/// axis.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Axis, host};
-/// assert_eq!(host::norm_axis(&[3.0, 4.0, 0.0, -2.0], [2, 2], Axis(1)), Some(vec![5.0, 2.0]));
+/// use fencepost::algorithms::host;
+/// assert_eq!(host::norm_axis(&[3.0, 4.0, 0.0, -2.0], [2, 2], 1), Some(vec![5.0, 2.0]));
 /// ```
-pub fn norm_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: Axis) -> Option<Vec<f32>> {
+pub fn norm_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> Option<Vec<f32>> {
     along(x, shape, axis, |list| Some(norm(list)))
 }
 
-/// Returns the sums of the products of two lists along an axis. Returns `None` if one of the lists has no such shape or axis.
+/// Returns the sums of the products of two lists along an axis. Returns `None` if one of the lists has no such shape or
+/// axis.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Axis, host};
-/// assert_eq!(host::dot_axis(&[1, 2, 3, 4], &[5, 6, 7, 8], [2, 2], Axis(0)), Some(vec![26, 44]));
+/// use fencepost::algorithms::host;
+/// assert_eq!(host::dot_axis(&[1, 2, 3, 4], &[5, 6, 7, 8], [2, 2], 0), Some(vec![26, 44]));
 /// ```
 pub fn dot_axis<T: Reducible, const D: usize>(
     x: &[T],
     y: &[T],
     shape: [usize; D],
-    axis: Axis,
+    axis: usize,
 ) -> Option<Vec<T>> {
     if x.len() != y.len() {
         return None;
@@ -35,7 +36,8 @@ pub fn dot_axis<T: Reducible, const D: usize>(
     reduce(&products(x, y), shape, Operation::Sum, axis)
 }
 
-/// Returns the sum of the products of two lists in each segment. If the lengths differ, the rest of the longer list is left out.
+/// Returns the sum of the products of two lists in each segment. If the lengths differ, the rest of the longer list is
+/// left out.
 ///
 /// # Example
 /// ```

@@ -3,6 +3,7 @@
 pub(crate) mod device_array;
 pub(crate) mod host_array;
 pub(crate) mod map;
+pub(crate) mod over;
 pub(crate) mod read;
 pub(crate) mod storage;
 pub(crate) mod upload_source;

@@ -11,10 +11,13 @@ use super::verbs::{ALGORITHMS, verbs};
 const HOST: &str = "crates/algorithms/src/host";
 
 /// Verbs without a host function, each with the reason.
-const WITHOUT: [(&str, &str); 1] = [("warm_up", "it compiles kernels and computes nothing")];
+const WITHOUT: [(&str, &str); 2] = [
+    ("value_of", "it returns the result of another verb"),
+    ("warm_up", "it compiles kernels and computes nothing"),
+];
 
 /// Endings of verbs that share the host function of the name without the ending.
-const SHARED: [&str; 3] = ["_of", "_in_place", "_with"];
+const SHARED: [&str; 2] = ["_in_place", "_and_total"];
 
 /// Returns each verb without a host function, and each entry of [`WITHOUT`] whose verb has one or does not exist.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
@@ -27,25 +30,23 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
             verbs(source).into_iter().filter(|(verb, _)| !functions.contains(function(verb).as_str()))
         {
             if !WITHOUT.iter().any(|(name, _)| *name == verb) {
-                let what =
-                    format!("the verb `{verb}` has no function `{}` of the host in {HOST}", function(&verb));
+                let what = format!("the verb `{verb}` has no host function `{}` in {HOST}", function(&verb));
                 findings.push((path.clone(), Finding { line, what }));
             }
             verbs_without.insert(verb);
         }
     }
     for (name, reason) in WITHOUT.iter().filter(|(name, _)| !verbs_without.contains(*name)) {
-        let what = format!("no verb `{name}` lacks a function of the host: remove its reason, \"{reason}\"");
+        let what = format!("no verb `{name}` lacks a host function: remove its reason, \"{reason}\"");
         findings.push((format!("{HOST}.rs"), Finding { line: 1, what }));
     }
     findings
 }
 
-/// Returns the name of a verb's host function: without `_part` and without a shared ending.
+/// Returns the name of a verb's host function: without a shared ending.
 fn function(verb: &str) -> String {
-    let whole = verb.replace("_part", "");
-    let shared = SHARED.iter().find_map(|ending| whole.strip_suffix(ending));
-    shared.unwrap_or(&whole).to_owned()
+    let shared = SHARED.iter().find_map(|ending| verb.strip_suffix(ending));
+    shared.unwrap_or(verb).to_owned()
 }
 
 /// Returns the names of the public functions of a file.
@@ -73,11 +74,11 @@ mod tests {
             .collect()
     }
 
-    const WARM_UP: &str = "fn warm_up(&self);";
+    const WITHOUT_FUNCTIONS: &str = "fn warm_up(&self); fn value_of(&self);";
 
     #[test]
     fn a_verb_needs_a_public_function_of_the_host() {
-        let verbs = format!("{WARM_UP}\nfn sum(&self);");
+        let verbs = format!("{WITHOUT_FUNCTIONS}\nfn sum(&self);");
         assert!(found(&verbs, "pub fn sum() {}").is_empty());
         for host in ["", "fn sum() {}", "pub(crate) fn sum() {}", "pub fn min() {}"] {
             let found = found(&verbs, host);
@@ -91,22 +92,17 @@ mod tests {
 
     #[test]
     fn verbs_with_an_ending_share_the_function_of_the_name_without_it() {
-        for (verb, name) in [
-            ("sum_of", "sum"),
-            ("sort_pairs_in_place", "sort_pairs"),
-            ("partition_part", "partition"),
-            ("min_part_with", "min"),
-            ("scan_part_with_total", "scan_with_total"),
-            ("mean_axis", "mean_axis"),
-        ] {
+        for (verb, name) in
+            [("sort_pairs_in_place", "sort_pairs"), ("scan_and_total", "scan"), ("mean", "mean")]
+        {
             assert_eq!(function(verb), name);
         }
     }
 
     #[test]
     fn a_reason_for_a_verb_that_has_a_function_or_is_gone_is_a_finding() {
-        assert_eq!(found("fn sum(&self);", "pub fn sum() {}").len(), 1);
-        let found = found(WARM_UP, "pub fn warm_up() {}");
-        assert!(found[0].contains("no verb `warm_up` lacks a function"), "{found:?}");
+        assert_eq!(found("fn sum(&self);", "pub fn sum() {}").len(), 2);
+        let found = found(WITHOUT_FUNCTIONS, "pub fn warm_up() {}");
+        assert!(found[0].contains("no verb `warm_up` lacks a host function"), "{found:?}");
     }
 }

@@ -58,7 +58,7 @@ fn compared(
     findings
 }
 
-/// Returns the methods that the traits of queues in a file require, with their lines.
+/// Returns the methods of the traits of queues in a file, with their lines.
 pub(super) fn verbs(source: &str) -> Vec<(String, usize)> {
     let Ok(file) = syn::parse_file(source) else { return Vec::new() };
     let is_for_queues = |of: &ItemTrait| {
@@ -73,11 +73,11 @@ pub(super) fn verbs(source: &str) -> Vec<(String, usize)> {
         syn::Item::Trait(of) if matches!(of.vis, Visibility::Public(_)) && is_for_queues(of) => Some(of),
         _ => None,
     });
-    let required = traits.flat_map(|of| &of.items).filter_map(|item| match item {
-        TraitItem::Fn(method) if method.default.is_none() => Some(&method.sig.ident),
+    let methods = traits.flat_map(|of| &of.items).filter_map(|item| match item {
+        TraitItem::Fn(method) => Some(&method.sig.ident),
         _ => None,
     });
-    required.map(|name| (name.to_string(), name.span().start().line)).collect()
+    methods.map(|name| (name.to_string(), name.span().start().line)).collect()
 }
 
 /// Returns the public methods of the types in a file, with their lines.
@@ -109,7 +109,7 @@ fn methods(source: &str) -> Vec<(String, usize)> {
     methods.0
 }
 
-/// Returns the names in the function `table`: the first arguments of calls, where they are strings.
+/// Returns the names in the function `table`: the first words of the first arguments of calls, where they are strings.
 fn entries(source: &str) -> Vec<(String, usize)> {
     #[derive(Default)]
     struct Entries(Vec<(String, usize)>);
@@ -119,7 +119,9 @@ fn entries(source: &str) -> Vec<(String, usize)> {
                 && let Lit::Str(name) = &first.lit
                 && matches!(&*call.func, Expr::Path(_))
             {
-                self.0.push((name.value(), name.span().start().line));
+                let text = name.value();
+                let first = text.split(' ').next().unwrap_or_default();
+                self.0.push((first.to_owned(), name.span().start().line));
             }
             visit::visit_expr_call(self, call);
         }
@@ -187,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn the_verbs_of_algorithms_are_the_required_methods_of_traits_of_queues() {
+    fn the_verbs_of_algorithms_are_the_methods_of_traits_of_queues() {
         let source = "pub trait Fold { fn sum(&self); fn min(&self) {} }\nimpl Fold for CommandQueue { fn sum(&self) {} }\n\
                       pub trait Other { fn own(&self); }\ntrait Hidden { fn no(&self); }\nimpl Hidden for CommandQueue {}";
-        assert_eq!(verbs(source), [("sum".to_owned(), 1)]);
+        assert_eq!(verbs(source), [("sum".to_owned(), 1), ("min".to_owned(), 1)]);
     }
 }

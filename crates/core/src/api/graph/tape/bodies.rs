@@ -50,6 +50,10 @@ pub(crate) struct OpenBody<'t>(&'t Tape);
 
 impl Drop for OpenBody<'_> {
     fn drop(&mut self) {
+        // A thread of the parent may hold the lock forever.
+        if self.0.owner.engine().is_in_child() {
+            return;
+        }
         lock(&self.0.state).body_is_open = false;
     }
 }

@@ -317,7 +317,7 @@ pub(crate) fn check_chunked_loops(decoded: &DecodedFile) -> Decoded<()> {
     if rings.is_empty() {
         return Ok(());
     }
-    let mut parts = Parts::new(&rings);
+    let mut parts = LoopParts::new(&rings);
     for (at, (node, &offset)) in graph.nodes.iter().zip(&decoded.nodes).enumerate() {
         let is_gate = matches!(graph.work_of(node), FileWork::Gate(_));
         parts.add(at as u32, node, is_gate).map_err(|reason| FileFault { offset, reason })?;
@@ -342,7 +342,7 @@ fn check_ring(graph: &GraphFile, ring: &Ring) -> Checked {
 }
 
 /// Walk over a file's nodes, into the parts of loops in chunks and out of them.
-struct Parts<'r> {
+struct LoopParts<'r> {
     rings: &'r [Ring],
     /// For each gate so far, the ring whose part contains it. A ring's first gate counts as in its part.
     of_gates: Vec<Option<usize>>,
@@ -352,7 +352,7 @@ struct Parts<'r> {
     ring_of: FxHashMap<u32, usize>,
 }
 
-impl<'r> Parts<'r> {
+impl<'r> LoopParts<'r> {
     fn new(rings: &'r [Ring]) -> Self {
         let nodes =
             |(at, ring): (usize, &Ring)| ring.gates.clone().into_iter().map(move |(_, node)| (node, at));

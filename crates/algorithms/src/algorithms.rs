@@ -1,0 +1,1299 @@
+//! The verbs.
+
+use crate::count::Comparison;
+use crate::distribution::Distribution;
+use crate::histogram::Bins;
+use crate::monoid::Associative;
+use crate::random::Philox;
+use crate::rearrange::{Integer, Outside};
+use crate::reducible::{Operation, Reducible};
+use crate::scan::Scan;
+use crate::select::Kept;
+use crate::sort::Sort;
+use crate::sorted::Side;
+use crate::strided::Strides;
+use crate::verb_queue::VerbQueue;
+use crate::{
+    by_key, elementwise, histogram, map, random, rearrange, reductions, scan, select, sort, sorted, strided,
+    top, weighted,
+};
+use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pending, Prefix, Result};
+
+/// Algorithms on arrays, as verbs of a [`CommandQueue`].
+///
+/// An argument names what a verb works on: `&x` is a whole array, in C order.
+/// [`x.axis(k)`](DeviceArray::axis), [`x.segments(&offsets)`](DeviceArray::segments) and
+/// [`x.first(&count)`](DeviceArray::first) are parts of it. A verb with an [`Over`] or [`Candidates`] takes
+/// all of them; one with a [`Prefix`] takes whole arrays and first elements.
+///
+/// Elements are `f32`, `i32` or `u32`. The crate documentation lists [costs, error bounds and
+/// sources](crate#costs-error-bounds-and-sources).
+///
+/// # Shape
+/// The result of a reduction has one element for a whole array and for first elements, and one element for
+/// each segment. Along an axis, it has the shape of the array with 1 element along the axis. Counts and
+/// totals have one element. All other arrays of a call have one shape, unless the verb says more.
+///
+/// # Errors
+/// Every verb returns [`Kind::Shape`](fencepost_core::Kind::Shape) for an array of another shape,
+/// [`Kind::Axis`](fencepost_core::Kind::Axis) for an axis that the array does not have,
+/// [`Kind::Padding`](fencepost_core::Kind::Padding) for a padded array,
+/// [`Kind::Value`](fencepost_core::Kind::Value) for an option out of its range, the errors of a launch, and
+/// the queue's own error. A refused verb enqueues nothing.
+pub trait Algorithms: sealed::Queue {
+    /// Enqueues `out = sum(x)`. Integers wrap, and the sum of no elements is 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.full([300, 200], 0.5_f32)?;
+    /// let (mut total, mut of_columns) = (ctx.zeros([1])?, ctx.zeros([1, 200])?);
+    /// queue.sum(&x, &mut total)?;
+    /// queue.sum(x.axis(0), &mut of_columns)?;
+    /// assert_eq!(queue.read(&total).wait()?, [30_000.0]);
+    /// assert_eq!(queue.read(&of_columns).wait()?, [150.0; 200]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sum<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::built_in(&VerbQueue::new(self.queue(), "sum"), Operation::Sum, x.into().into(), out)
+    }
+
+    /// Enqueues `out = prod(x)`. Integers wrap, and the product of no elements is 1.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut product = ctx.zeros([1])?;
+    /// queue.prod(&ctx.array(&[2.0_f32, 3.0, 0.5])?, &mut product)?;
+    /// assert_eq!(queue.read(&product).wait()?, [3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn prod<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::built_in(&VerbQueue::new(self.queue(), "prod"), Operation::Product, x.into().into(), out)
+    }
+
+    /// Enqueues `out = min(x)`; -0 is smaller than +0. A NaN makes the result a NaN, unless
+    /// [`skip_nan`](DeviceArray::skip_nan) leaves NaNs out. An array and an axis have at least one element.
+    /// An empty segment, and no first elements, give the largest value of the type (infinity for `f32`);
+    /// `x.first(&count).skip_nan()` gives a NaN if there is no number.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0, f32::NAN, -7.0, 5.0])?;
+    /// let (mut least, offsets, mut of_halves) = (ctx.zeros([1])?, ctx.array(&[0, 2, 4])?, ctx.zeros([2])?);
+    /// queue.min(x.skip_nan(), &mut least)?;
+    /// queue.min(x.segments(&offsets).skip_nan(), &mut of_halves)?;
+    /// assert_eq!(queue.read(&least).wait()?, [-7.0]);
+    /// assert_eq!(queue.read(&of_halves).wait()?, [3.0, -7.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn min<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::built_in(&VerbQueue::new(self.queue(), "min"), Operation::Smallest, x.into(), out)
+    }
+
+    /// Enqueues `out = max(x)`, by the rules of [`min`](Self::min). An empty segment, and no first elements,
+    /// give the least value of the type (minus infinity for `f32`).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut most = ctx.zeros([1])?;
+    /// queue.max(&ctx.array(&[3_u32, 7, 5])?, &mut most)?;
+    /// assert_eq!(queue.read(&most).wait()?, [7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn max<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::built_in(&VerbQueue::new(self.queue(), "max"), Operation::Largest, x.into(), out)
+    }
+
+    /// Enqueues `out` = the elements combined by an [`Operation`] or a [`Monoid`](crate::Monoid). A monoid
+    /// combines them in their order and need not be commutative; no elements give its identity. Its elements
+    /// may be vectors, except in segments.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3_u32, 1, 4, 1])?.reshape([2, 2])?;
+    /// let (mut all, mut of_rows) = (ctx.zeros([1])?, ctx.zeros([2, 1])?);
+    /// queue.reduce(&x, Monoid::new("a ^ b", 0), &mut all)?;
+    /// queue.reduce(x.axis(1), Operation::Product, &mut of_rows)?;
+    /// assert_eq!(queue.read(&all).wait()?, [3 ^ 1 ^ 4 ^ 1]);
+    /// assert_eq!(queue.read(&of_rows).wait()?, [3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn reduce<'a, T: Element, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        operation: impl Associative<T>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::combined(&VerbQueue::new(self.queue(), "reduce"), x.into(), operation, out)
+    }
+
+    /// Enqueues `out = mean(x)`. An array and an axis have at least one element. An empty segment, and no
+    /// first elements, give a NaN.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut mean = ctx.zeros([1])?;
+    /// queue.mean(&ctx.array(&[1.0, 2.0, 6.0])?, &mut mean)?;
+    /// assert_eq!(queue.read(&mean).wait()?, [3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn mean<'a, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, f32, D>>,
+        out: &mut DeviceArray<f32, E>,
+    ) -> Result<()> {
+        reductions::mean(&VerbQueue::new(self.queue(), "mean"), x.into(), out)
+    }
+
+    /// Enqueues `out` = the square root of the sum of the squares. The norm of no elements is 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut norm = ctx.zeros([1])?;
+    /// queue.norm(&ctx.array(&[3.0, -4.0])?, &mut norm)?;
+    /// assert_eq!(queue.read(&norm).wait()?, [5.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn norm<'a, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, f32, D>>,
+        out: &mut DeviceArray<f32, E>,
+    ) -> Result<()> {
+        reductions::norm(&VerbQueue::new(self.queue(), "norm"), x.into(), out)
+    }
+
+    /// Enqueues `out = sum(x * y)`. The parts of `y` are those of `x`. Integers wrap, and no elements give 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y) = (ctx.array(&[1_i32, 2, 3])?, ctx.array(&[4, -5, 6])?);
+    /// let mut out = ctx.zeros([1])?;
+    /// queue.dot(&x, &y, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [12]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn dot<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        y: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        reductions::dot(&VerbQueue::new(self.queue(), "dot"), x.into(), y, out)
+    }
+
+    /// Enqueues `out` = the number of elements that are not zero. -0 is zero; a NaN and a subnormal number
+    /// are not.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut count = ctx.zeros([1])?;
+    /// queue.count_nonzero(&ctx.array(&[0.0_f32, -0.0, 2.5, f32::NAN])?, &mut count)?;
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn count_nonzero<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<u32, E>,
+    ) -> Result<()> {
+        reductions::compared(&VerbQueue::new(self.queue(), "count_nonzero"), Comparison::Count, x.into(), out)
+    }
+
+    /// Enqueues `out` = 1 if any element is not zero, else 0. No elements give 0.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, count, mut any) = (ctx.array(&[0_u32, 0, 5])?, ctx.array(&[2])?, ctx.zeros([1])?);
+    /// queue.any(x.first(&count), &mut any)?;
+    /// assert_eq!(queue.read(&any).wait()?, [0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn any<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<u32, E>,
+    ) -> Result<()> {
+        reductions::compared(&VerbQueue::new(self.queue(), "any"), Comparison::Any, x.into(), out)
+    }
+
+    /// Enqueues `out` = 1 if no element is zero, else 0. No elements give 1.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut all = ctx.zeros([1])?;
+    /// queue.all(&ctx.array(&[1_u32, 7, 2])?, &mut all)?;
+    /// assert_eq!(queue.read(&all).wait()?, [1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn all<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<u32, E>,
+    ) -> Result<()> {
+        reductions::compared(&VerbQueue::new(self.queue(), "all"), Comparison::All, x.into(), out)
+    }
+
+    /// Enqueues `out` = the place of the smallest element: the number of elements before it in the array,
+    /// along the axis or in the segment. Of equal elements, the first one is the result; -0 equals +0. A NaN
+    /// comes before all numbers, unless [`skip_nan`](DeviceArray::skip_nan) leaves it out; NaNs alone give 0.
+    /// An array and an axis have at least one element. An empty segment, and no first elements, give
+    /// `u32::MAX`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut place = ctx.zeros([1])?;
+    /// queue.argmin(&ctx.array(&[3.0_f32, -1.0, 4.0, -1.0])?, &mut place)?;
+    /// assert_eq!(queue.read(&place).wait()?, [1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmin<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        out: &mut DeviceArray<u32, E>,
+    ) -> Result<()> {
+        reductions::place(&VerbQueue::new(self.queue(), "argmin"), false, x.into(), out)
+    }
+
+    /// Enqueues `out` = the place of the largest element, by the rules of [`argmin`](Self::argmin).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1_i32, 7, 5, 6])?.reshape([2, 2])?;
+    /// let mut places = ctx.zeros([1, 2])?;
+    /// queue.argmax(x.axis(0), &mut places)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argmax<'a, T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: impl Into<Candidates<'a, T, D>>,
+        out: &mut DeviceArray<u32, E>,
+    ) -> Result<()> {
+        reductions::place(&VerbQueue::new(self.queue(), "argmax"), true, x.into(), out)
+    }
+
+    /// Enqueues `out` = each element combined with all elements before it, or after it if the scan is
+    /// [reversed](Scan::reversed). It begins anew with each segment, and along an axis for each index of the
+    /// others. The elements before the first offset, and from the last one on, are segments too. Elements may
+    /// be vectors, except in segments and along an axis.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3_u32, 1, 4, 1])?.reshape([2, 2])?;
+    /// let mut out = ctx.zeros([2, 2])?;
+    /// queue.scan(&x, &mut out, Scan::inclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 4, 8, 9]);
+    /// queue.scan(x.axis(0), &mut out, Scan::inclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 1, 7, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan<'a, T: Element, O: Associative<T>, const D: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T, O>,
+    ) -> Result<()> {
+        scan::scan(&VerbQueue::new(self.queue(), "scan"), x.into(), out, scan)
+    }
+
+    /// Enqueues a [`scan`](Self::scan), and `total` = the initial value combined with all elements.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut out, mut total) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// let sums = Scan::exclusive(Operation::Sum);
+    /// queue.scan_and_total(&ctx.array(&[3_u32, 1, 4])?, &mut out, &mut total, sums)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 3, 4]);
+    /// assert_eq!(queue.read(&total).wait()?, [8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_and_total<'a, T: Element, O: Associative<T>, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        out: &mut DeviceArray<T, D>,
+        total: &mut DeviceArray<T>,
+        scan: Scan<T, O>,
+    ) -> Result<()> {
+        scan::scan_and_total(&VerbQueue::new(self.queue(), "scan_and_total"), x.into(), out, total, scan)
+    }
+
+    /// Enqueues the [`scan`](Self::scan) of a whole array to the array itself.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.array(&[2.0_f32, -1.0, 0.5])?;
+    /// queue.scan_in_place(&mut x, Scan::inclusive(Operation::Product).from(10.0))?;
+    /// assert_eq!(queue.read(&x).wait()?, [20.0, -20.0, -10.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
+        &self,
+        x: &mut DeviceArray<T, D>,
+        scan: Scan<T, O>,
+    ) -> Result<()> {
+        scan::scan_in_place(&VerbQueue::new(self.queue(), "scan_in_place"), x, scan)
+    }
+
+    /// Enqueues a [`scan`](Self::scan) that begins anew with each run: with each element whose key has other
+    /// bits than the key before. A reversed scan begins anew at the last element of each run.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (keys, x) = (ctx.array(&[7, 7, 2, 2, 7])?, ctx.array(&[1_u32, 2, 3, 4, 5])?);
+    /// let mut out = ctx.zeros([5])?;
+    /// queue.scan_by_key(&keys, &x, &mut out, Scan::inclusive(Operation::Sum))?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, 3, 3, 7, 5]);
+    /// queue.scan_by_key(&keys, &x, &mut out, Scan::exclusive(Operation::Sum).from(10).reversed())?;
+    /// assert_eq!(queue.read(&out).wait()?, [12, 10, 14, 10, 10]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+        scan: Scan<T, O>,
+    ) -> Result<()> {
+        by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key"), keys, x, out, scan)
+    }
+
+    /// Enqueues `kept` = the key of each run of keys with equal bits, `out` = its elements combined, and
+    /// `count` = the number of runs. `kept` and `out` are as long as `x`; their elements after the runs stay
+    /// as they are.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (keys, x) = (ctx.array(&[7, 7, 2, 2, 7])?, ctx.array(&[1_u32, 2, 3, 4, 5])?);
+    /// let (mut kept, mut out, mut count) = (ctx.zeros([5])?, ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.reduce_by_key(&keys, &x, Operation::Sum, &mut kept, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&kept).wait()?, [7, 2, 7, 0, 0]);
+    /// assert_eq!(queue.read(&out).wait()?, [3, 7, 5, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
+        &self,
+        keys: &DeviceArray<K, D>,
+        x: &DeviceArray<T, D>,
+        operation: impl Associative<T>,
+        kept: &mut DeviceArray<K>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        by_key::reduce_by_key(
+            &VerbQueue::new(self.queue(), "reduce_by_key"),
+            keys,
+            x,
+            operation,
+            kept,
+            out,
+            count,
+        )
+    }
+
+    /// Enqueues `kept` = the element of each run of elements with equal bits, `lengths` = its length, and
+    /// `count` = the number of runs. `kept` and `lengths` are as long as `x`; their elements after the runs
+    /// stay as they are.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut kept, mut lengths, mut count) = (ctx.zeros([5])?, ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.run_lengths(&ctx.array(&[7.0_f32, 7.0, 2.0, 2.0, 7.0])?, &mut kept, &mut lengths, &mut count)?;
+    /// assert_eq!(queue.read(&kept).wait()?, [7.0, 2.0, 7.0, 0.0, 0.0]);
+    /// assert_eq!(queue.read(&lengths).wait()?, [2, 2, 1, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn run_lengths<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        kept: &mut DeviceArray<T>,
+        lengths: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        by_key::run_lengths(&VerbQueue::new(self.queue(), "run_lengths"), x.into(), kept, lengths, count)
+    }
+
+    /// Enqueues `out` = the elements in order: of the whole array, of each segment, or along the axis for
+    /// each index of the others. The elements before the first offset, and from the last one on, are segments
+    /// too. A sort is stable, in descending order too. Floats have the order of `f32::total_cmp`: -0 before
+    /// +0, NaNs without the sign bit last.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[4.0_f32, -1.0, 3.0, 7.0])?.reshape([2, 2])?;
+    /// let mut out = ctx.zeros([2, 2])?;
+    /// queue.sort(&x, &mut out, Sort::ascending())?;
+    /// assert_eq!(queue.read(&out).wait()?, [-1.0, 3.0, 4.0, 7.0]);
+    /// queue.sort(x.axis(1), &mut out, Sort::descending())?;
+    /// assert_eq!(queue.read(&out).wait()?, [4.0, -1.0, 7.0, 3.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sort<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Over<'a, T, D>>,
+        out: &mut DeviceArray<T, D>,
+        sort: Sort,
+    ) -> Result<()> {
+        sort::sort(&VerbQueue::new(self.queue(), "sort"), x.into(), out, sort)
+    }
+
+    /// Enqueues the [`sort`](Self::sort) of an array to the array itself.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.array(&[3_i32, -7, 5])?;
+    /// queue.sort_in_place(&mut x, Sort::descending())?;
+    /// assert_eq!(queue.read(&x).wait()?, [5, 3, -7]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
+        sort::sort_in_place(&VerbQueue::new(self.queue(), "sort_in_place"), x, sort)
+    }
+
+    /// Enqueues `out_keys` = the keys in order, as [`sort`](Self::sort) does, and `out_values` = the value of
+    /// each key.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (keys, values) = (ctx.array(&[2_u32, 1, 2])?, ctx.array(&[0.5_f32, 1.5, 2.5])?);
+    /// let (mut out_keys, mut out_values) = (ctx.zeros([3])?, ctx.zeros([3])?);
+    /// queue.sort_pairs(&keys, &values, &mut out_keys, &mut out_values, Sort::ascending())?;
+    /// assert_eq!(queue.read(&out_keys).wait()?, [1, 2, 2]);
+    /// assert_eq!(queue.read(&out_values).wait()?, [1.5, 0.5, 2.5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sort_pairs<'a, T: Reducible, V: Reducible, const D: usize>(
+        &self,
+        keys: impl Into<Prefix<'a, T, D>>,
+        values: &DeviceArray<V, D>,
+        out_keys: &mut DeviceArray<T, D>,
+        out_values: &mut DeviceArray<V, D>,
+        sort: Sort,
+    ) -> Result<()> {
+        let out = [&out_keys.cast_bits(), &out_values.cast_bits()];
+        sort::sort_pairs(&VerbQueue::new(self.queue(), "sort_pairs"), keys.into(), values, out, sort)
+    }
+
+    /// Enqueues the sort of keys and their values to their own arrays.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut keys, mut values) = (ctx.array(&[2_u32, 1, 2])?, ctx.array(&[10_i32, 20, 30])?);
+    /// queue.sort_pairs_in_place(&mut keys, &mut values, Sort::ascending())?;
+    /// assert_eq!(queue.read(&values).wait()?, [20, 10, 30]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn sort_pairs_in_place<T: Reducible, V: Reducible>(
+        &self,
+        keys: &mut DeviceArray<T>,
+        values: &mut DeviceArray<V>,
+        sort: Sort,
+    ) -> Result<()> {
+        sort::sort_pairs_in_place(&VerbQueue::new(self.queue(), "sort_pairs_in_place"), keys, values, sort)
+    }
+
+    /// Enqueues `places` = the place in `x` of each element of the sorted array.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut places) = (ctx.array(&[3_u32, 1, 4, 1])?, ctx.zeros([4])?);
+    /// queue.argsort(&x, &mut places, Sort::ascending())?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn argsort<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        places: &mut DeviceArray<u32, D>,
+        sort: Sort,
+    ) -> Result<()> {
+        sort::argsort(&VerbQueue::new(self.queue(), "argsort"), x.into(), places, sort)
+    }
+
+    /// Enqueues `values` = the k largest elements of `x`, the largest one first, and `places` = their places;
+    /// k is the length of both. Of equal elements, the first ones are the result, in their order.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[3.0_f32, 7.0, -1.0, 7.0])?;
+    /// let (mut values, mut places) = (ctx.zeros([3])?, ctx.zeros([3])?);
+    /// queue.top_k(&x, &mut values, &mut places)?;
+    /// assert_eq!(queue.read(&values).wait()?, [7.0, 7.0, 3.0]);
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn top_k<T: Reducible>(
+        &self,
+        x: &DeviceArray<T>,
+        values: &mut DeviceArray<T>,
+        places: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        top::top_k(&VerbQueue::new(self.queue(), "top_k"), x, values, places)
+    }
+
+    /// Enqueues `out` = the element at place `k` of the sorted array: the smallest one for `k` = 0. `out` has
+    /// one element.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut median) = (ctx.array(&[3_u32, 9, 1, 4, 4])?, ctx.zeros([1])?);
+    /// queue.kth(&x, 2, &mut median)?;
+    /// assert_eq!(queue.read(&median).wait()?, [4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
+        top::kth(&VerbQueue::new(self.queue(), "kth"), x, k, out)
+    }
+
+    /// Enqueues `places` = the number of elements of `x` before each query: the place where the query keeps
+    /// the sorted array `x` sorted. If `x` is not sorted, the results are not specified. `queries` has any
+    /// shape.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, queries) = (ctx.array(&[1.0_f32, 2.0, 2.0, 4.0])?, ctx.array(&[2.0, 3.0, 9.0])?);
+    /// let mut places = ctx.zeros([3])?;
+    /// queue.searchsorted(&x, &queries, Side::Left, &mut places)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 4]);
+    /// queue.searchsorted(&x, &queries, Side::Right, &mut places)?;
+    /// assert_eq!(queue.read(&places).wait()?, [3, 3, 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn searchsorted<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T>,
+        queries: &DeviceArray<T, D>,
+        side: Side,
+        places: &mut DeviceArray<u32, D>,
+    ) -> Result<()> {
+        sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted"), x, queries, side, places)
+    }
+
+    /// Enqueues `out` = the elements of the sorted arrays `x` and `y` in ascending order. `out` is as long as
+    /// both together. If `x` or `y` is not sorted, the results are not specified.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y, mut out) = (ctx.array(&[1_i32, 4])?, ctx.array(&[-2, 4, 9])?, ctx.zeros([5])?);
+    /// queue.merge(&x, &y, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [-2, 1, 4, 4, 9]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn merge<T: Reducible>(
+        &self,
+        x: &DeviceArray<T>,
+        y: &DeviceArray<T>,
+        out: &mut DeviceArray<T>,
+    ) -> Result<()> {
+        sorted::merge(&VerbQueue::new(self.queue(), "merge"), x, y, out)
+    }
+
+    /// Enqueues `out` = the elements whose `mask` is not zero, in their order, and `count` = their number.
+    /// `out` is as long as `x`; its elements after the kept ones stay as they are.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mask) = (ctx.array(&[3.0_f32, -1.0, 4.0])?, ctx.array(&[1_u32, 0, 7])?);
+    /// let (mut out, mut count) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// queue.select(&x, &mask, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3.0, 4.0, 0.0]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn select<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        select::masked(&VerbQueue::new(self.queue(), "select"), Kept::Masked, x.into(), mask, out, count)
+    }
+
+    /// Enqueues `out` = the elements whose `mask` is not zero, then the others, both in their order, and
+    /// `count` = the number of the former. `out` is as long as `x`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mask) = (ctx.array(&[3, -1, 4])?, ctx.array(&[1_u32, 0, 1])?);
+    /// let (mut out, mut count) = (ctx.zeros([3])?, ctx.zeros([1])?);
+    /// queue.partition(&x, &mask, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 4, -1]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn partition<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        mask: &DeviceArray<u32, D>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        select::masked(
+            &VerbQueue::new(self.queue(), "partition"),
+            Kept::MaskedFirst,
+            x.into(),
+            mask,
+            out,
+            count,
+        )
+    }
+
+    /// Enqueues `out` = the places of the elements that are not zero, as [`select`](Self::select) does, and
+    /// `count` = their number. -0 is zero; a NaN and a subnormal number are not.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut places, mut count) = (ctx.zeros([4])?, ctx.zeros([1])?);
+    /// queue.nonzero(&ctx.array(&[-0.0_f32, 2.0, 0.0, f32::NAN])?, &mut places, &mut count)?;
+    /// assert_eq!(queue.read(&places).wait()?, [1, 3, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn nonzero<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        out: &mut DeviceArray<u32>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        select::nonzero(&VerbQueue::new(self.queue(), "nonzero"), x.into(), out, count)
+    }
+
+    /// Enqueues `out` = the elements with other bits than the element before them, and the first element, as
+    /// [`select`](Self::select) does, and `count` = their number. In a sorted array, each element is kept
+    /// once.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut out, mut count) = (ctx.zeros([5])?, ctx.zeros([1])?);
+    /// queue.unique(&ctx.array(&[2, 2, 5, 5, 2])?, &mut out, &mut count)?;
+    /// assert_eq!(queue.read(&out).wait()?, [2, 5, 2, 0, 0]);
+    /// assert_eq!(queue.read(&count).wait()?, [3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn unique<'a, T: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        out: &mut DeviceArray<T>,
+        count: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        select::unique(&VerbQueue::new(self.queue(), "unique"), x.into(), out, count)
+    }
+
+    /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a
+    /// `u32`. The expression sees the functions and types of WGSL, and no other name; a mistake is
+    /// [`Kind::Kernel`](fencepost_core::Kind::Kernel) with its line. The value has the type of the elements
+    /// of `out`: a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
+    /// devices](crate#elementwise-and-expressions).
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0_f32, 2.0, 3.0])?, ctx.zeros::<f32, 1>([3])?);
+    /// queue.map(&x, "x * 2.0 + f32(i)", &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [2.0, 5.0, 8.0]);
+    ///
+    /// let error = queue.map(&x, "x * z", &mut y).unwrap_err();
+    /// assert!(error.to_string().ends_with("  | x * z\n  |     ^"), "{error}");
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn map<'a, T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: impl Into<Prefix<'a, T, D>>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        map::map(&VerbQueue::new(self.queue(), "map"), x.into(), expression, out)
+    }
+
+    /// Enqueues `out[i]` = the value of an expression of `x`, `y` and `i`, as [`map`](Self::map) does; `y` is
+    /// the element of the second array.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y) = (ctx.array(&[1.0_f32, 2.0])?, ctx.array(&[3_u32, 1])?);
+    /// let mut out = ctx.zeros::<u32, 1>([2])?;
+    /// queue.zip(&x, &y, "select(y, 0u, x > 1.5)", &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [3, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<V, D>,
+        expression: &str,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        map::zip(&VerbQueue::new(self.queue(), "zip"), x, y, expression, out)
+    }
+
+    /// Enqueues `out[i] = start + i * step`, with the elements counted in C order. Integers wrap.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut x = ctx.zeros([2, 2])?;
+    /// queue.iota(&mut x, 1.0_f32, 0.5)?;
+    /// assert_eq!(queue.read(&x).wait()?, [1.0, 1.5, 2.0, 2.5]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn iota<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        start: T,
+        step: T,
+    ) -> Result<()> {
+        elementwise::iota(&VerbQueue::new(self.queue(), "iota"), out, start, step)
+    }
+
+    /// Enqueues `y[i] = a * x[i] + y[i]`. Integers wrap.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[1.0_f32, 2.0])?, ctx.full([2], 10.0_f32)?);
+    /// queue.axpy(3.0, &x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [13.0, 16.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn axpy<T: Reducible, const D: usize>(
+        &self,
+        a: T,
+        x: &DeviceArray<T, D>,
+        y: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        elementwise::axpy(&VerbQueue::new(self.queue(), "axpy"), a, x, y)
+    }
+
+    /// Enqueues `out` = the elements of `x`, converted as the operator `as` of Rust does. A float loses its
+    /// fraction; one outside the integers becomes the nearest integer, and a NaN becomes 0. Integers of the
+    /// other sign keep their bits.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[2.9_f32, -1e20, f32::NAN])?, ctx.zeros::<i32, 1>([3])?);
+    /// queue.cast(&x, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [2, i32::MIN, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn cast<T: Reducible, U: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        out: &mut DeviceArray<U, D>,
+    ) -> Result<()> {
+        elementwise::cast(&VerbQueue::new(self.queue(), "cast"), x, out)
+    }
+
+    /// Enqueues `out` = the elements of `x`, of which those below `low` become `low` and those above `high`
+    /// become `high`. A NaN stays a NaN, and a limit that is a NaN limits nothing. If `low` is above `high`,
+    /// the elements below `low` become `low`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut y) = (ctx.array(&[-3_i32, 5, 300])?, ctx.zeros([3])?);
+    /// queue.clamp(&x, 0, 255, &mut y)?;
+    /// assert_eq!(queue.read(&y).wait()?, [0, 5, 255]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn clamp<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        low: T,
+        high: T,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        elementwise::clamp(&VerbQueue::new(self.queue(), "clamp"), x, low, high, out)
+    }
+
+    /// Enqueues `out[i] = x[i]` where `mask[i]` is not zero, else `y[i]`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, y, mask) = (ctx.array(&[1.0_f32, 2.0])?, ctx.zeros([2])?, ctx.array(&[0_u32, 1])?);
+    /// let mut out = ctx.zeros([2])?;
+    /// queue.where_(&mask, &x, &y, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0.0, 2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn where_<T: Reducible, const D: usize>(
+        &self,
+        mask: &DeviceArray<u32, D>,
+        x: &DeviceArray<T, D>,
+        y: &DeviceArray<T, D>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        elementwise::where_(&VerbQueue::new(self.queue(), "where_"), mask, x, y, out)
+    }
+
+    /// Enqueues `out[i] = x[places[i]]`. The places count the elements of `x` in C order. `out` has the shape
+    /// of `places`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, places) = (ctx.array(&[10, 11, 12])?, ctx.array(&[2_u32, 0, 9])?);
+    /// let mut out = ctx.zeros([3])?;
+    /// queue.gather(&x, &places, Outside::Zero, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [12, 10, 0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn gather<T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        places: &DeviceArray<u32, E>,
+        outside: Outside,
+        out: &mut DeviceArray<T, E>,
+    ) -> Result<()> {
+        rearrange::gather(&VerbQueue::new(self.queue(), "gather"), x, places, outside, out)
+    }
+
+    /// Enqueues `out[places[i]] = x[i]`. The places count the elements of `out` in C order; one outside of
+    /// `out` is left out. Of several elements with one place, `out` has any. `out` has any shape.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, places) = (ctx.array(&[10, 11, 12])?, ctx.array(&[2_u32, 0, 9])?);
+    /// let mut out = ctx.full([4], -1)?;
+    /// queue.scatter(&x, &places, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [11, -1, 10, -1]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scatter<T: Reducible, const D: usize, const E: usize>(
+        &self,
+        x: &DeviceArray<T, E>,
+        places: &DeviceArray<u32, E>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        rearrange::scatter(&VerbQueue::new(self.queue(), "scatter"), x, places, out)
+    }
+
+    /// Enqueues `out[places[i]] += x[i]`. Each element of `x` is added, and sums wrap. A place outside of
+    /// `out` is left out. `out` has any shape.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, places) = (ctx.array(&[1, 2, 4])?, ctx.array(&[2_u32, 0, 2])?);
+    /// let mut out = ctx.full([3], 10)?;
+    /// queue.scatter_add(&x, &places, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [12, 10, 15]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn scatter_add<T: Integer, const D: usize, const E: usize>(
+        &self,
+        x: &DeviceArray<T, E>,
+        places: &DeviceArray<u32, E>,
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        rearrange::scatter_add(&VerbQueue::new(self.queue(), "scatter_add"), x, places, out)
+    }
+
+    /// Enqueues `out` = `x` with rows and columns exchanged.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1, 2, 3, 4, 5, 6])?.reshape([2, 3])?;
+    /// let mut out = ctx.zeros([3, 2])?;
+    /// queue.transpose(&x, &mut out)?;
+    /// assert_eq!(queue.read(&out).wait()?, [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn transpose<T: Reducible>(&self, x: &DeviceArray<T, 2>, out: &mut DeviceArray<T, 2>) -> Result<()> {
+        rearrange::permute(&VerbQueue::new(self.queue(), "transpose"), x, [1, 0], out)
+    }
+
+    /// Enqueues `out` = `x` with its axes in another order: axis `k` of `out` is axis `axes[k]` of `x`.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.zeros::<f32, 4>([8, 3, 16, 20])?;           // pictures, colours, rows, columns
+    /// let mut out = ctx.zeros([8, 16, 20, 3])?;
+    /// queue.permute(&x, [0, 2, 3, 1], &mut out)?;             // pictures, rows, columns, colours
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn permute<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        axes: [usize; D],
+        out: &mut DeviceArray<T, D>,
+    ) -> Result<()> {
+        rearrange::permute(&VerbQueue::new(self.queue(), "permute"), x, axes, out)
+    }
+
+    /// Enqueues `out[place of i] = x[source of i]` for each index i of the shape. [`Strides`] gives the
+    /// places; a source stride of 0 repeats elements, and a negative one reverses an axis. See also
+    /// [`copy_region`](CommandQueue::copy_region).
+    ///
+    /// # Shape
+    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. The stride of
+    /// each axis of `out` is longer than the way along all axes with shorter strides, so that no two elements
+    /// have one place.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mut out) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros([8])?);
+    /// let repeated = Strides { first: 0, strides: [0, 1] };
+    /// let spread = Strides { first: 1, strides: [4, 1] };
+    /// queue.copy_strided([2, 3], &x, repeated, &mut out, spread)?;
+    /// assert_eq!(queue.read(&out).wait()?, [0, 1, 2, 3, 0, 1, 2, 3]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn copy_strided<T: Reducible, const R: usize, const D: usize, const E: usize>(
+        &self,
+        shape: [usize; R],
+        x: &DeviceArray<T, D>,
+        from: Strides<R>,
+        out: &mut DeviceArray<T, E>,
+        to: Strides<R>,
+    ) -> Result<()> {
+        strided::copy_strided(&VerbQueue::new(self.queue(), "copy_strided"), shape, x, from, out, to)
+    }
+
+    /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in
+    /// `numpy.histogram`, an element equal to an edge is in the bin that begins there, and the last bin has
+    /// both its edges. NaNs and elements outside of the edges are not counted; -0 and +0 are equal.
+    ///
+    /// # Shape
+    /// `counts` has one element for each bin, of which there is at least one.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut counts = ctx.zeros([2])?;
+    /// let x = ctx.array(&[0.25_f32, 1.0, 2.0, 2.5, -1.0])?;
+    /// queue.histogram(&x, Bins::even(0.0..2.0), &mut counts)?;
+    /// assert_eq!(queue.read(&counts).wait()?, [1, 2]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn histogram<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        bins: Bins<'_, T>,
+        counts: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        histogram::histogram(&VerbQueue::new(self.queue(), "histogram"), x, bins, counts)
+    }
+
+    /// Enqueues `sums` = the sum of the weights of the elements of `x` in each bin, with the bins of
+    /// [`histogram`](Self::histogram). A sum wraps at 2^32.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, weights) = (ctx.array(&[0.5_f32, 1.5, 0.25])?, ctx.array(&[10, 20, 30])?);
+    /// let mut sums = ctx.zeros([2])?;
+    /// queue.histogram_weighted(&x, &weights, Bins::even(0.0..2.0), &mut sums)?;
+    /// assert_eq!(queue.read(&sums).wait()?, [40, 20]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn histogram_weighted<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        weights: &DeviceArray<u32, D>,
+        bins: Bins<'_, T>,
+        sums: &mut DeviceArray<u32>,
+    ) -> Result<()> {
+        weighted::histogram_weighted(
+            &VerbQueue::new(self.queue(), "histogram_weighted"),
+            x,
+            weights,
+            bins,
+            sums,
+        )
+    }
+
+    /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each
+    /// weight is rounded to a number of 32 bits, of which `fraction_bits` are after the binary point, and
+    /// these numbers are added.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, weights) = (ctx.array(&[0_u32, 1, 0])?, ctx.array(&[0.5_f32, -2.0, 0.25])?);
+    /// let mut sums = ctx.zeros([2])?;
+    /// queue.histogram_fixed(&x, &weights, 16, Bins::modulo(), &mut sums)?;
+    /// assert_eq!(queue.read(&sums).wait()?, [0.75, -2.0]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn histogram_fixed<T: Reducible, const D: usize>(
+        &self,
+        x: &DeviceArray<T, D>,
+        weights: &DeviceArray<f32, D>,
+        fraction_bits: u32,
+        bins: Bins<'_, T>,
+        sums: &mut DeviceArray<f32>,
+    ) -> Result<()> {
+        weighted::histogram_fixed(
+            &VerbQueue::new(self.queue(), "histogram_fixed"),
+            x,
+            weights,
+            fraction_bits,
+            bins,
+            sums,
+        )
+    }
+
+    /// Enqueues `out[i]` = number `position + i` of a random sequence with a distribution. The elements are
+    /// counted in C order.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let generator = Philox::seed(7).stream(3);
+    /// let mut dice = ctx.zeros::<u32, 1>([1000])?;
+    /// queue.fill_random(&mut dice, generator, Whole { low: 1, high: 7 })?;
+    /// assert!(queue.read(&dice).wait()?.iter().all(|number| (1..7).contains(number)));
+    ///
+    /// let mut field = ctx.zeros::<f32, 2>([64, 64])?;
+    /// queue.fill_random(&mut field, generator, Uniform { low: -1.0, high: 1.0 })?;
+    /// queue.fill_random(&mut field, generator, Normal { mean: 0.0, deviation: 2.0 })?;
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn fill_random<T: Reducible, const D: usize>(
+        &self,
+        out: &mut DeviceArray<T, D>,
+        generator: Philox,
+        distribution: impl Distribution<T>,
+    ) -> Result<()> {
+        random::fill(&VerbQueue::new(self.queue(), "fill_random"), out, generator, distribution)
+    }
+
+    /// Enqueues `out` = the numbers from 0 to n - 1 in a random order. Each order is equally probable but for
+    /// words of 64 bits that are equal by chance.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut order = ctx.zeros([52])?;
+    /// queue.random_permutation(&mut order, Philox::seed(7))?;
+    /// let mut numbers = queue.read(&order).wait()?;
+    /// numbers.sort();
+    /// assert!(numbers.into_iter().eq(0..52_u32));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
+        random::random_permutation(&VerbQueue::new(self.queue(), "random_permutation"), out, generator)
+    }
+
+    /// Enqueues a verb whose result is one number, and returns the number to the host. A captured queue
+    /// refuses it.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.array(&[1_u32, 2, 3])?;
+    /// assert_eq!(queue.value_of(|out| queue.sum(&x, out)).wait()?, 6);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn value_of<T: Element>(&self, verb: impl FnOnce(&mut DeviceArray<T>) -> Result<()>) -> Pending<T> {
+        let queue = self.queue();
+        let remedy = "a capture executes nothing: call the verb with an array of one element, and read that array after \
+                      the replay";
+        let allocated = queue.check_value("value_of", remedy).and_then(|()| queue.empty([1]));
+        match allocated.and_then(|mut out| verb(&mut out).map(|()| out)) {
+            Ok(out) => queue.get(&out, [0]),
+            Err(error) => Pending::ready(Err(error)),
+        }
+    }
+
+    /// Compiles the kernels of `calls`, and executes none of them. The function receives a captured queue and
+    /// calls the verbs, with arrays that have the types and the lengths of later calls. It may launch kernels
+    /// of the program too. The call returns when the kernels are compiled; make it on a thread of its own if
+    /// the program continues.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (mut x, mut least) = (ctx.array(&[3_u32, 1, 2])?, ctx.zeros([1])?);
+    /// std::thread::scope(|threads| {
+    ///     let compiled = threads.spawn(|| {
+    ///         queue.warm_up(|q| {
+    ///             q.min(&x, &mut least)?;
+    ///             q.sort_in_place(&mut x, Sort::ascending())
+    ///         })
+    ///     });
+    ///     compiled.join().unwrap()
+    /// })?;
+    /// assert_eq!(queue.read(&x).wait()?, [3, 1, 2]);      // nothing is sorted yet
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    fn warm_up(&self, calls: impl FnOnce(&CommandQueue) -> Result<()>) -> Result<()> {
+        self.queue().capture(|captured| calls(captured)).map(drop)
+    }
+}
+
+impl Algorithms for CommandQueue {}
+
+mod sealed {
+    use super::CommandQueue;
+
+    pub trait Queue {
+        fn queue(&self) -> &CommandQueue;
+    }
+
+    impl Queue for CommandQueue {
+        fn queue(&self) -> &CommandQueue {
+            self
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The elements that an algorithm works on: a whole array, or parts of it.
+
+use std::fmt;
+
+use fencepost_kernels::Element;
+
+use crate::arrays::device_array::DeviceArray;
+
+/// The elements that an algorithm works on: a whole array, or each part of it by itself.
+///
+/// A verb that takes `impl Into<Over<T, D>>` takes `&x` for the whole array, [`x.axis(k)`](DeviceArray::axis) for the
+/// elements along an axis, [`x.segments(&offsets)`](DeviceArray::segments) for lists of neighbours, and
+/// [`x.first(&count)`](DeviceArray::first) for the first elements.
+///
+/// # Example
+/// ```
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let x = ctx.array(&[3.0_f32, 1.0, 4.0, 1.0, 5.0, 9.0])?.reshape([2, 3])?;
+/// let (mut total, mut of_rows) = (ctx.zeros([1])?, ctx.zeros([2, 1])?);
+/// queue.sum(&x, &mut total)?;
+/// queue.sum(x.axis(1), &mut of_rows)?;
+/// assert_eq!(queue.read(&total).wait()?, [23.0]);
+/// assert_eq!(queue.read(&of_rows).wait()?, [8.0, 15.0]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub struct Over<'a, T: Element, const D: usize = 1> {
+    array: &'a DeviceArray<T, D>,
+    parts: Parts<'a>,
+}
+
+/// Parts of an array that an [`Over`] names.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Parts<'a> {
+    /// All elements, in C order.
+    Whole,
+    /// The elements along this axis, for each index of the other axes.
+    Axis(usize),
+    /// Segment `s` is the elements from `offsets[s]` up to `offsets[s + 1]`.
+    Segments(&'a DeviceArray<u32>),
+    /// The first elements. The array of one element is their number.
+    First(&'a DeviceArray<u32>),
+}
+
+impl<'a, T: Element, const D: usize> Over<'a, T, D> {
+    /// Returns the array.
+    pub fn array(&self) -> &'a DeviceArray<T, D> {
+        self.array
+    }
+
+    /// Returns the parts of the array.
+    pub fn parts(&self) -> Parts<'a> {
+        self.parts
+    }
+
+    /// Leaves out NaNs in a search for the smallest or the largest element.
+    pub fn skip_nan(self) -> Candidates<'a, T, D> {
+        Candidates { over: self, skips_nan: true }
+    }
+}
+
+/// The first elements of an array, or all of them.
+///
+/// A verb that takes `impl Into<Prefix<T, D>>` takes `&x` for the whole array, and
+/// [`x.first(&count)`](DeviceArray::first) for the first elements.
+pub struct Prefix<'a, T: Element, const D: usize = 1> {
+    array: &'a DeviceArray<T, D>,
+    count: Option<&'a DeviceArray<u32>>,
+}
+
+impl<'a, T: Element, const D: usize> Prefix<'a, T, D> {
+    /// Returns the array.
+    pub fn array(&self) -> &'a DeviceArray<T, D> {
+        self.array
+    }
+
+    /// Returns the array whose element is the number of the first elements. Returns `None` for a whole array.
+    pub fn count(&self) -> Option<&'a DeviceArray<u32>> {
+        self.count
+    }
+
+    /// Leaves out NaNs in a search for the smallest or the largest element.
+    pub fn skip_nan(self) -> Candidates<'a, T, D> {
+        Over::from(self).skip_nan()
+    }
+}
+
+/// Elements among which a verb finds the smallest or the largest one.
+///
+/// A verb that takes `impl Into<Candidates<T, D>>` takes all that [`Over`] does. NaNs decide, unless `skip_nan` leaves
+/// them out.
+///
+/// # Example
+/// ```
+/// use fencepost::prelude::*;
+/// # let (ctx, queue) = fencepost::doctest();
+/// let x = ctx.array(&[3.0, f32::NAN, 2.5])?;
+/// let mut least = ctx.zeros([1])?;
+/// queue.min(x.skip_nan(), &mut least)?;
+/// assert_eq!(queue.read(&least).wait()?, [2.5]);
+/// # Ok::<(), fencepost::Error>(())
+/// ```
+pub struct Candidates<'a, T: Element, const D: usize = 1> {
+    over: Over<'a, T, D>,
+    skips_nan: bool,
+}
+
+impl<'a, T: Element, const D: usize> Candidates<'a, T, D> {
+    /// Returns the elements.
+    pub fn over(&self) -> Over<'a, T, D> {
+        self.over
+    }
+
+    /// Returns `true` if NaNs are left out.
+    pub fn skips_nan(&self) -> bool {
+        self.skips_nan
+    }
+}
+
+impl<T: Element, const D: usize> DeviceArray<T, D> {
+    /// Takes the elements along an axis, for each index of the other axes.
+    ///
+    /// # Shape
+    /// A result that is one number for each index has the shape of the array, with 1 element along the axis.
+    ///
+    /// # Errors
+    /// The verb returns [`Kind::Axis`](crate::Kind::Axis) if the array has no such axis.
+    pub fn axis(&self, axis: usize) -> Over<'_, T, D> {
+        Over { array: self, parts: Parts::Axis(axis) }
+    }
+
+    /// Takes each segment of the array in C order: segment `s` is the elements from `offsets[s]` up to, but not
+    /// including, `offsets[s + 1]`.
+    ///
+    /// # Shape
+    /// `offsets` has one element more than there are segments. It ascends; an offset past the last element stands for
+    /// the end, and the results of descending offsets are not specified.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, offsets) = (ctx.array(&[3_u32, 1, 4, 1, 5])?, ctx.array(&[0, 2, 2, 5])?);
+    /// let mut sums = ctx.zeros([3])?;
+    /// queue.sum(x.segments(&offsets), &mut sums)?;
+    /// assert_eq!(queue.read(&sums).wait()?, [4, 0, 10]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn segments<'a>(&'a self, offsets: &'a DeviceArray<u32>) -> Over<'a, T, D> {
+        Over { array: self, parts: Parts::Segments(offsets) }
+    }
+
+    /// Takes the first elements of the array, in C order. Their number is the element of `count`, which an earlier
+    /// command may write: no result goes to the host before.
+    ///
+    /// A number above the length of the array stands for the length. Elements of results past those of the first
+    /// elements are not written.
+    ///
+    /// # Shape
+    /// `count` has one element.
+    ///
+    /// # Cost
+    /// A verb launches the workgroups for the whole array; those past the last element end at once.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let (x, mask) = (ctx.array(&[3_u32, 7, 1, 5])?, ctx.array(&[0, 1, 0, 1])?);
+    /// let (mut large, mut count, mut total) = (ctx.zeros([4])?, ctx.zeros([1])?, ctx.zeros([1])?);
+    /// queue.select(&x, &mask, &mut large, &mut count)?;
+    /// queue.sum(large.first(&count), &mut total)?;
+    /// assert_eq!(queue.read(&total).wait()?, [12]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn first<'a>(&'a self, count: &'a DeviceArray<u32>) -> Prefix<'a, T, D> {
+        Prefix { array: self, count: Some(count) }
+    }
+
+    /// Leaves out NaNs in a search for the smallest or the largest element of the array.
+    pub fn skip_nan(&self) -> Candidates<'_, T, D> {
+        Over::from(self).skip_nan()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a DeviceArray<T, D>> for Over<'a, T, D> {
+    fn from(array: &'a DeviceArray<T, D>) -> Self {
+        Self { array, parts: Parts::Whole }
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<Prefix<'a, T, D>> for Over<'a, T, D> {
+    fn from(Prefix { array, count }: Prefix<'a, T, D>) -> Self {
+        Self { array, parts: count.map_or(Parts::Whole, Parts::First) }
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a DeviceArray<T, D>> for Prefix<'a, T, D> {
+    fn from(array: &'a DeviceArray<T, D>) -> Self {
+        Self { array, count: None }
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<&'a DeviceArray<T, D>> for Candidates<'a, T, D> {
+    fn from(array: &'a DeviceArray<T, D>) -> Self {
+        Over::from(array).into()
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<Over<'a, T, D>> for Candidates<'a, T, D> {
+    fn from(over: Over<'a, T, D>) -> Self {
+        Self { over, skips_nan: false }
+    }
+}
+
+impl<'a, T: Element, const D: usize> From<Prefix<'a, T, D>> for Candidates<'a, T, D> {
+    fn from(prefix: Prefix<'a, T, D>) -> Self {
+        Over::from(prefix).into()
+    }
+}
+
+impl<T: Element, const D: usize> Clone for Over<'_, T, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const D: usize> Copy for Over<'_, T, D> {}
+
+impl<T: Element, const D: usize> Clone for Prefix<'_, T, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const D: usize> Copy for Prefix<'_, T, D> {}
+
+impl<T: Element, const D: usize> Clone for Candidates<'_, T, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Element, const D: usize> Copy for Candidates<'_, T, D> {}
+
+impl<T: Element, const D: usize> fmt::Debug for Over<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Over").field("array", &self.array.label()).field("parts", &self.parts).finish()
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for Prefix<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prefix").field("array", &self.array.label()).field("count", &self.count).finish()
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for Candidates<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Candidates").field("over", &self.over).field("skips_nan", &self.skips_nan).finish()
+    }
+}
