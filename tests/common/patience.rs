@@ -33,12 +33,12 @@ impl Patience {
     pub fn is_over(&mut self) -> bool {
         let now = Instant::now();
         let waited = waited(self.process);
-        self.count(now - self.looked, longest_wait(&self.waited, &waited));
+        self.count(now - self.looked, starved(&self.waited, &waited));
         (self.looked, self.waited) = (now, waited);
         self.left.is_zero() || now - self.begun > self.limit * MOST
     }
 
-    /// Counts a time, less the part in which a thread was ready but had no processor.
+    /// Counts a time, less the part in which threads were ready but had no processor.
     pub fn count(&mut self, time: Duration, starved: Duration) {
         self.left = self.left.saturating_sub(time.saturating_sub(starved));
     }
@@ -49,11 +49,12 @@ impl Patience {
     }
 }
 
-/// Returns the longest time in which one thread was ready but had no processor between two looks.
-pub fn longest_wait(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duration {
+/// Returns the time in which threads were ready but had no processor between two looks: the sum over all threads, because
+/// work that passes from thread to thread waits for a processor in each. Threads that wait for each other add nothing.
+pub fn starved(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duration {
     let since =
         |(thread, waited): (&u32, &u64)| waited.saturating_sub(before.get(thread).copied().unwrap_or(0));
-    Duration::from_nanos(after.iter().map(since).max().unwrap_or(0))
+    Duration::from_nanos(after.iter().map(since).sum())
 }
 
 /// Returns for each thread of a process and its children the nanoseconds in which the thread was ready but had no

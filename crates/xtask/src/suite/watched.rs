@@ -97,7 +97,7 @@ fn send_lines(reader: PipeReader, lines: &Sender<String>) {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use super::super::patience::{longest_wait, waited};
+    use super::super::patience::{starved, waited};
     use super::*;
     use crate::shell::line;
     use std::collections::HashMap;
@@ -153,7 +153,7 @@ mod tests {
         assert!(patience.is_over());
         let before = HashMap::from([(1, 10), (2, 500)]);
         let after = HashMap::from([(1, 30), (2, 501), (3, 7)]);
-        assert_eq!(longest_wait(&before, &after), Duration::from_nanos(20));
+        assert_eq!(starved(&before, &after), Duration::from_nanos(28));
     }
 
     /// Runs more threads than processors, here and in a child, until one had to wait.
@@ -173,7 +173,7 @@ mod tests {
             (0..all).for_each(|_| drop(scope.spawn(spins)));
             for process in [std::process::id(), child.id()] {
                 let before = waited(process);
-                while longest_wait(&before, &waited(process)) < Duration::from_millis(1) {
+                while starved(&before, &waited(process)) < Duration::from_millis(1) {
                     thread::sleep(Duration::from_millis(1));
                 }
             }
