@@ -1,6 +1,6 @@
 //! The examples of the book as documentation tests, with the definitions of their names.
 //!
-//! `build.rs` makes a module of each page. The tests run on the CPU recorder and need no device.
+//! `build.rs` makes a module of each page. The tests run on the simulator and need no device.
 #![forbid(unsafe_code)]
 
 mod recipe_kernels;
@@ -39,7 +39,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Makes all of them, on the CPU recorder.
+    /// Makes all of them, on the simulator.
     ///
     /// # Errors
     /// One of them cannot be made.

@@ -1,4 +1,4 @@
-//! The kernels of the recipes as functions for the CPU recorder.
+//! The kernels of the recipes as functions for the simulator.
 
 use fencepost::{Context, HostBuffer, Result};
 use std::sync::Arc;

@@ -7,8 +7,8 @@
 //!   parameter; or the kernel itself compares an index that depends on elements.
 //! - Each loop ends. Sums of indices do not wrap, because no binding of a device that trusts kernels has 2^32 bytes.
 //!
-//! The verbs compile all other kernels with all checks: those with an expression of the program (`map`, `zip`, and the verbs
-//! that take a `Monoid`).
+//! The verbs compile all other kernels with all checks: those with an expression from user code (`map`, `zip`, and the
+//! verbs that take a `Monoid`).
 
 /// Proven properties of a kernel. A device leaves out the runtime checks for them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

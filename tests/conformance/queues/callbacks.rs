@@ -1,4 +1,4 @@
-//! Q11: host functions in the order of a queue.
+//! Q11: host callbacks in the order of a queue.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::Kind;

@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs along an axis.
+//! Host functions for the verbs along an axis.
 
 use super::{all, any, argmax, argmin, count_nonzero, mean, prod, sum};
 use crate::reducible::{Operation, Reducible};

@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs that compute each element from those at the same place.
+//! Host functions for the verbs that compute each element from those at the same place.
 
 use crate::reducible::{Operation, Reducible};
 

@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs that combine runs and segments.
+//! Host functions for the verbs that combine runs and segments.
 
 use super::{combined, scan};
 use crate::reducible::{Operation, Reducible};

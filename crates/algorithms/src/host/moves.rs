@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs that move elements to other places.
+//! Host functions for the verbs that move elements to other places.
 
 use crate::rearrange::{Integer, Outside};
 use crate::reducible::{Operation, Reducible};

@@ -1,5 +1,4 @@
-//! Functions of the host for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments)
-//! describes.
+//! Host functions for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments) describes.
 
 use super::grouped::segments;
 use super::{all, any, argmax, argmax_with, argmin, argmin_with, count_nonzero, mean, norm};

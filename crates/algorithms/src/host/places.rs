@@ -1,4 +1,4 @@
-//! Functions of the host for the searches of a place that may leave NaNs out.
+//! Host functions for the searches of a place that may leave NaNs out.
 
 use super::along::along;
 use super::{argmax, argmin};

@@ -1,4 +1,4 @@
-//! Functions of the host for norms and inner products along an axis and of segments.
+//! Host functions for norms and inner products along an axis and of segments.
 
 use super::along::along;
 use super::{combined, norm, reduce, reduce_segments};

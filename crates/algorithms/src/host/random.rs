@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs of random numbers.
+//! Host functions for the verbs of random numbers.
 
 use crate::distribution::{Distribution, numbers};
 use crate::random::Philox;

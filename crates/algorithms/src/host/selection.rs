@@ -1,4 +1,4 @@
-//! Functions of the host for the verbs that keep some elements.
+//! Host functions for the verbs that keep some elements.
 
 use crate::reducible::Reducible;
 

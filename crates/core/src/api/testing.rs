@@ -48,7 +48,7 @@ pub fn native_bodies(ctx: &Context) -> u64 {
     ctx.owner.wgpu().map_or(0, |device| device.native_bodies.load(Ordering::Relaxed))
 }
 
-/// Makes a context on the CPU recorder as [`Context::simulated`] does. The recorder injects `faults`: the seed of
+/// Makes a context on the simulator as [`Context::simulated`] does. The simulator injects `faults`: the seed of
 /// `options` decides in which places.
 #[cfg(feature = "cpu")]
 pub fn on_cpu(options: SimulatorOptions, faults: CpuFaults, policy: Policy) -> Context {
@@ -62,7 +62,7 @@ pub fn cpu_without_threads(policy: Policy) -> Context {
     Context::on_threads(&options, false).expect("the system gives a thread")
 }
 
-/// Loses the device of a context on the CPU recorder or on the CPU as a device: the next work that executes fails the
+/// Loses the device of a context on the simulator or on the CPU as a device: the next work that executes fails the
 /// device.
 ///
 /// # Panics

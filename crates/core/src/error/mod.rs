@@ -75,7 +75,7 @@ pub enum MemoryLimit {
     /// The limit of the pool.
     #[error(transparent)]
     Pool(#[from] PoolLimit),
-    /// The limit of the CPU recorder, `SimulatorOptions::memory`.
+    /// The limit of the simulator, `SimulatorOptions::memory`.
     #[error(
         "{used} of the {limit} bytes that `SimulatorOptions::memory` allows are allocated: drop arrays, or raise \
          `SimulatorOptions::memory`"
@@ -481,7 +481,7 @@ pub enum Kind {
     /// An array or a value does not fit the input, the value or the parameter that it replaces.
     #[error("graph `{graph}`: {object} is {expected}, and {found} was given")]
     GraphBinding { graph: String, object: String, expected: String, found: String },
-    /// The device has no memory left, or the pool or the CPU recorder has reached its limit; the context continues to
+    /// The device has no memory left, or the pool or the simulator has reached its limit; the context continues to
     /// work. `bytes` is 0 if the driver did not report the size.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]
     OutOfMemory { object: String, bytes: u64, limit: Option<MemoryLimit> },

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 /// longer than a step.
 const STEPS_PER_YIELD: u32 = 64;
 
-/// Options of the CPU recorder. A seed chooses the order of unordered steps, and when delays and failures happen.
+/// Options of the simulator. A seed chooses the order of unordered steps, and when delays and failures happen.
 ///
 /// # Example
 /// ```
@@ -154,7 +154,7 @@ impl SimulatorOptions {
     }
 }
 
-/// Faults that the CPU recorder injects, for tests.
+/// Faults that the simulator injects, for tests.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuFaults {
     /// `true` if a wait for a fence sometimes sleeps, and the expected times of commands are random.
