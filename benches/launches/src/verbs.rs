@@ -61,7 +61,7 @@ mod tests {
         let verbs: Vec<_> = table().into_iter().filter(|verb| !verb.returns).collect();
         assert_eq!(text.lines().count(), verbs.len());
         for (line, verb) in text.lines().zip(&verbs) {
-            assert_eq!(line, format!(r#"{{"row":"{}","launches":{CALLS}}}"#, verb.name));
+            assert_eq!(line, format!(r#"{{"row":"{}","launches":{CALLS}}}"#, verb.id));
         }
     }
 }
