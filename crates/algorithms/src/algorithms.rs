@@ -1,4 +1,5 @@
-//! The verbs.
+//! The verbs. A trait is in one file, so this one is long: more than half of its lines are documentation, and the code of
+//! each verb is in the module of its family.
 
 use crate::count::Comparison;
 use crate::distribution::Distribution;

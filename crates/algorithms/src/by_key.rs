@@ -8,6 +8,7 @@ use crate::operator::Operator;
 use crate::passes::{one_count, one_element};
 use crate::reducible::{Operation, Reducible};
 use crate::refusals::check;
+use crate::rows::Rows;
 use crate::scan::Scan;
 use crate::segment_heads::Heads;
 use crate::select::result;
@@ -38,7 +39,7 @@ pub(crate) fn scan_by_key<K: Reducible, T: Reducible, O: Associative<T>, const D
     }
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: None };
     let mut state = queue.empty([1])?;
-    let verb = RunsVerb { queue, keys, x, out, results, result: &mut state };
+    let verb = RunsVerb { queue, keys, x, out, rows: None, results, result: &mut state };
     scan.operation.with_operator(scan.initial(), verb)
 }
 
@@ -66,7 +67,7 @@ pub(crate) fn reduce_by_key<K: Reducible, T: Reducible, const D: usize>(
         return queue.fill(&mut count, 0);
     }
     let results = Results::Runs { kept, lengths: false };
-    let verb = RunsVerb { queue, keys, x, out, results, result: &mut count };
+    let verb = RunsVerb { queue, keys, x, out, rows: None, results, result: &mut count };
     operation.with_operator(operation.identity(), verb)
 }
 
@@ -114,6 +115,8 @@ pub(crate) struct RunsVerb<'a, T: Element> {
     pub(crate) keys: DeviceArray<u32>,
     pub(crate) x: DeviceArray<T>,
     pub(crate) out: DeviceArray<T>,
+    /// Rows of which `x` and `out` are arrays, if the scan is along an axis.
+    pub(crate) rows: Option<&'a Rows<'a, T>>,
     pub(crate) results: Results,
     /// Number of runs, or an unused word in its place.
     pub(crate) result: &'a mut DeviceArray<u32>,
@@ -126,11 +129,14 @@ impl<T: Element> OfOperator<T> for RunsVerb<'_, T> {
         operator: Operator<'_, U>,
         of_kernel: fn(&DeviceArray<T>) -> DeviceArray<U>,
     ) -> Result<()> {
-        let Self { queue, keys, results, result, .. } = self;
+        let Self { queue, keys, rows, results, result, .. } = self;
         let x = of_kernel(&self.x);
         let out = of_kernel(&self.out);
         let verb = Runs { keys, x, out, count: None, results, operator };
         let launches = Launches::prepared(queue, &verb, self.x.len(), result)?;
+        if let Some(rows) = rows {
+            rows.enter(queue)?;
+        }
         if let Results::Scan { heads: Some(heads), .. } = &verb.results {
             heads.launch(queue)?;
         }

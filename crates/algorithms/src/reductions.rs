@@ -24,7 +24,8 @@ pub(crate) fn built_in<T: Reducible, const D: usize, const E: usize>(
     x: Candidates<'_, T, D>,
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
-    let (array, nan) = (x.over().array(), nan(x));
+    let array = x.over().array();
+    let nan = nan(x);
     let of_numbers = operation.treating(nan);
     match x.over().parts() {
         Parts::Axis(axis) => axis::combine(queue, View::of(queue, array, axis, out)?, array, of_numbers, out),
@@ -179,7 +180,8 @@ pub(crate) fn place<T: Reducible, const D: usize, const E: usize>(
     x: Candidates<'_, T, D>,
     out: &mut DeviceArray<u32, E>,
 ) -> Result<()> {
-    let (array, nan) = (x.over().array(), nan(x));
+    let array = x.over().array();
+    let nan = nan(x);
     match x.over().parts() {
         Parts::Axis(axis) => axis_search::search(queue, largest, nan, array, axis, out),
         Parts::Segments(offsets) => {

@@ -3,6 +3,8 @@
 use crate::axis::View;
 use crate::elementwise::{iota, words};
 use crate::rearrange::permute;
+use crate::tuning::WIDE;
+use crate::typed_kernel::compiled;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Parts, Result};
 
@@ -25,6 +27,7 @@ impl<'a, T: Element> Rows<'a, T> {
         x: &'a DeviceArray<T>,
         out: &'a DeviceArray<T>,
     ) -> Result<Self> {
+        compiled::<u32>(queue, "iota", &WIDE)?;
         let offsets = queue.empty([view.outer * view.inner + 1])?;
         let given = [x, out];
         if view.inner == 1 {

@@ -104,18 +104,20 @@ pub(crate) fn scan<T: Element, O: Associative<T>, const D: usize>(
     let array = x.array();
     same_shape(queue, array, "out", out)?;
     match x.parts() {
-        Parts::Segments(offsets) => of_segments(queue, &flat(array)?, &flat(offsets)?, &flat(out)?, scan),
+        Parts::Segments(offsets) => {
+            of_segments(queue, [&flat(array)?, &flat(out)?], &flat(offsets)?, None, scan)
+        }
         Parts::Axis(axis) => {
             let view = View::along(queue, array, axis)?;
             one_number_each::<T>(queue)?;
-            let (x, out) = (flat(array)?, flat(out)?);
+            let x = flat(array)?;
+            let out = flat(out)?;
             check(queue, &[("x", &words(&x)?)], &[("out", &words(&out)?)])?;
             if x.is_empty() {
                 return Ok(());
             }
             let rows = Rows::new(queue, view, &x, &out)?;
-            rows.enter(queue)?;
-            of_segments(queue, &rows.x, &rows.offsets, &rows.out, scan)?;
+            of_segments(queue, [&rows.x, &rows.out], &rows.offsets, Some(&rows), scan)?;
             rows.leave(queue)
         }
         parts => of_prefix(queue, array, count_of(parts), out, None, scan),
@@ -148,13 +150,14 @@ fn of_prefix<T: Element, O: Associative<T>, const D: usize>(
     enqueue(queue, &flat(x)?, count.as_ref(), Some(flat(out)?), total, scan)
 }
 
-/// Enqueues a scan that begins anew with each segment.
+/// Enqueues a scan that begins anew with each segment. If the segments are rows, these are written once all memory is
+/// there.
 #[track_caller]
 fn of_segments<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    [x, out]: [&DeviceArray<T>; 2],
     offsets: &DeviceArray<u32>,
-    out: &DeviceArray<T>,
+    rows: Option<&Rows<'_, T>>,
     scan: Scan<T, O>,
 ) -> Result<()> {
     one_number_each::<T>(queue)?;
@@ -166,7 +169,7 @@ fn of_segments<T: Element, O: Associative<T>>(
     let keys = heads.bits.clone();
     let mut state = queue.empty([1])?;
     let results = Results::Scan { exclusive: scan.exclusive, reversed: scan.reversed, heads: Some(heads) };
-    let verb = RunsVerb { queue, keys, x: x.clone(), out: out.clone(), results, result: &mut state };
+    let verb = RunsVerb { queue, keys, x: x.clone(), out: out.clone(), rows, results, result: &mut state };
     scan.operation.with_operator(scan.initial(), verb)
 }
 

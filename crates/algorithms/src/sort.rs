@@ -93,18 +93,18 @@ pub(crate) fn sort<T: Reducible, const D: usize>(
     let array = x.array();
     same_shape(queue, array, "out", out)?;
     match x.parts() {
-        Parts::Segments(offsets) => of_segments(queue, &flat(array)?, offsets, &flat(out)?, sort),
+        Parts::Segments(offsets) => of_segments(queue, [&flat(array)?, &flat(out)?], offsets, None, sort),
         Parts::Axis(axis) => {
             let view = View::along(queue, array, axis)?;
             sort.order::<T>(Payload::Values)?;
-            let (x, out) = (flat(array)?, flat(out)?);
+            let x = flat(array)?;
+            let out = flat(out)?;
             check(queue, &[("x", &bits(&x)?)], &[("out", &bits(&out)?)])?;
             if x.is_empty() {
                 return Ok(());
             }
             let rows = Rows::new(queue, view, &x, &out)?;
-            rows.enter(queue)?;
-            of_segments(queue, &rows.x, &rows.offsets, &rows.out, sort)?;
+            of_segments(queue, [&rows.x, &rows.out], &rows.offsets, Some(&rows), sort)?;
             rows.leave(queue)
         }
         parts => {
@@ -201,13 +201,14 @@ fn sorted<T: Reducible, const D: usize>(
     Prepared::of(queue, order, n, count.as_ref(), Some(input), out)?.enqueue(queue)
 }
 
-/// Enqueues the sort of each segment: a sort by the elements, and a stable one by the segments.
+/// Enqueues the sort of each segment: a sort by the elements, and a stable one by the segments. If the segments are rows,
+/// these are written once all memory is there.
 #[track_caller]
 fn of_segments<T: Reducible>(
     queue: &VerbQueue<'_>,
-    x: &DeviceArray<T>,
+    [x, out]: [&DeviceArray<T>; 2],
     offsets: &DeviceArray<u32>,
-    out: &DeviceArray<T>,
+    rows: Option<&Rows<'_, T>>,
     sort: Sort,
 ) -> Result<()> {
     let by_key = sort.order::<T>(Payload::Values)?;
@@ -223,8 +224,10 @@ fn of_segments<T: Reducible>(
     let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
     let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
     // A closure would be the caller that the memory names.
-    let (segments, places) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
-    let (keys, sorted) = (queue.empty::<u32, 1>([n])?, queue.empty::<u32, 1>([n])?);
+    let segments = queue.empty::<u32, 1>([n])?;
+    let places = queue.empty::<u32, 1>([n])?;
+    let keys = queue.empty::<u32, 1>([n])?;
+    let sorted = queue.empty::<u32, 1>([n])?;
     let pairs = |keys: &DeviceArray<u32>, values: &DeviceArray<u32>| Arrays {
         keys: Some(keys.clone()),
         values: Some(values.clone()),
@@ -236,6 +239,9 @@ fn of_segments<T: Reducible>(
     let last = pairs(&places, &out);
     let second = Prepared::of(queue, &by_segment, n, None, Some(between), last)?;
     compiled::<u32>(queue, "iota", &WIDE)?;
+    if let Some(rows) = rows {
+        rows.enter(queue)?;
+    }
     iota(queue, &places, 0, 1)?;
     searchsorted(queue, &offsets, &places, Side::Right, &segments)?;
     first.enqueue(queue)?;

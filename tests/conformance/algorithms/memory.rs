@@ -67,6 +67,18 @@ const VERBS: &[(&str, Verb)] = &[
         queue.top_k(&a.x, &mut a.three, &mut places)
     }),
     ("kth", |queue, a| queue.kth(&a.x, 7, &mut a.one)),
+    ("mean first", |queue, a| {
+        let part = a.offsets.slice(0..1)?;
+        queue.mean(a.x.cast_bits().first(&part), &mut a.one.cast_bits())
+    }),
+    ("scan axis", |queue, a| {
+        let columns = a.x.reshape([N / 10, 10])?;
+        queue.scan(columns.axis(0), &mut a.out.reshape([N / 10, 10])?, Scan::inclusive(Operation::Sum))
+    }),
+    ("sort axis", |queue, a| {
+        let columns = a.x.reshape([N / 10, 10])?;
+        queue.sort(columns.axis(0), &mut a.out.reshape([N / 10, 10])?, Sort::ascending())
+    }),
     ("random_permutation", |queue, a| queue.random_permutation(&mut a.out, Philox::seed(1))),
 ];
 

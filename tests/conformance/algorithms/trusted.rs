@@ -111,7 +111,8 @@ fn less(s: &Subject) {
                 .map(|recorded| recorded.shaders(call).0.iter().any(|code| begins_with_zeros(code)))
         };
         let [trusted, checked] = has_zeros(|ctx| {
-            let (x, queue) = (ctx.array(&[1_u32, 0, 3]).unwrap(), ctx.queue("q"));
+            let x = ctx.array(&[1_u32, 0, 3]).unwrap();
+            let queue = ctx.queue("q");
             assert_eq!(queue.value_of(|out| queue.all(&x, out)).wait().unwrap(), 0);
         });
         assert!(!trusted, "{recorder:?}: each invocation writes the memory that it reads");
