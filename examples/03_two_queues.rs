@@ -7,7 +7,7 @@ mod args;
 
 use anyhow::Result;
 use fencepost::prelude::*;
-use fencepost::{ContextOptions, Kind};
+use fencepost::{ContextOptions, ErrorDetail};
 
 #[derive(KernelArgs)]
 #[kernel(source = "iota.wgsl")] // out[i] = start + i * step
@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     let trace = trace.map(|file| (ctx.profile(), file));
     let refused = write_then_read(&ctx).expect_err("nothing orders the reader after the writer");
     let error = refused.downcast_ref::<fencepost::Error>().expect("an error of fencepost's");
-    assert!(matches!(error.kind(), Kind::Hazard { .. }));
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }));
     println!("checked: {error}");
 
     // With events all policies give the same result. A diamond: one queue, two queues that wait for it, and

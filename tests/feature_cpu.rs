@@ -4,7 +4,7 @@
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, ContextOptions, Kind, adapters, args};
+use fencepost::{AdapterChoice, ContextOptions, ErrorDetail, adapters, args};
 
 fn open(adapter: AdapterChoice) -> fencepost::Result<Context> {
     Context::with_options(ContextOptions::default().adapter(adapter)).wait()
@@ -17,7 +17,7 @@ fn the_cpu_is_an_adapter_exactly_with_its_feature() {
     match open(AdapterChoice::Cpu) {
         Ok(ctx) => assert!(is_listed && ctx.info().backend == "native code"),
         Err(error) => {
-            assert!(matches!(error.kind(), Kind::NoAdapter { .. }) && !is_listed, "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::NoAdapter { .. }) && !is_listed, "{error}");
             assert!(error.to_string().contains("the feature `cpu` is needed"), "{error}");
         }
     }
@@ -28,7 +28,10 @@ fn the_default_adapter_runs_a_kernel_and_a_machine_without_one_has_an_error() {
     let ctx = match open(AdapterChoice::Auto) {
         Ok(ctx) => ctx,
         Err(error) => {
-            assert!(matches!(error.kind(), Kind::NoAdapter { .. }) && adapters().is_empty(), "{error}");
+            assert!(
+                matches!(error.detail(), ErrorDetail::NoAdapter { .. }) && adapters().is_empty(),
+                "{error}"
+            );
             return;
         }
     };

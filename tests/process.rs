@@ -210,7 +210,7 @@ fn forks_once(
             unsafe { libc::alarm(60) };
             let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let forked = |error: fencepost::Error| {
-                    assert!(matches!(error.kind(), fencepost::Kind::Forked { .. }), "{error}");
+                    assert!(matches!(error.detail(), fencepost::ErrorDetail::Forked { .. }), "{error}");
                 };
                 forked(queue.finish().wait().unwrap_err());
                 forked(queue.finish().wait_timeout(Duration::from_secs(1)).unwrap_err());
@@ -298,7 +298,7 @@ fn forks_once(
                 let mut right = Vec::new();
                 for (name, call) in calls {
                     match call() {
-                        Err(error) if matches!(error.kind(), fencepost::Kind::Forked { .. }) => {}
+                        Err(error) if matches!(error.detail(), fencepost::ErrorDetail::Forked { .. }) => {}
                         other => {
                             right.push(format!("{name}: {:?}", other.map_err(|error| error.to_string())))
                         }

@@ -64,7 +64,7 @@ use fencepost::Element;
 use fencepost::algorithms::host::Nan;
 use fencepost::algorithms::{Candidates, Over};
 use fencepost::prelude::*;
-use fencepost::{Kind, Policy};
+use fencepost::{ErrorDetail, Policy};
 
 pub fn cases() -> Vec<Case> {
     let mutated = [
@@ -143,7 +143,7 @@ fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> fencep
     queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     queue.finish().wait().unwrap_err();
     let error = verb(&ctx, &queue).expect_err("the queue has failed");
-    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
     queue.take_error().expect("the error of the queue");
 }
 
@@ -178,7 +178,7 @@ fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
     let before = dump::enqueued(&ctx, "two");
     for (at, verb) in verbs.iter().enumerate() {
         let error = verb(&two, &x, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "verb {at}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "verb {at}: {error}");
         assert_eq!(dump::enqueued(&ctx, "two"), before, "verb {at}");
     }
     two.wait_for_queue(&one).unwrap();

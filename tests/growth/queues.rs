@@ -5,7 +5,7 @@ use crate::heap;
 use crate::retained::{retains_nothing, tables};
 use crate::{Case, rounds};
 use fencepost::prelude::*;
-use fencepost::{Kind, Policy};
+use fencepost::{ErrorDetail, Policy};
 
 pub(crate) const CASES: &[Case] = &[
     ("r01_a_queue_that_fails_often_keeps_the_errors_of_its_live_events", failures),
@@ -20,7 +20,7 @@ pub(crate) const CASES: &[Case] = &[
 fn fail(ctx: &Context, queue: &CommandQueue) {
     queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
 }
 
 fn failures(subject: &Subject) {
@@ -35,7 +35,7 @@ fn failures(subject: &Subject) {
         queue.finish().wait().unwrap();
     });
     assert!(
-        matches!(first.wait().unwrap_err().kind(), Kind::Abandoned { .. }),
+        matches!(first.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }),
         "the event of the first failure"
     );
     let mut events = Vec::new();

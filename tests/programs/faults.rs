@@ -14,7 +14,7 @@ use super::run::{compare, guarded, run};
 use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::testing;
-use fencepost::{AdoptOptions, Context, ContextOptions, Error, Kind, RecorderChoice};
+use fencepost::{AdoptOptions, Context, ContextOptions, Error, ErrorDetail, RecorderChoice};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -191,23 +191,23 @@ impl Fault {
 
     /// Returns `true` if the fault may cause this error.
     fn allows(self, error: &Error) -> bool {
-        match error.kind() {
-            Kind::Device { message, .. } => {
+        match error.detail() {
+            ErrorDetail::Device { message, .. } => {
                 (self == Fault::Refusals && message.contains("by `CpuFaults::refusals`"))
                     || (self.refuses() && unsaved(error))
             }
-            Kind::OutOfMemory { object, .. } => {
+            ErrorDetail::OutOfMemory { object, .. } => {
                 self == Fault::Memory || (self == Fault::Driver && !object.is_empty())
             }
-            Kind::DeviceLost { .. } => matches!(self, Fault::Loss | Fault::Driver),
-            Kind::Abandoned { .. } => self == Fault::Abandoned,
+            ErrorDetail::DeviceLost { .. } => matches!(self, Fault::Loss | Fault::Driver),
+            ErrorDetail::Abandoned { .. } => self == Fault::Abandoned,
             _ => false,
         }
     }
 }
 
 fn unsaved(error: &Error) -> bool {
-    matches!(error.kind(), Kind::Device { message, .. } if message.contains("should have copied the bytes failed"))
+    matches!(error.detail(), ErrorDetail::Device { message, .. } if message.contains("should have copied the bytes failed"))
 }
 
 fn faulty_cpu(seed: u64) -> Cpu {
@@ -446,11 +446,11 @@ fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), Str
 
 /// Returns `true` if the operation ran out of memory. A read of a region allocates memory for its elements.
 fn out_of_memory(outcome: &Outcome) -> bool {
-    matches!(outcome, Outcome::Failed(error) if matches!(error.kind(), Kind::OutOfMemory { .. }))
+    matches!(outcome, Outcome::Failed(error) if matches!(error.detail(), ErrorDetail::OutOfMemory { .. }))
 }
 
 fn is_loss(error: &Error) -> bool {
-    matches!(error.kind(), Kind::DeviceLost { .. })
+    matches!(error.detail(), ErrorDetail::DeviceLost { .. })
 }
 
 /// Returns `true` if the context itself may have to write the array. It may write a mapped array when the guard

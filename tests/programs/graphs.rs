@@ -10,7 +10,7 @@ use super::oracle::{Oracle, Word};
 use super::run::{Place, compare, guarded};
 use fastrand::Rng;
 use fencepost::prelude::*;
-use fencepost::{Capture, Error, Graph, Kind, Output, Replay};
+use fencepost::{Capture, Error, ErrorDetail, Graph, Output, Replay};
 use std::collections::BTreeSet;
 
 /// Test of captured random programs, each on its own context.
@@ -133,7 +133,7 @@ impl Run {
         let captured = match (self.capture(&body, cut), hazard) {
             (Ok(_), true) => return Err("the model expects a hazard, the capture has none".into()),
             (Ok(captured), false) => captured,
-            (Err(error), true) if matches!(error.kind(), Kind::Hazard { .. }) => return Ok(()),
+            (Err(error), true) if matches!(error.detail(), ErrorDetail::Hazard { .. }) => return Ok(()),
             (Err(error), _) => return Err(format!("the capture fails, the model expects {hazard}: {error}")),
         };
         let runs = self.replay(captured, &before).map_err(|error| text(&error))?;

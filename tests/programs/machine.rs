@@ -5,7 +5,7 @@ use super::held::{Guard, Held, Reading};
 use super::kernels::Kernels;
 use super::op::{Ctx, Id, Maker, Op, Scope, Ty, Wait};
 use fencepost::prelude::*;
-use fencepost::{Error, Kind, Priority, QueueOptions, Result, ScopeOptions, UserEvent};
+use fencepost::{Error, ErrorDetail, Priority, QueueOptions, Result, ScopeOptions, UserEvent};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,7 +25,7 @@ pub enum Outcome {
 impl Outcome {
     /// Returns `true` if the outcome is a hazard.
     pub fn hazard(&self) -> bool {
-        matches!(self, Outcome::Failed(error) if matches!(error.kind(), Kind::Hazard { .. }))
+        matches!(self, Outcome::Failed(error) if matches!(error.detail(), ErrorDetail::Hazard { .. }))
     }
 }
 

@@ -18,7 +18,7 @@ use common::refusing::{Call, Rule, Seen, leaked_by_hal, not_tried};
 use common::subject::{Place, Subject};
 use common::{adapters, results, validation, watchdog};
 use failing_device::FailingDevice;
-use fencepost::{Context, Error, Kind, RecorderChoice};
+use fencepost::{Context, Error, ErrorDetail, RecorderChoice};
 use libtest_mimic::{Completion, Failed, Trial};
 use std::sync::Arc;
 use std::thread;
@@ -157,13 +157,13 @@ fn refused_at(device: &mut FailingDevice, action: &Action, threads: bool, rule: 
 /// Checks that this failure may cause the error.
 fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, action: &Action, what: &str) {
     let last = seen.refused.last();
-    let right = match error.kind() {
-        Kind::OutOfMemory { object, .. } => !object.is_empty(),
+    let right = match error.detail() {
+        ErrorDetail::OutOfMemory { object, .. } => !object.is_empty(),
         // wgpu gives the device up if it has no memory for most of its own objects, but not for a buffer.
-        Kind::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
-        Kind::DeviceLost { .. } => device.by_wgpu() || action.by_wgpu || submitted(seen),
-        Kind::OtherContext { error, .. } => return check(device, ctx, error, seen, action, what),
-        Kind::GraphNode { error, .. } => return check(device, ctx, error, seen, action, what),
+        ErrorDetail::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
+        ErrorDetail::DeviceLost { .. } => device.by_wgpu() || action.by_wgpu || submitted(seen),
+        ErrorDetail::OtherContext { error, .. } => return check(device, ctx, error, seen, action, what),
+        ErrorDetail::GraphNode { error, .. } => return check(device, ctx, error, seen, action, what),
         _ => false,
     };
     assert!(right && last.is_some(), "{what}: {last:?} gives: {error}\n{}", ctx.diagnostics().state_dump());
@@ -181,7 +181,7 @@ fn lost(ctx: &Context) -> bool {
     let read = queue.full([3], 7_u32).and_then(|x| queue.read(&x).wait());
     match read {
         Ok(found) => found != [7; 3],
-        Err(error) if matches!(error.kind(), Kind::DeviceLost { .. }) => true,
+        Err(error) if matches!(error.detail(), ErrorDetail::DeviceLost { .. }) => true,
         Err(error) => {
             panic!("the device is neither lost nor usable: {error}\n{}", ctx.diagnostics().state_dump())
         }
@@ -209,8 +209,9 @@ fn works_on(ctx: &Context, action: &Action, what: &str) {
 
 /// Checks that every call after a loss reports it, and that a new context works.
 fn gone(device: &mut FailingDevice, ctx: Context, what: &str) {
-    let says_so =
-        |result: Result<(), Error>| result.is_err_and(|e| matches!(e.kind(), Kind::DeviceLost { .. }));
+    let says_so = |result: Result<(), Error>| {
+        result.is_err_and(|e| matches!(e.detail(), ErrorDetail::DeviceLost { .. }))
+    };
     let queue = ctx.queue("late");
     assert!(says_so(queue.finish().wait()), "{what}: finish");
     assert!(says_so(queue.flush()), "{what}: flush");
@@ -275,7 +276,8 @@ fn each_opening(device: &mut FailingDevice) {
             Ok(ctx) if lost(&ctx) => device.renew(),
             Ok(ctx) => works_on(&ctx, &actions::ALL[1], &format!("opened under {n}")),
             Err(error) => {
-                let right = matches!(error.kind(), Kind::OutOfMemory { .. } | Kind::Device { .. });
+                let right =
+                    matches!(error.detail(), ErrorDetail::OutOfMemory { .. } | ErrorDetail::Device { .. });
                 assert!(right, "{:?} gives: {error}", seen.refused);
             }
         }

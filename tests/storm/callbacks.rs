@@ -6,7 +6,7 @@ use super::shared::Lane;
 use super::waits::{Coming, Done, Way, Wrong};
 use super::worker::Worker;
 use fastrand::Rng;
-use fencepost::{Event, Kind, Result};
+use fencepost::{ErrorDetail, Event, Result};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -87,8 +87,8 @@ impl Worker<'_> {
     /// Draws the way in which a callback waits for a queue, if it waits. The wait may fail, because it could never end.
     fn wait_inside(&mut self) -> Option<fn(&Lane) -> Result<()>> {
         fn unless_refused(result: Result<()>) -> Result<()> {
-            result.or_else(|error| match error.kind() {
-                Kind::WouldDeadlock { .. } => Ok(()),
+            result.or_else(|error| match error.detail() {
+                ErrorDetail::WouldDeadlock { .. } => Ok(()),
                 _ => Err(error),
             })
         }

@@ -4,7 +4,7 @@ use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong};
 use super::worker::Worker;
 use fencepost::prelude::*;
-use fencepost::{Kind, UserEvent};
+use fencepost::{ErrorDetail, UserEvent};
 use std::thread;
 use std::time::Duration;
 
@@ -139,7 +139,14 @@ impl Worker<'_> {
         };
         match asked {
             Ok(seconds) if seconds >= 0.0 => Ok(()),
-            Err(error) if matches!(error.kind(), Kind::Untimed { .. } | Kind::NotMeasured { .. }) => Ok(()),
+            Err(error)
+                if matches!(
+                    error.detail(),
+                    ErrorDetail::Untimed { .. } | ErrorDetail::NotMeasured { .. }
+                ) =>
+            {
+                Ok(())
+            }
             other => Err(Wrong(format!("the time between two markers is {other:?}"))),
         }
     }

@@ -4,7 +4,7 @@ use super::helper_threads::Order;
 use super::waits::{Done, Way, Wrong, compare};
 use super::worker::Worker;
 use fencepost::prelude::*;
-use fencepost::{Error, Kind, Result};
+use fencepost::{Error, ErrorDetail, Result};
 use std::panic::resume_unwind;
 use std::time::Duration;
 
@@ -63,16 +63,16 @@ impl Worker<'_> {
 /// Ignores an error of a planned failure in a wait for all queues of a context. The thread of the failed
 /// queue takes that error later.
 pub fn unless_planned(result: Result<()>) -> Result<()> {
-    result.or_else(|error| match error.kind() {
-        Kind::Abandoned { .. } | Kind::CallbackPanicked { .. } => Ok(()),
+    result.or_else(|error| match error.detail() {
+        ErrorDetail::Abandoned { .. } | ErrorDetail::CallbackPanicked { .. } => Ok(()),
         _ => Err(error),
     })
 }
 
 fn expect(abandoned: bool, error: Option<Error>) -> Done {
-    let right = error.as_ref().is_some_and(|error| match error.kind() {
-        Kind::Abandoned { .. } => abandoned,
-        Kind::CallbackPanicked { .. } => !abandoned,
+    let right = error.as_ref().is_some_and(|error| match error.detail() {
+        ErrorDetail::Abandoned { .. } => abandoned,
+        ErrorDetail::CallbackPanicked { .. } => !abandoned,
         _ => false,
     });
     let reason = if abandoned { "an abandoned event" } else { "a callback's panic" };

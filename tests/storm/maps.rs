@@ -2,7 +2,7 @@
 
 use super::waits::{Done, Wrong, compare};
 use super::worker::Worker;
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 
 impl Worker<'_> {
     /// Maps a part of an array, and compares its elements.
@@ -52,7 +52,7 @@ impl Worker<'_> {
     fn while_mapped(&mut self, at: usize) -> Done {
         let lane = self.lane_at(self.arrays[at].home);
         match lane.queue.fill(&mut self.arrays[at].array, 0) {
-            Err(error) if matches!(error.kind(), Kind::Mapped { .. }) => {}
+            Err(error) if matches!(error.detail(), ErrorDetail::Mapped { .. }) => {}
             other => return Err(Wrong(format!("a fill of a mapped array gives {other:?}"))),
         }
         if self.rng.u32(..3) == 0 {

@@ -3,7 +3,7 @@
 use super::array::Access;
 use super::waits::{Done, compare};
 use super::worker::Worker;
-use fencepost::{HostArray, Kind, Result};
+use fencepost::{ErrorDetail, HostArray, Result};
 
 /// A pinned array to upload from, and its context.
 pub struct Upload {
@@ -100,7 +100,7 @@ impl Worker<'_> {
 /// Returns `true` if the device may still use a pinned array.
 fn is_busy(result: Result<()>) -> Result<bool> {
     match result {
-        Err(error) if matches!(error.kind(), Kind::Busy { .. }) => Ok(true),
+        Err(error) if matches!(error.detail(), ErrorDetail::Busy { .. }) => Ok(true),
         other => other.map(|()| false),
     }
 }

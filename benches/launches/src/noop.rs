@@ -111,7 +111,7 @@ fn context_with(recorder: RecorderChoice, policy: Policy, switches: DeviceSwitch
 
 #[cfg(test)]
 mod tests {
-    use fencepost::{Kind, QueueOptions};
+    use fencepost::{ErrorDetail, QueueOptions};
 
     use super::*;
 
@@ -132,7 +132,7 @@ mod tests {
             let start = queue.marker();
             queue.full([4], 1_u32).expect("an array");
             let error = queue.marker().seconds_since(&start).wait().expect_err("the driver writes no time");
-            assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{recorder:?}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{recorder:?}: {error}");
             assert!(error.to_string().contains("no valid time"), "{recorder:?}: {error}");
         }
     }

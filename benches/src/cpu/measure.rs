@@ -96,7 +96,7 @@ pub(crate) fn measure(case: &Case, contestants: &[Box<dyn Contestant>], quick: b
 /// Returns `true` if a device cannot run the kernel of a row because its adapter lacks a feature.
 fn lacks_an_ability(error: &anyhow::Error) -> bool {
     let error = error.downcast_ref::<fencepost::Error>();
-    error.is_some_and(|error| matches!(error.kind(), fencepost::Kind::Unsupported { .. }))
+    error.is_some_and(|error| matches!(error.detail(), fencepost::ErrorDetail::Unsupported { .. }))
 }
 
 /// Takes one sample, and checks its result.

@@ -36,10 +36,10 @@ use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pendi
 /// totals have one element. All other arrays of a call have one shape, unless the verb says more.
 ///
 /// # Errors
-/// Every verb returns [`Kind::Shape`](fencepost_core::Kind::Shape) for an array of another shape,
-/// [`Kind::Axis`](fencepost_core::Kind::Axis) for an axis that the array does not have,
-/// [`Kind::Padding`](fencepost_core::Kind::Padding) for a padded array,
-/// [`Kind::Value`](fencepost_core::Kind::Value) for an option out of its range, the errors of a launch, and
+/// Every verb returns [`ErrorDetail::Shape`](fencepost_core::ErrorDetail::Shape) for an array of another shape,
+/// [`ErrorDetail::Axis`](fencepost_core::ErrorDetail::Axis) for an axis that the array does not have,
+/// [`ErrorDetail::Padding`](fencepost_core::ErrorDetail::Padding) for a padded array,
+/// [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) for an option out of its range, the errors of a launch, and
 /// the queue's own error. A refused verb enqueues nothing.
 pub trait Algorithms: sealed::Queue {
     /// Enqueues `out = sum(x)`. Integers wrap, and the sum of no elements is 0.
@@ -795,7 +795,7 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a
     /// `u32`. The expression sees the functions and types of WGSL, and no other name; a mistake is
-    /// [`Kind::Kernel`](fencepost_core::Kind::Kernel) with its line. The value has the type of the elements
+    /// [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel) with its line. The value has the type of the elements
     /// of `out`: a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
     /// devices](crate#elementwise-and-expressions).
     ///

@@ -13,7 +13,7 @@ use crate::tuning::tuned;
 use crate::typed_kernel::{compiled, nonzero_bits, value};
 use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
-use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Kind, Result};
+use fencepost_core::{DeviceArray, DynKernel, Element, ErrorDetail, Grid, IntoArg, Result};
 
 /// Returns `true` if nothing is left to compute: `out` is empty, or `x` is, and then a fill with `none` is enqueued.
 #[track_caller]
@@ -118,7 +118,7 @@ impl View {
         let Some(&n) = shape.get(axis) else {
             let verb = queue.verb;
             let array = x.label().into();
-            return Err(Kind::Axis { verb, array, axis, rank: D }.into());
+            return Err(ErrorDetail::Axis { verb, array, axis, rank: D }.into());
         };
         let [outer, inner] = [&shape[..axis], &shape[axis + 1..]].map(|axes| axes.iter().product());
         Ok(Self { outer, n, inner })

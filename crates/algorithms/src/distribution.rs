@@ -2,7 +2,7 @@
 
 use crate::random::Philox;
 use crate::reducible::Reducible;
-use fencepost_core::{Kind, Result};
+use fencepost_core::{ErrorDetail, Result};
 
 /// Distribution of the random numbers of a type, which [`fill_random`](crate::Algorithms::fill_random) writes.
 ///
@@ -108,7 +108,7 @@ pub(crate) fn numbers<T: Reducible>(
 
 /// Returns the error for a value of a distribution, which is named as in `` `high` of `Uniform` ``.
 fn refused(name: &str, found: String, needed: &'static str) -> Result<Drawing> {
-    Err(Kind::Value { object: format!("{name} in `fill_random`"), found, needed }.into())
+    Err(ErrorDetail::Value { object: format!("{name} in `fill_random`"), found, needed }.into())
 }
 
 macro_rules! words {

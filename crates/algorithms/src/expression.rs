@@ -2,7 +2,7 @@
 
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
-use fencepost_core::{DeviceArray, DynKernel, Error, Kind, Result, ShaderSource};
+use fencepost_core::{DeviceArray, DynKernel, Error, ErrorDetail, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
 
 /// Name in place of a file name in messages about an expression.
@@ -223,7 +223,8 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
 /// `file`. A mistake outside of it, such as a value of another type, is one of the whole expression. `result` names its
 /// value.
 pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize), result: &str) -> Error {
-    let Kind::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.kind() else {
+    let ErrorDetail::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.detail()
+    else {
         return error;
     };
     let lines = expression.lines().count();

@@ -10,7 +10,7 @@ use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
 use crate::verb_queue::{VerbQueue, subject};
-use fencepost_core::{DeviceArray, Kind, Result, Scalar};
+use fencepost_core::{DeviceArray, ErrorDetail, Result, Scalar};
 use fencepost_derive::KernelArgs;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -82,7 +82,7 @@ impl<'a, T: Reducible> Bins<'a, T> {
             Some(pair) => {
                 let found = format!("{} before {}", text(pair[0]), text(pair[1]));
                 let object = "a pair of edges of a histogram".into();
-                Err(Kind::Value { object, found, needed: "an ascending pair without a NaN" }.into())
+                Err(ErrorDetail::Value { object, found, needed: "an ascending pair without a NaN" }.into())
             }
             None => Ok(Some(edges)),
         }
@@ -103,7 +103,7 @@ fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_c
     let object = format!("{}: {list}", subject(verb));
     let found = vec![found];
     let expected = vec![expected];
-    Kind::Shape {
+    ErrorDetail::Shape {
         object,
         found,
         expected,
@@ -118,9 +118,12 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
     if !(low.is_finite() && high.is_finite() && low < high) {
         let object = "the range of a histogram".into();
         let found = format!("{low:?}..{high:?}");
-        return Err(
-            Kind::Value { object, found, needed: "a range of finite numbers that is not empty" }.into()
-        );
+        return Err(ErrorDetail::Value {
+            object,
+            found,
+            needed: "a range of finite numbers that is not empty",
+        }
+        .into());
     }
     let edge = |i: usize| {
         let number = if i == bins { high } else { low + (high - low) * (i as f64 / bins as f64) };
@@ -134,7 +137,7 @@ fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result
     let found = bins.to_string();
     let needed = "a number of bins that the memory of the host can hold";
     let count = bins.checked_add(1).filter(|&count| edges.try_reserve_exact(count).is_ok());
-    let Some(_) = count else { return Err(Kind::Value { object, found, needed }.into()) };
+    let Some(_) = count else { return Err(ErrorDetail::Value { object, found, needed }.into()) };
     edges.extend((0..=bins).map(edge));
     Ok(edges)
 }

@@ -1,7 +1,7 @@
 //! Orders of axes, in as few axes as possible.
 
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Element, Kind, Result};
+use fencepost_core::{DeviceArray, Element, ErrorDetail, Result};
 
 /// Most axes of the kernel.
 const MOST: usize = 6;
@@ -35,7 +35,7 @@ impl Moves {
         let refused = |needed| {
             let object = "`axes` of `permute`".into();
             let found = format!("{axes:?}");
-            Err(Kind::Value { object, found, needed }.into())
+            Err(ErrorDetail::Value { object, found, needed }.into())
         };
         if !names_each_once(&axes) {
             return refused("an order that names each axis of the array once");

@@ -5,7 +5,7 @@ use crate::trusted;
 use crate::tuning::WIDE;
 use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::{VerbQueue, argument_of, subject};
-use fencepost_core::{DeviceArray, Error, IntoArg, Kind, Result};
+use fencepost_core::{DeviceArray, Error, ErrorDetail, IntoArg, Result};
 
 /// A caller's array, with the name of the verb's argument.
 pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
@@ -32,8 +32,8 @@ pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<
 fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
     let [x, out] = [x, out].map(|name| argument_of(verb, name));
     let name = |arg: &str| if arg == "x" { x } else { out }.to_owned();
-    match error.kind() {
-        Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
+    match error.detail() {
+        ErrorDetail::Hazard { array, range, earlier, later, access, later_access, wait, gone } => {
             let array = array.clone();
             let range = range.clone();
             let earlier = earlier.clone();
@@ -44,19 +44,21 @@ fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
             let access = *access;
             let later_access = *later_access;
             let gone = *gone;
-            Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone }.into()
+            ErrorDetail::Hazard { array, range, earlier, later, access, later_access, wait, gone }.into()
         }
-        Kind::Aliased { node, array, .. } => {
+        ErrorDetail::Aliased { node, array, .. } => {
             let node = node.clone();
             let array = array.clone();
-            Kind::Aliased { subject: subject(verb), node, first: x.into(), second: out.into(), array }.into()
+            ErrorDetail::Aliased { subject: subject(verb), node, first: x.into(), second: out.into(), array }
+                .into()
         }
-        &Kind::BindingTooLarge { ref arg, found, limit, remedy, .. } => {
-            Kind::BindingTooLarge { subject: subject(verb), arg: name(arg), found, limit, remedy }.into()
+        &ErrorDetail::BindingTooLarge { ref arg, found, limit, remedy, .. } => {
+            ErrorDetail::BindingTooLarge { subject: subject(verb), arg: name(arg), found, limit, remedy }
+                .into()
         }
-        Kind::ForeignContext { arg, object, .. } => {
+        ErrorDetail::ForeignContext { arg, object, .. } => {
             let object = object.clone();
-            Kind::ForeignContext { subject: subject(verb), arg: name(arg), object }.into()
+            ErrorDetail::ForeignContext { subject: subject(verb), arg: name(arg), object }.into()
         }
         _ => error,
     }

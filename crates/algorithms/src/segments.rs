@@ -14,7 +14,7 @@ use crate::stages::{Launches, Stage, Stages};
 use crate::tuning::tuned;
 use crate::typed_kernel::{nonzero_bits, value};
 use crate::verb_queue::{VerbQueue, subject};
-use fencepost_core::{DeviceArray, DynKernel, Element, IntoArg, Kind, Result};
+use fencepost_core::{DeviceArray, DynKernel, Element, ErrorDetail, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
 /// Enqueues the combined elements of each segment.
@@ -38,7 +38,7 @@ pub(crate) fn one_number_each<T: Element>(queue: &VerbQueue<'_>) -> Result<()> {
         return Ok(());
     }
     let object = format!("{}: the type of the elements of segments", subject(queue.verb));
-    Err(Kind::Value { object, found: T::DTYPE.to_string(), needed: "`f32`, `i32` or `u32`" }.into())
+    Err(ErrorDetail::Value { object, found: T::DTYPE.to_string(), needed: "`f32`, `i32` or `u32`" }.into())
 }
 
 /// A reduction of segments.

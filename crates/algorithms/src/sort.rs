@@ -12,7 +12,7 @@ use crate::sorted::{Side, searchsorted};
 use crate::tuning::WIDE;
 use crate::typed_kernel::compiled;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Kind, Over, Parts, Prefix, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Over, Parts, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
 use std::ops::Range;
 
@@ -76,7 +76,9 @@ impl Sort {
         if !self.has_bits() {
             let object = "the range of bits of a sort".into();
             let found = format!("{bits:?}");
-            return Err(Kind::Value { object, found, needed: "a range in 0..32 that is not empty" }.into());
+            return Err(
+                ErrorDetail::Value { object, found, needed: "a range in 0..32 that is not empty" }.into()
+            );
         }
         Ok(Order { flips: flips::<T>(self.descending), bits, payload })
     }

@@ -4,7 +4,7 @@ use crate::elementwise::bits;
 use crate::reducible::Reducible;
 use crate::trusted;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Grid, Kind, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Grid, Result};
 use fencepost_derive::KernelArgs;
 
 /// Most axes of more than one element: the number of axes of the kernel.
@@ -48,7 +48,7 @@ impl<const R: usize> Strides<R> {
         }
         let object = format!("the range of the places of a strided copy in array `{array}`");
         let found = format!("{low}..={high} of {len} elements");
-        Err(Kind::Value { object, found, needed: "a range inside of the array" }.into())
+        Err(ErrorDetail::Value { object, found, needed: "a range inside of the array" }.into())
     }
 
     /// Returns the error of places that may be equal. Each axis of the shape has an element.
@@ -67,7 +67,7 @@ impl<const R: usize> Strides<R> {
                 let found = format!("{:?} for the shape {shape:?}", self.strides);
                 let needed = "a stride for each axis that is longer than the way along all axes with shorter strides, so \
                               that no two elements have one place";
-                return Err(Kind::Value { object, found, needed }.into());
+                return Err(ErrorDetail::Value { object, found, needed }.into());
             }
             reach = reach.saturating_add(stride.saturating_mul(steps));
         }
@@ -90,7 +90,8 @@ pub(crate) fn check_places<const R: usize>(
     }
     let object = "the number of axes of a strided copy".into();
     let found = format!("{axes} in the shape {shape:?}");
-    Err(Kind::Value { object, found, needed: "a shape with at most 6 axes of more than one element" }.into())
+    Err(ErrorDetail::Value { object, found, needed: "a shape with at most 6 axes of more than one element" }
+        .into())
 }
 
 #[track_caller]

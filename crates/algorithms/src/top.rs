@@ -10,7 +10,7 @@ use crate::refusals::check;
 use crate::sort::Sort;
 use crate::stages::Launches;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Kind, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Result};
 
 #[track_caller]
 pub(crate) fn top_k<T: Reducible>(
@@ -47,7 +47,7 @@ pub(crate) fn kth<T: Reducible>(
         let found = format!("{k}, and array `{}` has {} elements", x.label(), x.len());
         let object = "`k` of `kth`".into();
         let needed = "a number below that of the elements";
-        return Err(Kind::Value { object, found, needed }.into());
+        return Err(ErrorDetail::Value { object, found, needed }.into());
     }
     check(queue, &[("x", &bits(x)?)], &[("out", &out)])?;
     if x.len() > MOST_IN_ONE {

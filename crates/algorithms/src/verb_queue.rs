@@ -1,8 +1,8 @@
 //! A queue with the name of the verb that user code calls on it.
 
 use fencepost_core::{
-    CommandQueue, DeviceArray, DynKernel, Element, Error, Grid, Kernel, KernelArgs, Kind, NamedArg, Result,
-    SameKernel,
+    CommandQueue, DeviceArray, DynKernel, Element, Error, ErrorDetail, Grid, Kernel, KernelArgs, NamedArg,
+    Result, SameKernel,
 };
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
@@ -74,29 +74,29 @@ impl<'a> VerbQueue<'a> {
     ) -> Error {
         let argument = argument_of(self.verb, argument);
         let object = format!("{}, argument `{argument}`: array `{}`", subject(self.verb), array.label());
-        Kind::Shape { object, found: array.shape().into(), expected: expected.into(), remedy }.into()
+        ErrorDetail::Shape { object, found: array.shape().into(), expected: expected.into(), remedy }.into()
     }
 
     /// Returns the error of a launch with the names of the verb's arguments.
     fn named(&self, error: Error) -> Error {
         let name = |argument: &str| argument_of(self.verb, argument).to_owned();
-        match error.kind() {
-            Kind::Aliased { subject, node, first, second, array } => {
+        match error.detail() {
+            ErrorDetail::Aliased { subject, node, first, second, array } => {
                 let subject = subject.clone();
                 let node = node.clone();
                 let array = array.clone();
-                Kind::Aliased { subject, node, first: name(first), second: name(second), array }.into()
+                ErrorDetail::Aliased { subject, node, first: name(first), second: name(second), array }.into()
             }
-            Kind::ForeignContext { subject, arg, object } => {
+            ErrorDetail::ForeignContext { subject, arg, object } => {
                 let subject = subject.clone();
                 let object = object.clone();
-                Kind::ForeignContext { subject, arg: name(arg), object }.into()
+                ErrorDetail::ForeignContext { subject, arg: name(arg), object }.into()
             }
-            &Kind::BindingTooLarge { ref subject, ref arg, found, limit, .. } => {
+            &ErrorDetail::BindingTooLarge { ref subject, ref arg, found, limit, .. } => {
                 let subject = subject.clone();
                 let arg = name(arg);
                 let remedy = parts_of(self.verb);
-                Kind::BindingTooLarge { subject, arg, found, limit, remedy }.into()
+                ErrorDetail::BindingTooLarge { subject, arg, found, limit, remedy }.into()
             }
             _ => error,
         }

@@ -11,7 +11,7 @@ use crate::shares::Shares;
 use crate::trusted;
 use crate::tuning::tuned;
 use crate::verb_queue::VerbQueue;
-use fencepost_core::{DeviceArray, Kind, Result};
+use fencepost_core::{DeviceArray, ErrorDetail, Result};
 use fencepost_derive::KernelArgs;
 
 /// Most fraction bits of a weight.
@@ -48,7 +48,7 @@ pub(crate) fn histogram_fixed<T: Reducible, const D: usize>(
     if fraction_bits > MOST_FRACTION_BITS {
         let object = "the number of bits behind the point of a weight".into();
         let found = fraction_bits.to_string();
-        return Err(Kind::Value { object, found, needed: "a number in 0..=31" }.into());
+        return Err(ErrorDetail::Value { object, found, needed: "a number in 0..=31" }.into());
     }
     let x = bits(x)?;
     let weights = bits(weights)?;

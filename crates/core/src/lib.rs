@@ -24,7 +24,7 @@ mod work;
 pub use crate::api::context::current::ScopeOptions;
 pub use crate::api::context::diagnostics::{Diagnostics, Pool};
 pub use crate::api::context::{Context, synchronize_all};
-pub use crate::api::graph::bindings::{Bindings, GraphValue, Input, Replayable};
+pub use crate::api::graph::bindings::{Bindings, GraphValue, Replayable};
 pub use crate::api::graph::capture::{Capture, Output};
 pub use crate::api::graph::control_flow::{Bound, Condition, Loop};
 pub use crate::api::graph::edit::GraphEdit;
@@ -39,10 +39,10 @@ pub use crate::api::testing;
 #[doc(hidden)]
 pub use crate::api::trusted_kernel;
 pub use crate::device::adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
-pub use crate::error::{Error, Kind, MemoryLimit, PoolLimit, Result, Site};
+pub use crate::error::{Error, ErrorDetail, ErrorKind, MemoryLimit, PoolLimit, Result, Site};
 pub use crate::record::lanes::{RecorderChoice, ReplayForm};
 pub use crate::runtime::event::{Event, EventOptions, Events, UserEvent};
-/// The cause of a [`Kind::Kernel`].
+/// The cause of an [`ErrorDetail::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
     Access, BufferArg, DType, DynArg, Element, EntryPoints, FieldType, HostBuffer, HostKernel, Interface,
@@ -64,6 +64,7 @@ pub use crate::api::kernel_check;
 pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;
 pub use crate::api::queue::launch::SameKernel;
+pub use crate::api::queue::tuning::Tuning;
 pub use crate::api::queue::{CommandQueue, QueueOptions};
 pub use crate::arrays::device_array::{AnyArray, DeviceArray};
 #[doc(hidden)]
@@ -87,13 +88,13 @@ pub use crate::runtime::pending::Pending;
 pub use crate::scheduler::messages::{PrintOptions, PrintTo, Printed};
 pub use crate::scheduler::ordering::{AddedWait, Already, RedundantWait, WaitReport};
 pub use crate::scheduler::queues::Priority;
-/// The cause of a [`Kind::File`].
+/// The cause of an [`ErrorDetail::File`].
 pub use fencepost_profile::FileError;
 pub use fencepost_profile::{
     Activity, Awaited, Busy, CriticalPath, Gap, Interval, Overlap, Profile, ProfileBatch, Row, Summary,
     SummaryRow, Unmeasured, WaitCause,
 };
-/// The cause of a [`Kind::Pending`].
+/// The cause of an [`ErrorDetail::Pending`].
 pub use fencepost_sync::Error as PendingError;
 
 /// The items that derived code refers to.

@@ -20,11 +20,12 @@ pub use fencepost_core::{__private, plain_file, regrouped, testing, trusted_kern
 pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
-    DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, Event, EventOptions, Events,
-    Graph, Grid, HostArray, HostBuffer, HostKernel, Input, Kernel, KernelArgs, Kind, NewAxis, Output,
-    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice,
-    Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Upload,
-    UserEvent, Warning, WriteMap, adapters, args, builtin_shader, reference, region, synchronize_all,
+    DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event,
+    EventOptions, Events, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, NewAxis,
+    Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap,
+    RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot,
+    Source, Tuning, Upload, UserEvent, Warning, WriteMap, adapters, args, builtin_shader, reference, region,
+    synchronize_all,
 };
 
 /// Causes of errors, and the sites that they name.
@@ -136,8 +137,8 @@ pub mod prelude {
     pub use fencepost_algorithms::prelude::*;
 
     pub use crate::{
-        Bound, CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, Event, Graph,
-        Grid, HostArray, Kernel, KernelArgs, Kind, Pending, Policy, QueueOptions, Result, Upload, UserEvent,
-        args, region,
+        Bound, CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, ErrorDetail,
+        ErrorKind, Event, Graph, Grid, HostArray, Kernel, KernelArgs, Pending, Policy, QueueOptions, Result,
+        Upload, UserEvent, args, region,
     };
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytemuck::{Pod, Zeroable};
 use fencepost::interface::{DynArg, IntoArg, NamedArg};
 use fencepost::{
-    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Element as HostElement, Error, Grid,
-    Kind, Result,
+    AdapterChoice, CommandQueue, Context, ContextOptions, DeviceArray, Element as HostElement, Error,
+    ErrorDetail, Grid, Result,
 };
 
 use crate::data::Element;
@@ -104,7 +104,7 @@ impl Engine for ContextEngine {
 
 /// Returns `true` if the device lacks something that a program needs.
 fn lacks(error: &Error) -> bool {
-    matches!(error.kind(), Kind::Unsupported { .. })
+    matches!(error.detail(), ErrorDetail::Unsupported { .. })
 }
 
 /// Runs a program on a queue; returns `None` if it does not finish in time.

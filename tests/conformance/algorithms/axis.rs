@@ -154,7 +154,7 @@ fn none(s: &Subject) {
     assert_eq!(result(&queue, &x, Operation::Product, 1), [1, 1, 1]);
     assert_eq!(result(&queue, &x, Operation::Smallest, 0), [0_u32; 0]);
     let error = queue.reduce(x.axis(1), Operation::Largest, &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
     assert!(error.to_string().contains(said), "{error}");
 }
@@ -164,7 +164,7 @@ fn refused(s: &Subject) {
     let x = queue.full([4, 5], 1_u32).unwrap();
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let error = queue.reduce(x.axis(2), Operation::Sum, &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Axis { axis: 2, rank: 2, .. }), "{error}");
     let named = x.clone().named("x");
     let list = queue.full([5], 1_u32).unwrap().named("list");
     let error = queue.reduce(named.axis(2), Operation::Sum, &mut out).unwrap_err();
@@ -180,13 +180,13 @@ fn refused(s: &Subject) {
     assert_eq!(error.to_string(), said);
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.reduce(padded.axis(1), Operation::Sum, &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     // A reduction without results is refused as any other.
     let none = queue.zeros::<f32, 2>([0, 3]).unwrap();
     let mut foreign = other.zeros([0, 1]).unwrap();
     let error = queue.reduce(none.axis(1), Operation::Sum, &mut foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
         let none = ctx.zeros::<f32, 2>([0, 3])?;
         let mut out = ctx.zeros([0, 1])?;
@@ -201,10 +201,10 @@ fn refused(s: &Subject) {
             let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
             let mut part = first.reshape(reduced).unwrap();
             let error = queue.reduce(x.axis(axis), Operation::Sum, &mut part).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
             let mut foreign = other.zeros(reduced).unwrap();
             let error = queue.reduce(x.axis(axis), Operation::Largest, &mut foreign).unwrap_err();
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
     }

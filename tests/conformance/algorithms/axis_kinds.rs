@@ -140,7 +140,7 @@ fn none(s: &Subject) {
     assert_eq!(compared(&queue, &x, 0), [(); 3].map(|()| Vec::<u32>::new()));
     assert_eq!(of_host::<f32, 2>(&[], [3, 0], 1), [vec![0; 3], vec![0; 3], vec![1; 3]]);
     let error = queue.mean(x.axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let said =
         "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have no mean";
     assert!(error.to_string().contains(said), "{error}");
@@ -167,13 +167,13 @@ fn refused(s: &Subject) {
     let other = s.ctx().queue("other");
     for verb in VERBS {
         let error = verb(&queue, &x, 2, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Axis { axis: 2, rank: 2, .. }), "{error}");
         assert!(error.to_string().contains("`: axis 2 is outside array"), "{error}");
         let error = verb(&queue, &x, 0, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
         let error = verb(&queue, &padded, 1, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
         for shape in [[4, 5], [2, 20_000], [3000, 2]] {
             // The last of two launches would be refused.
             let x = queue.full(shape, 1_u32).unwrap();
@@ -181,16 +181,16 @@ fn refused(s: &Subject) {
                 let reduced = reduced(shape, axis);
                 let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
                 let error = verb(&queue, &x, axis, &mut first.reshape(reduced).unwrap()).unwrap_err();
-                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
                 let error = verb(&queue, &x, axis, &mut other.zeros(reduced).unwrap()).unwrap_err();
-                assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
             }
             assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
         }
         let none = queue.zeros([0, 3]).unwrap();
         let mut foreign = other.zeros([0, 1]).unwrap();
         let error = verb(&queue, &none, 1, &mut foreign).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         check_of_failed(s, |ctx, queue| {
             let none = ctx.zeros([0, 3])?;
             let mut out = ctx.zeros([0, 1])?;

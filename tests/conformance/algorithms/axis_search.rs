@@ -100,7 +100,7 @@ fn none(s: &Subject) {
     let x = queue.empty::<f32, 2>([3, 0]).unwrap();
     assert_eq!(found(&queue, &x, 0), [(); 2].map(|()| Vec::<u32>::new()));
     let error = queue.argmax(x.axis(1), &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let said = "has shape [3, 0], [3, 1] is needed: pass at least one element, because no elements have";
     assert!(error.to_string().contains(said), "{error}");
     assert_eq!(host::argmin_axis::<f32, 2>(&[], [3, 0], 1), None);
@@ -111,12 +111,12 @@ fn refused(s: &Subject) {
     let x = queue.full([4, 5], 1_u32).unwrap();
     let mut out = queue.full([4, 1], 7_u32).unwrap();
     let error = queue.argmin(x.axis(2), &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Axis { axis: 2, rank: 2, .. }), "{error}");
     let error = queue.argmin(x.axis(0), &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.argmax(padded.axis(1), &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
         // The last of two launches would be refused.
@@ -126,15 +126,15 @@ fn refused(s: &Subject) {
             let first = x.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
             let mut part = first.reshape(reduced).unwrap();
             let error = queue.argmin(x.axis(axis), &mut part).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
             let error = queue.argmax(x.axis(axis), &mut other.zeros(reduced).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
     }
     let (none, mut foreign) = (queue.zeros::<u32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
     let error = queue.argmin(none.axis(1), &mut foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
         let none = ctx.zeros::<f32, 2>([0, 3])?;
         let mut out = ctx.zeros([0, 1])?;

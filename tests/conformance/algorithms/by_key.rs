@@ -244,7 +244,7 @@ fn refused(s: &Subject) {
         let mut count = queue.full([1], 7_u32).unwrap();
         let mut long = queue.zeros([len + 1]).unwrap();
         let shape = |error: fencepost::Error| {
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         };
         shape(queue.scan_by_key(&long, &x, &mut out, sum).unwrap_err());
         shape(queue.scan_by_key(&keys, &x, &mut long, sum).unwrap_err());
@@ -253,7 +253,7 @@ fn refused(s: &Subject) {
         shape(queue.reduce_by_key(&long, &x, add, &mut kept, &mut out, &mut count).unwrap_err());
         shape(queue.run_lengths(&x, &mut kept, &mut out, &mut queue.zeros([2]).unwrap()).unwrap_err());
         let aliased = |error: fencepost::Error| {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         };
         aliased(queue.scan_by_key(&keys, &x, &mut x.clone(), sum).unwrap_err());
         aliased(queue.scan_by_key(&keys, &x, &mut keys.clone(), sum).unwrap_err());
@@ -264,7 +264,7 @@ fn refused(s: &Subject) {
         );
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.reduce_by_key(&foreign, &x, add, &mut kept, &mut out, &mut count).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         for (array, before) in [(&kept, 7), (&out, 7), (&x, 1), (&keys, 1)] {
             assert_eq!(queue.read(array).wait().unwrap(), vec![before; len]);
         }
@@ -273,7 +273,7 @@ fn refused(s: &Subject) {
     let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let x = queue.zeros([4, 5]).unwrap();
     let error = queue.scan_by_key(&x, &x, &mut padded, sum).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
 }
 
 fn in_a_graph(s: &Subject) {

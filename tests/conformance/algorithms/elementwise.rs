@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Reducible, host};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, Shape};
+use fencepost::{ErrorDetail, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -176,7 +176,7 @@ fn refused(s: &Subject) {
     let mut short = queue.full([9], 3_u32).unwrap();
     let shape = |result: fencepost::Result<()>| {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     };
     shape(queue.axpy(1, &x, &mut short));
     shape(queue.cast(&x, &mut short));
@@ -189,17 +189,17 @@ fn refused(s: &Subject) {
         [queue.axpy(1, &x, &mut own()), queue.clamp(&x, 1, 2, &mut own()), queue.cast(&x, &mut own())];
     for result in aliased.into_iter().chain([queue.where_(&x, &y, &y, &mut own())]) {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
     let mut padded = queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap();
     for result in [queue.iota(&mut padded, 0, 1), queue.cast(&x, &mut padded)] {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     }
     let mut foreign = s.ctx().queue("other").full([10], 4_u32).unwrap();
     for result in [queue.iota(&mut foreign, 0, 1), queue.axpy(1, &x, &mut foreign)] {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
     assert_eq!(queue.read(&y).wait().unwrap(), [2; 10]);

@@ -92,7 +92,7 @@ fn refused(s: &Subject) {
     let mut counts = queue.full([4], 9_u32).unwrap();
     let mut value = |bins: Bins<'_, f32>| {
         let error = queue.histogram(&x, bins, &mut counts).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         error.to_string()
     };
     value(Bins::even(1.0..1.0));
@@ -100,7 +100,8 @@ fn refused(s: &Subject) {
     value(Bins::even(0.0..f32::INFINITY));
     assert!(value(Bins::edges(&[0.0, 1.0, 0.5, 2.0, 3.0])).contains("1.0 before 0.5"));
     value(Bins::edges(&[0.0, 1.0, 1.5, 2.0, f32::NAN]));
-    let shape = |error: fencepost::Error| assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let shape =
+        |error: fencepost::Error| assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     shape(queue.histogram(&x, Bins::edges(&[0.0, 1.0]), &mut counts).unwrap_err());
     shape(queue.histogram(&x, Bins::edges(&[]), &mut queue.zeros([0]).unwrap()).unwrap_err());
     let one_edge = queue.histogram(&x, Bins::edges(&[5.0]), &mut queue.zeros([1]).unwrap()).unwrap_err();
@@ -116,14 +117,14 @@ fn refused(s: &Subject) {
     shape(queue.histogram(&words, Bins::modulo(), &mut queue.zeros([0]).unwrap()).unwrap_err());
     let error = queue.histogram(&words, Bins::modulo(), &mut words.clone()).unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `histogram`"),
+        matches!(error.detail(), ErrorDetail::Aliased { subject, .. } if subject == "verb `histogram`"),
         "{error}"
     );
     let error = queue.histogram(&words, Bins::modulo(), &mut other.zeros([3]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.histogram(&padded, Bins::modulo(), &mut counts).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     assert_eq!(queue.read(&counts).wait().unwrap(), [9; 4]);
     assert_eq!(queue.read(&x).wait().unwrap(), vec![1.0; 100]);
 }

@@ -79,7 +79,8 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.array(&[1.0_f32; 100]).unwrap();
     let mut out = queue.full([1], 5.0_f32).unwrap();
-    let shape = |error: fencepost::Error| assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let shape =
+        |error: fencepost::Error| assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     shape(queue.dot(&x, &queue.zeros([99]).unwrap(), &mut out).unwrap_err());
     shape(
         queue.dot(&x.reshape([4, 25]).unwrap(), &x.reshape([25, 4]).unwrap(), &mut out.clone()).unwrap_err(),
@@ -89,7 +90,7 @@ fn refused(s: &Subject) {
     shape(queue.mean(&queue.empty::<f32, 1>([0]).unwrap(), &mut out).unwrap_err());
     let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     for error in [queue.dot(&padded, &padded, &mut out), queue.mean(&padded, &mut out)] {
-        assert!(matches!(error.as_ref().unwrap_err().kind(), Kind::Padding { .. }), "{error:?}");
+        assert!(matches!(error.as_ref().unwrap_err().detail(), ErrorDetail::Padding { .. }), "{error:?}");
     }
     let mut foreign = s.ctx().queue("other").zeros([1]).unwrap();
     for len in [100, 20_000] {
@@ -97,10 +98,10 @@ fn refused(s: &Subject) {
         let (x, y) = (queue.zeros::<f32, 1>([len]).unwrap(), queue.zeros::<f32, 1>([len]).unwrap());
         let own = || y.slice(0..1).unwrap();
         for error in [queue.dot(&x, &y, &mut own()), queue.norm(&y, &mut own()), queue.mean(&y, &mut own())] {
-            assert!(matches!(error.as_ref().unwrap_err().kind(), Kind::Aliased { .. }), "{error:?}");
+            assert!(matches!(error.as_ref().unwrap_err().detail(), ErrorDetail::Aliased { .. }), "{error:?}");
         }
         let error = queue.dot(&x, &y, &mut foreign).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     }
     assert_eq!(queue.read(&out).wait().unwrap(), [5.0]);
 }
@@ -130,7 +131,7 @@ fn in_a_graph(s: &Subject) {
     }
     let x = queue.zeros::<f32, 1>([4]).unwrap();
     let error = queue.capture(|c| c.value_of(|out| c.mean(&x, out)).wait().map(drop)).map(drop).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
 }
 
 fn guards(s: &Subject) {

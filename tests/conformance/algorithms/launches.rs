@@ -5,7 +5,7 @@
 
 use super::verb_table::{Arrays, table};
 use crate::common::{Case, Needs, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::algorithms::prelude::*;
 use std::fmt::Write as _;
 use std::fs;
@@ -66,7 +66,7 @@ fn refused(s: &Subject) {
         let own = || x.slice(0..1).unwrap();
         let verb_refuses = |refused: fencepost::Result<()>| {
             let error = refused.unwrap_err();
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         };
         let (graph, ()) = queue
             .capture(|c| {

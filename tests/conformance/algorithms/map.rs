@@ -112,7 +112,7 @@ fn mistakes(s: &Subject) {
         ("", "expression:1:1: ", "^"),
     ] {
         let error = queue.map(&x, expression, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
         let text = error.to_string();
         assert!(text.starts_with(place) && text.ends_with(end), "{expression}\n{text}");
     }
@@ -137,9 +137,9 @@ fn refused(s: &Subject) {
     let x = queue.full([10], 1_u32).unwrap();
     let mut out = queue.full([9], 2_u32).unwrap();
     let error = queue.map(&x, "x", &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let error = queue.zip(&x, &out, "x", &mut x.clone()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let error = queue.map(&x, "x + 1u", &mut x.clone()).unwrap_err().to_string();
     assert!(error.starts_with("verb `map`: arguments `x` and `out` overlap"), "{error}");
     let y = queue.full([10], 3_u32).unwrap();
@@ -147,10 +147,10 @@ fn refused(s: &Subject) {
     assert!(error.starts_with("verb `zip`: arguments `y` and `out` overlap"), "{error}");
     let error =
         queue.map(&x, "x", &mut queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([10]).unwrap();
     let error = queue.map(&x, "x", &mut foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
     assert_eq!(queue.read(&out).wait().unwrap(), [2; 9]);
 }

@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::prelude::*;
 use fencepost::prelude::*;
-use fencepost::{Kind, SimulatorOptions};
+use fencepost::{ErrorDetail, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
@@ -123,7 +123,7 @@ fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
         match verb(&queue, &mut arrays) {
             Ok(()) => queue.finish().wait().unwrap(),
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::OutOfMemory { .. }), "{name}: {error}");
+                assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { .. }), "{name}: {error}");
                 assert_eq!(dump::enqueued(&ctx, "q"), before, "{name} with {memory} bytes");
                 *refusals += 1;
             }
@@ -189,7 +189,7 @@ fn foreign(s: &Subject) {
     let mut one = queue.full([1], 7_u32).unwrap();
     for (name, verb) in WITHOUT_ELEMENTS {
         let error = verb(&queue, &x, &mut others, &mut one).expect_err(name);
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
         verb(&queue, &own(), &mut others, &mut one).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }
@@ -206,7 +206,7 @@ fn failed(s: &Subject) {
     failed.finish().wait().unwrap_err();
     for (name, verb) in WITHOUT_ELEMENTS {
         let error = verb(&failed, &x, &mut others, &mut one).expect_err(name);
-        assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{name}: {error}");
     }
     failed.take_error().unwrap();
     assert_eq!(queue.read(&one).wait().unwrap(), [7]);

@@ -279,7 +279,7 @@ fn refused(s: &Subject) {
             queue.reduce_by_key(&x, &x, operation, &mut keys.0, &mut keys.1, &mut one),
         ] {
             let error = error.unwrap_err();
-            assert!(matches!(error.kind(), Kind::Kernel { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Kernel { .. }), "{error}");
             assert!(error.to_string().starts_with(message), "{expression}: {error}");
         }
         for array in [&out, &keys.0, &keys.1] {
@@ -288,7 +288,7 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&one).wait().unwrap(), [7], "{expression}");
     }
     let error = queue.reduce(&x, compose(), &mut x.slice(64..65).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     assert!(error.to_string().contains("`reduce`"), "{error}");
     // A built-in operation gives the result of the verb of the same name.
     queue.reduce(&x, Operation::Sum, &mut one).unwrap();

@@ -100,7 +100,7 @@ fn along_an_axis(s: &Subject) {
     }
     let none = queue.empty::<f32, 2>([3, 0]).unwrap();
     let error = queue.reduce(none.axis(1), BOTH[0], &mut queue.zeros([3, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
 }
 
 fn places_along_an_axis(s: &Subject) {

@@ -233,23 +233,23 @@ fn refused(s: &Subject) {
             .map(|refused| refused.unwrap_err())
     };
     for (at, error) in over(x.axis(2), &mut out).into_iter().enumerate() {
-        assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "verb {at}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Axis { axis: 2, rank: 2, .. }), "verb {at}: {error}");
     }
     let aliased = [queue.scan(x.axis(0), &mut own, sum), queue.sort(x.axis(1), &mut own, Sort::ascending())];
     for error in aliased.map(|refused| refused.unwrap_err()) {
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
     let error = queue.sum(x.axis(1), &mut of_rows).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let error = queue.reduce(pairs.segments(&offsets), last, &mut of_segments).unwrap_err();
     assert!(error.to_string().contains("the type of the elements of segments"), "{error}");
     let inclusive = Scan::inclusive(last);
     for over in [pairs.segments(&offsets), pairs.axis(0)] {
         let error = queue.scan(over, &mut scanned, inclusive).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
     }
     let error = queue.mean(floats.first(&two), &mut mean).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     assert_eq!(dump::enqueued(&ctx, "q"), before, "a refused verb has enqueued work");
 }
 

@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::host::{self, Nan};
 use fencepost::algorithms::{Prefix, Reducible};
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, CheckOptions, Kind, Result};
+use fencepost::{AdapterChoice, CheckOptions, ErrorDetail, Result};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -319,20 +319,20 @@ fn refused(s: &Subject) {
         };
         let mut own = x.clone();
         for error in verbs(&two, &mut x.slice(0..1).unwrap(), &mut own) {
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
             assert!(
                 error.to_string().contains("`, argument `count of the first elements`: array"),
                 "{error}"
             );
         }
         for error in verbs(&count, &mut x.slice(0..1).unwrap(), &mut own) {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         }
         for error in verbs(&foreign, &mut one, &mut out) {
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         let overwritten = queue.sum(x.first(&count), &mut count.clone()).unwrap_err();
-        assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        assert!(matches!(overwritten.detail(), ErrorDetail::Aliased { .. }), "{overwritten}");
         let kept = queue.select(x.first(&count), &mask, &mut out, &mut count.clone());
         let text = kept.unwrap_err().to_string();
         let both = "verb `select`: arguments `count` and `count of the first elements` overlap in array";
@@ -343,9 +343,9 @@ fn refused(s: &Subject) {
         let both = "verb `unique`: arguments `count of the first elements` and `count` overlap in array";
         assert!(text.starts_with(both), "{text}");
         let overwritten = queue.sum(none.first(&count), &mut count.clone()).unwrap_err();
-        assert!(matches!(overwritten.kind(), Kind::Aliased { .. }), "{overwritten}");
+        assert!(matches!(overwritten.detail(), ErrorDetail::Aliased { .. }), "{overwritten}");
         let error = queue.min(none.first(&foreign), &mut one).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         // The verbs of no elements name the count too.
         let counts = [
             queue.count_nonzero(none.first(&count), &mut count.clone()),

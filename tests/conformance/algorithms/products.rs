@@ -195,18 +195,18 @@ fn refused(s: &Subject) {
             let mut out = queue.full(reduced, 7.0).unwrap();
             let turned = x.reshape([shape[1], shape[0]]).unwrap();
             let error = queue.dot(x.axis(axis), &turned, &mut out).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
             let foreign = other.zeros(shape).unwrap();
             let error = queue.dot(x.axis(axis), &foreign, &mut out).unwrap_err();
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
             let y = queue.full(shape, 1.0_f32).unwrap();
             for array in [&x, &y] {
                 let first = array.reshape([x.len()]).unwrap().slice(0..reduced.iter().product()).unwrap();
                 let mut part = first.reshape(reduced).unwrap();
                 let error = queue.dot(x.axis(axis), &y, &mut part).unwrap_err();
-                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
                 let error = queue.norm(array.axis(axis), &mut part).unwrap_err();
-                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
             }
             assert!(queue.read(&out).wait().unwrap().iter().all(|&x| x == 7.0));
         }
@@ -214,24 +214,24 @@ fn refused(s: &Subject) {
         let y = queue.full(shape, 1.0_f32).unwrap();
         let turned = x.reshape([shape[1], shape[0]]).unwrap();
         let error = queue.dot(x.segments(&offsets), &turned, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         let error = queue.dot(x.segments(&offsets), &other.zeros(shape).unwrap(), &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         let mut part = y.reshape([y.len()]).unwrap().slice(0..1).unwrap();
         let error = queue.dot(x.segments(&offsets), &y, &mut part).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), [7.0]);
     }
     let x = queue.full([4, 5], 1.0_f32).unwrap();
     let error = queue.norm(x.axis(2), &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Axis { axis: 2, rank: 2, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Axis { axis: 2, rank: 2, .. }), "{error}");
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.dot(x.axis(1), &padded, &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     // A product without results is refused as any other.
     let (none, mut foreign) = (queue.zeros::<f32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
     let error = queue.dot(none.axis(1), &none, &mut foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
 }
 
 fn in_a_graph(s: &Subject) {

@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Distribution, Reducible, host};
 use fencepost::prelude::*;
-use fencepost::{Kind, Shape};
+use fencepost::{ErrorDetail, Shape};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -174,15 +174,15 @@ fn refused(s: &Subject) {
     ];
     for result in results {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         assert!(error.to_string().contains("` in `fill_random` is "), "{error}");
     }
     let mut foreign = s.ctx().queue("other").full([10], 4_u32).unwrap();
     let error = queue.fill_random(&mut foreign, generator, Words).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let mut padded = queue.zeros::<u32, 1>(Shape::padded([10], [12])).unwrap();
     let error = queue.fill_random(&mut padded, generator, Words).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     assert_eq!(queue.read(&floats).wait().unwrap(), [1.5; 10]);
     assert_eq!(queue.read(&numbers).wait().unwrap(), [7; 10]);
 }

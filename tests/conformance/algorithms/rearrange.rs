@@ -2,7 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::algorithms::prelude::*;
 use fencepost::algorithms::{Integer, host};
 use fencepost::interface::SameBits;
@@ -178,12 +178,12 @@ fn refused(s: &Subject) {
     ];
     for result in results {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         assert!(error.to_string().starts_with("verb `"), "{error}");
     }
     for axes in [[0, 0], [1, 2], [usize::MAX, 0]] {
         let error = queue.permute(&x, axes, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         let text = format!(
             "`axes` of `permute` is {axes:?}; an order that names each axis of the array once is needed"
         );
@@ -191,7 +191,7 @@ fn refused(s: &Subject) {
     }
     let (many, mut other) = (queue.zeros::<u32, 7>([2; 7]).unwrap(), queue.zeros([2; 7]).unwrap());
     let error = queue.permute(&many, [6, 5, 4, 3, 2, 1, 0], &mut other).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
     let square = queue.full([3, 3], 4_u32).unwrap();
     let aliased = [
         queue.gather(&square, &short, Outside::Zero, &mut square.clone()),
@@ -201,7 +201,7 @@ fn refused(s: &Subject) {
     ];
     for result in aliased {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
     // Orders that move no element are refused as the others are.
     let (row, long) = (x.reshape([1, 10]).unwrap(), queue.zeros::<u32, 1>([192]).unwrap());
@@ -220,7 +220,7 @@ fn refused(s: &Subject) {
     }
     let empty = queue.zeros::<u32, 1>([0]).unwrap();
     let error = queue.gather(&empty, &square, Outside::Zero, &mut square.clone()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").full([3, 3], 4_u32).unwrap();
     let foreign_results = [
         queue.transpose(&square, &mut foreign),
@@ -229,7 +229,7 @@ fn refused(s: &Subject) {
     ];
     for result in foreign_results {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 10]);
     assert_eq!(queue.read(&out).wait().unwrap(), [2; 10]);

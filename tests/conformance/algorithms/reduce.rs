@@ -6,7 +6,7 @@ use fencepost::algorithms::Reducible;
 use fencepost::algorithms::host::{self, Nan};
 use fencepost::interface::{Number, SameBits};
 use fencepost::prelude::*;
-use fencepost::{Kind, Policy, Shape};
+use fencepost::{ErrorDetail, Policy, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -171,7 +171,8 @@ fn refused(s: &Subject) {
     let queue = ctx.queue("q");
     let x = queue.array(&[1.0_f32; 100]).unwrap();
     let mut out = queue.full([1], 5.0_f32).unwrap();
-    let shape = |error: fencepost::Error| assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let shape =
+        |error: fencepost::Error| assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     shape(queue.sum(&x, &mut queue.zeros([2]).unwrap()).unwrap_err());
     shape(queue.prod(&x, &mut queue.zeros([0]).unwrap()).unwrap_err());
     let none = queue.empty::<f32, 1>([0]).unwrap();
@@ -179,18 +180,18 @@ fn refused(s: &Subject) {
     shape(queue.max(none.skip_nan(), &mut out).unwrap_err());
     let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     let error = queue.sum(&padded, &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let error = queue.max(&x, &mut x.slice(0..1).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     let other = s.ctx().queue("other");
     let error = queue.sum(&other.array(&[1.0_f32]).unwrap(), &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     // The last of two launches would be refused.
     let large = queue.zeros::<f32, 1>([20_000]).unwrap();
     let error = queue.sum(&large, &mut large.slice(0..1).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     let error = queue.sum(&large, &mut other.zeros([1]).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     assert_eq!(queue.read(&out).wait().unwrap(), [5.0]);
     assert_eq!(queue.read(&x).wait().unwrap(), [1.0; 100]);
 }
@@ -205,7 +206,7 @@ fn hazard(s: &Subject) {
     one.fill(&mut out, 6.0).unwrap();
     let before = dump::enqueued(&ctx, "two");
     let error = two.sum(&x, &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     assert_eq!(dump::enqueued(&ctx, "two"), before);
     two.wait_for_queue(&one).unwrap();
     two.sum(&x, &mut out).unwrap();
@@ -246,7 +247,7 @@ fn in_a_graph(s: &Subject) {
     }
     let x = queue.zeros::<f32, 1>([4]).unwrap();
     let error = queue.capture(|c| c.value_of(|out| c.sum(&x, out)).wait().map(drop)).map(drop).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
 }
 
 fn in_order(s: &Subject) {

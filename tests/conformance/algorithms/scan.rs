@@ -149,23 +149,23 @@ fn refused(s: &Subject) {
         let mut out = queue.full([len], 7_u32).unwrap();
         let scan = Scan::inclusive(Operation::Sum);
         let error = queue.scan(&x, &mut queue.zeros([len + 1]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         let mut two = queue.zeros([2]).unwrap();
         let error = queue.scan_and_total(&x, &mut out, &mut two, scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         let error = queue.scan(&x, &mut x.clone(), scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         let mut first = out.slice(0..1).unwrap();
         let error = queue.scan_and_total(&x, &mut out, &mut first, scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         let error = queue.scan_in_place(&mut other.zeros::<u32, 1>([len]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
     }
     let mut padded = queue.zeros::<u32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.scan_in_place(&mut padded, Scan::exclusive(Operation::Product)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
 }
 
 fn in_a_graph(s: &Subject) {

@@ -85,14 +85,14 @@ fn refused(s: &Subject) {
         let offsets = queue.array(&[0_u32, 50, 100]).unwrap();
         let mut out = queue.full([len], 7_u32).unwrap();
         let error = queue.scan(x.segments(&offsets), &mut queue.zeros([3]).unwrap(), scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         let error = queue.scan(x.segments(&offsets), &mut x.clone(), scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         let error = queue.scan(x.segments(&out.slice(0..3).unwrap()), &mut out, scan).unwrap_err();
         assert!(error.to_string().contains("`offsets`"), "{error}");
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.scan(foreign.segments(&offsets), &mut out, scan).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);

@@ -120,7 +120,8 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let x = queue.array(&[1.0_f32; 100]).unwrap();
     let mut out = queue.full([1], 5_u32).unwrap();
-    let shape = |error: fencepost::Error| assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    let shape =
+        |error: fencepost::Error| assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     shape(queue.argmin(&x, &mut queue.zeros([2]).unwrap()).unwrap_err());
     shape(queue.count_nonzero(&x, &mut queue.zeros([0]).unwrap()).unwrap_err());
     let none = queue.empty::<f32, 1>([0]).unwrap();
@@ -128,7 +129,7 @@ fn refused(s: &Subject) {
     shape(queue.argmax(&none, &mut out).unwrap_err());
     let padded = queue.zeros::<f32, 1>(Shape::padded([5], [8])).unwrap();
     for error in [queue.argmax(&padded, &mut out), queue.any(&padded, &mut out)].map(Result::unwrap_err) {
-        assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     }
     let other = s.ctx().queue("other");
     for len in [100, 20_000] {
@@ -136,11 +137,11 @@ fn refused(s: &Subject) {
         let x = queue.zeros::<u32, 1>([len]).unwrap();
         let own = || x.slice(0..1).unwrap();
         for error in [queue.argmin(&x, &mut own()), queue.all(&x, &mut own())].map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         }
         let mut foreign = other.zeros([1]).unwrap();
         for error in [queue.argmax(&x, &mut foreign), queue.any(&x, &mut foreign)].map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![0; len]);
     }
@@ -176,7 +177,7 @@ fn in_a_graph(s: &Subject) {
     let x = queue.zeros::<f32, 1>([4]).unwrap();
     let error =
         queue.capture(|c| c.value_of(|out| c.argmin(&x, out)).wait().map(drop)).map(drop).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
 }
 
 fn guards(s: &Subject) {

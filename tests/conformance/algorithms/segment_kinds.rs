@@ -229,16 +229,16 @@ fn refused(s: &Subject) {
             assert!(error.to_string().contains("`, argument `out`: array"), "{error}");
             for aliased in [x.slice(64..66).unwrap().cast_bits(), offsets.slice(0..2).unwrap()] {
                 let error = verb(&queue, &x, &offsets, &mut aliased.clone()).unwrap_err();
-                assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
             }
             let error = verb(&queue, &other.zeros([len]).unwrap(), &offsets, &mut out).unwrap_err();
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         for verb in [MEAN, NORM] {
             let error = verb(&queue, &x, &offsets, &mut queue.zeros([1]).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
             let error = verb(&queue, &x, &offsets, &mut x.slice(64..66).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1.0; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
@@ -249,7 +249,7 @@ fn refused(s: &Subject) {
     let mut foreign = other.zeros([0]).unwrap();
     let error = queue.argmin(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), &mut foreign);
     let error = error.unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
         let x = ctx.ones([3])?;
         let offsets = ctx.zeros([1])?;
@@ -263,7 +263,7 @@ fn refused(s: &Subject) {
         queue.norm(padded.segments(&offsets), &mut queue.zeros([1]).unwrap()),
     ];
     for error in errors.map(Result::unwrap_err) {
-        assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     }
 }
 

@@ -151,11 +151,11 @@ fn refused(s: &Subject) {
         assert_eq!(error.to_string(), said);
         for aliased in [x.slice(64..66).unwrap(), offsets.slice(0..2).unwrap()] {
             let error = queue.reduce(x.segments(&offsets), sum, &mut aliased.clone()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         }
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.reduce(foreign.segments(&offsets), sum, &mut out).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
@@ -165,7 +165,7 @@ fn refused(s: &Subject) {
     let mut foreign = other.zeros([0]).unwrap();
     let error = queue.reduce(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), sum, &mut foreign);
     let error = error.unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
         let x = ctx.ones::<u32, 1>([3])?;
         let offsets = ctx.zeros([1])?;
@@ -175,7 +175,7 @@ fn refused(s: &Subject) {
     let offsets = queue.zeros([2]).unwrap();
     let mut out = queue.zeros([1]).unwrap();
     let error = queue.reduce(padded.segments(&offsets), sum, &mut out).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
 }
 
 fn in_a_graph(s: &Subject) {

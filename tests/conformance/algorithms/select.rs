@@ -174,14 +174,14 @@ fn refused(s: &Subject) {
         let mut out = queue.full([len], 7_u32).unwrap();
         let mut count = queue.full([1], 7_u32).unwrap();
         let shape = |error: fencepost::Error| {
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         };
         shape(queue.select(&x, &queue.zeros([len + 1]).unwrap(), &mut out, &mut count).unwrap_err());
         shape(queue.partition(&x, &mask, &mut queue.zeros([len - 1]).unwrap(), &mut count).unwrap_err());
         shape(queue.nonzero(&x, &mut queue.zeros([len + 1]).unwrap(), &mut count).unwrap_err());
         shape(queue.unique(&x, &mut out, &mut queue.zeros([2]).unwrap()).unwrap_err());
         let aliased = |error: fencepost::Error| {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         };
         aliased(queue.select(&x, &mask, &mut x.clone(), &mut count).unwrap_err());
         aliased(queue.partition(&x, &mask, &mut mask.clone(), &mut count).unwrap_err());
@@ -189,7 +189,7 @@ fn refused(s: &Subject) {
         aliased(queue.nonzero(&x, &mut out, &mut x.slice(0..1).unwrap()).unwrap_err());
         let foreign = other.zeros::<u32, 1>([len]).unwrap();
         let error = queue.select(&foreign, &mask, &mut out, &mut count).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&count).wait().unwrap(), [7]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
@@ -199,7 +199,7 @@ fn refused(s: &Subject) {
     let mut out = queue.zeros([20]).unwrap();
     let mut count = queue.zeros([1]).unwrap();
     let error = queue.unique(&padded, &mut out, &mut count).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
 }
 
 fn in_a_graph(s: &Subject) {

@@ -187,7 +187,7 @@ fn refused(s: &Subject) {
             queue.sort_pairs_in_place(&mut out, &mut longer, sort),
         ];
         for error in shape.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         }
         let aliased = [
             queue.sort(&x, &mut x.clone(), sort),
@@ -198,7 +198,9 @@ fn refused(s: &Subject) {
         let verbs = ["sort", "argsort", "sort_pairs", "sort_pairs_in_place"];
         let arguments = [["x", "out"], ["x", "places"], ["values", "out_values"], ["keys", "values"]];
         for ((error, verb), arguments) in aliased.map(Result::unwrap_err).iter().zip(verbs).zip(arguments) {
-            let Kind::Aliased { subject, first, second, .. } = error.kind() else { panic!("{error}") };
+            let ErrorDetail::Aliased { subject, first, second, .. } = error.detail() else {
+                panic!("{error}")
+            };
             assert_eq!(*subject, format!("verb `{verb}`"), "{error}");
             assert_eq!([first.as_str(), second], arguments, "{error}");
         }
@@ -210,13 +212,13 @@ fn refused(s: &Subject) {
             queue.sort_pairs_in_place(&mut out, &mut foreign, sort),
         ];
         for error in from_other.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         for (first, end) in [(0, 33), (4, 4), (9, 3), (32, 40)] {
             let error = queue.sort(&x, &mut out, sort.bits(first..end)).unwrap_err();
             let on_host = host::sort_pairs(&[1_u32], &[2_u32], sort.bits(first..end));
             assert_eq!((host::argsort(&[1_u32], sort.bits(first..end)), on_host), (None, None));
-            assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         }
         for array in [&out, &values] {
             assert_eq!(queue.read(array).wait().unwrap(), vec![7; len]);
@@ -225,7 +227,7 @@ fn refused(s: &Subject) {
     }
     let mut padded = queue.zeros::<u32, 1>(Shape::padded([5], [8])).unwrap();
     let error = queue.sort_in_place(&mut padded, sort).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Padding { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
 }
 
 fn hazard(s: &Subject) {

@@ -2,7 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
 use std::fmt::Debug;
@@ -82,20 +82,23 @@ fn refused(s: &Subject) {
         let mut out = queue.full([len], 7_u32).unwrap();
         let sort = Sort::ascending();
         let error = queue.sort(x.segments(&offsets), &mut queue.zeros([len + 1]).unwrap(), sort).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         let error = queue.sort(x.segments(&offsets), &mut x.clone(), sort).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "verb `sort`"), "{error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::Aliased { subject, .. } if subject == "verb `sort`"),
+            "{error}"
+        );
         let error = queue.sort(x.segments(&out.slice(0..64).unwrap()), &mut out, sort).unwrap_err();
         assert!(
-            matches!(error.kind(), Kind::Aliased { first, second, .. } if first == "offsets" && second == "out"),
+            matches!(error.detail(), ErrorDetail::Aliased { first, second, .. } if first == "offsets" && second == "out"),
             "{error}"
         );
         let error = queue.sort(x.segments(&offsets), &mut out, sort.bits(3..3)).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         assert_eq!(host::sort_segments(&[1_u32], &[], sort.bits(3..3)), None);
         let foreign = other.zeros::<u32, 1>([3]).unwrap();
         let error = queue.sort(x.segments(&foreign), &mut out, sort).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; len]);
     }

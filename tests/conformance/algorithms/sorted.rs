@@ -139,11 +139,11 @@ fn refused(s: &Subject) {
             queue.kth(&x, 0, &mut out),
         ];
         for error in shape.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         }
         for place in [len, usize::MAX] {
             let error = queue.kth(&x, place, &mut queue.zeros([1]).unwrap()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         }
         let part = |from: usize| x.slice(from..from + 3).unwrap();
         let aliased = [
@@ -154,7 +154,7 @@ fn refused(s: &Subject) {
             queue.kth(&x, 0, &mut x.slice(0..1).unwrap()),
         ];
         for error in aliased.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         }
         let foreign = || other.zeros::<u32, 1>([3]).unwrap();
         let from_other = [
@@ -164,7 +164,7 @@ fn refused(s: &Subject) {
             queue.merge(&foreign(), &queue.empty([0]).unwrap(), &mut out),
         ];
         for error in from_other.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         }
         for array in [&out, &places] {
             assert_eq!(queue.read(array).wait().unwrap(), [7; 3]);

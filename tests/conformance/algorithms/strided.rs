@@ -1,7 +1,7 @@
 //! A01, A15: copies between places with strides.
 
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::algorithms::{Algorithms, Strides, host};
 
 pub fn cases() -> Vec<Case> {
@@ -70,7 +70,7 @@ fn refused(s: &Subject) {
     let line = |first, stride| strides(first, [stride]);
     let mut value = |shape: [usize; 1], from: Strides<1>, to: Strides<1>| {
         let error = queue.copy_strided(shape, &x, from, &mut out, to).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
         assert_eq!(host::copy_strided(shape, &[1_u32; 100], from, &mut [7; 100], to), None);
         error.to_string()
     };
@@ -83,7 +83,7 @@ fn refused(s: &Subject) {
     value([usize::MAX], line(0, isize::MAX), line(0, 1));
     let overlap = strides(0, [2, 1]);
     let error = queue.copy_strided([2, 3], &x, overlap, &mut out, overlap).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
     let seven = strides(0, [64, 32, 16, 8, 4, 2, 1]);
     let many = queue.zeros::<u32, 1>([128]).unwrap();
     let error =
@@ -91,10 +91,10 @@ fn refused(s: &Subject) {
     assert!(error.to_string().contains("7 in the shape"), "{error}");
     let mut own = x.clone();
     let error = queue.copy_strided([3], &x, line(0, 1), &mut own, line(50, 1)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     let mut foreign = s.ctx().queue("other").zeros::<u32, 1>([9]).unwrap();
     let error = queue.copy_strided([3], &x, line(0, 1), &mut foreign, line(0, 1)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 100]);
     assert_eq!(queue.read(&x).wait().unwrap(), [1; 100]);
 }

@@ -3,7 +3,7 @@
 use super::verb_table::{Arrays, table};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::algorithms::prelude::*;
-use fencepost::{AdoptOptions, Context, Error, Kind, Policy};
+use fencepost::{AdoptOptions, Context, Error, ErrorDetail, Policy};
 use fencepost_kernels::builtins;
 
 pub fn cases() -> Vec<Case> {
@@ -62,7 +62,7 @@ fn overlaps(s: &Subject) {
                 assert!(NEVER_OVERLAP.contains(&verb.id), "{} is not refused", verb.id);
                 continue;
             };
-            assert!(matches!(error.kind(), Kind::Aliased { .. }), "{}: {error}", verb.name);
+            assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{}: {error}", verb.name);
             assert!(error.to_string().starts_with(&format!("verb `{}`: arguments `", verb.name)), "{error}");
             check_names(verb.name, &error);
         }
@@ -104,7 +104,7 @@ fn shapes(s: &Subject) {
             assert!(ANY_SHAPES.contains(&verb.id), "{} is not refused", verb.id);
             continue;
         };
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{}: {error}", verb.name);
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{}: {error}", verb.name);
         assert!(error.to_string().starts_with(&format!("verb `{}`, argument `", verb.name)), "{error}");
         check_names(verb.name, &error);
     }
@@ -117,7 +117,7 @@ fn foreign(s: &Subject) {
     let mut arrays = Arrays::new(&other, SIZES[0]);
     for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
         let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{}: {error}", verb.name);
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{}: {error}", verb.name);
         let said = error.to_string();
         let argument = format!("verb `{}`, argument `", verb.name);
         assert!(said.starts_with(&argument), "{error}");
@@ -142,7 +142,7 @@ fn hazards(s: &Subject) {
         arrays.begin(&one, 0);
         for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
             let Err(error) = (verb.alone)(&two, &mut arrays) else { panic!("{} is not refused", verb.name) };
-            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{}: {error}", verb.name);
+            assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{}: {error}", verb.name);
             check_names(verb.name, &error);
         }
     }
@@ -155,7 +155,9 @@ fn captured(s: &Subject) {
     for verb in table().into_iter().filter(|verb| verb.returns && verb.name != "warm_up") {
         let captured = queue.capture(|c| (verb.alone)(c, &mut arrays));
         let error = captured.map(drop).unwrap_err();
-        let Kind::Captured { call, location, .. } = error.kind() else { panic!("{}: {error}", verb.name) };
+        let ErrorDetail::Captured { call, location, .. } = error.detail() else {
+            panic!("{}: {error}", verb.name)
+        };
         assert_eq!(*call, "value_of", "{error}");
         let remedy = "a capture executes nothing: call the verb with an array of one element";
         assert!(error.to_string().contains(remedy), "{error}");
@@ -189,7 +191,7 @@ fn too_large(s: &Subject) {
     ];
     for verb in table().into_iter().filter(|verb| refused.contains(&verb.id)) {
         let error = (verb.alone)(&queue, &mut arrays).unwrap_err();
-        assert!(matches!(error.kind(), Kind::BindingTooLarge { .. }), "{}: {error}", verb.name);
+        assert!(matches!(error.detail(), ErrorDetail::BindingTooLarge { .. }), "{}: {error}", verb.name);
         assert!(error.to_string().starts_with(&format!("verb `{}`, argument `", verb.name)), "{error}");
         let remedy = if verb.name.starts_with("scan") && verb.name != "scan_by_key" { SCAN } else { COMBINE };
         assert!(error.to_string().contains(remedy), "{error}");

@@ -4,7 +4,7 @@ use super::verb_table::{Arrays, table};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
-use fencepost::{Kind, Policy, Result};
+use fencepost::{ErrorDetail, Policy, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -53,7 +53,7 @@ fn refused(s: &Subject) {
     for verb in table().into_iter().filter(|verb| verb.returns) {
         let name = verb.name;
         let error = queue.capture(|c| verb.call(c, &mut arrays)).map(drop).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Captured { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{name}: {error}");
         verb.call(&queue, &mut arrays).unwrap();
     }
 }
@@ -78,7 +78,7 @@ fn hazards(s: &Subject) {
     ];
     for (named, sort) in sorts {
         let error = sort().unwrap_err();
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
         assert!(error.to_string().contains(named), "{named}: {error}");
     }
 }

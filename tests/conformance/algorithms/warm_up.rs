@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::prelude::*;
 use fencepost::prelude::*;
-use fencepost::{Kind, ShaderSource};
+use fencepost::{ErrorDetail, ShaderSource};
 use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context as TaskContext, Wake};
@@ -36,11 +36,14 @@ fn calls(s: &Subject) {
         .unwrap();
     // The compiler refuses an expression, so a call compiles its kernel.
     let error = queue.warm_up(|q| q.map(&x, "x * nothing", &mut out)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Kernel(_)) && error.to_string().contains("nothing"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::Kernel(_)) && error.to_string().contains("nothing"),
+        "{error}"
+    );
     let error = queue.warm_up(|q| q.value_of(|out| q.sum(&x, out)).wait().map(drop)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
     let error = queue.warm_up(|q| q.sum(&x, &mut x.slice(0..1)?)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     assert_eq!(dump::enqueued(&ctx, "q"), before);
     assert_eq!(queue.read(&out).wait().unwrap(), [7; 5000]);
     assert_eq!(queue.read(&total).wait().unwrap(), [7]);
@@ -134,9 +137,9 @@ fn first_call(s: &Subject) {
         queue.map(&x, "7u * x", &mut out).unwrap();
         queue.sum(&out, &mut total).unwrap();
         let aliased = queue.sum(&x, &mut x.slice(0..1).unwrap()).unwrap_err();
-        assert!(matches!(aliased.kind(), Kind::Aliased { .. }), "{aliased}");
+        assert!(matches!(aliased.detail(), ErrorDetail::Aliased { .. }), "{aliased}");
         let wrong = queue.map(&x, "x * nothing", &mut out).unwrap_err();
-        assert!(matches!(wrong.kind(), Kind::Kernel(_)), "{wrong}");
+        assert!(matches!(wrong.detail(), ErrorDetail::Kernel(_)), "{wrong}");
         let end = queue.marker();
         queue.flush().unwrap();
         // Another queue is not held, and the verbs have no kernel to run.

@@ -2,7 +2,7 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::algorithms::{Algorithms, Bins, host};
 
 pub fn cases() -> Vec<Case> {
@@ -107,7 +107,7 @@ fn refused(s: &Subject) {
     let mut sums = queue.full([4], 9_u32).unwrap();
     let bins = Bins::modulo;
     let error = queue.histogram_weighted(&x, &queue.zeros([99]).unwrap(), bins(), &mut sums).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let error = queue.histogram_weighted(&x, &weights, Bins::edges(&[1, 2]), &mut sums).unwrap_err();
     assert!(
         error.to_string().starts_with("verb `histogram_weighted`: the array of counts has shape"),
@@ -115,20 +115,20 @@ fn refused(s: &Subject) {
     );
     let error = queue.histogram_weighted(&x, &weights, bins(), &mut weights.clone()).unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::Aliased { subject, first, .. } if subject == "verb `histogram_weighted`" && first == "weights"),
+        matches!(error.detail(), ErrorDetail::Aliased { subject, first, .. } if subject == "verb `histogram_weighted`" && first == "weights"),
         "{error}"
     );
     let mut foreign = other.zeros([4]).unwrap();
     let error = queue.histogram_weighted(&x, &weights, bins(), &mut foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let numbers = weights.cast_bits::<f32>();
     let error = queue.histogram_fixed(&x, &numbers, 32, bins(), &mut sums.cast_bits()).unwrap_err();
     assert!(error.to_string().contains("32"), "{error}");
-    assert!(matches!(error.kind(), Kind::Value { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
     assert_eq!(host::histogram_fixed(&[1_u32], &[1.0], 32, bins(), 4), None);
     assert_eq!(host::histogram_weighted(&[1_u32, 2], &[1], bins(), 4), None);
     let error = queue.histogram_fixed(&x, &numbers, 8, bins(), &mut numbers.clone()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     assert_eq!(queue.read(&sums).wait().unwrap(), [9; 4]);
     assert_eq!(queue.read(&weights).wait().unwrap(), vec![2; 100]);
 }

@@ -5,8 +5,8 @@ use crate::common::{Case, Subject, case, results};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
 use fencepost::{
-    AdapterChoice, AdapterInfo, AdapterKind, ContextOptions, Error, Kind, QueueOptions, RecorderChoice,
-    adapters, args,
+    AdapterChoice, AdapterInfo, AdapterKind, ContextOptions, Error, ErrorDetail, QueueOptions,
+    RecorderChoice, adapters, args,
 };
 use std::env;
 use std::process::Command;
@@ -62,13 +62,19 @@ fn limits(subject: &Subject) {
     let info = ctx.info().clone();
     let queue = ctx.queue("q");
     let error = ctx.zeros::<u32, 1>([info.max_array as usize / 4 + 1]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::TooLarge { limit, .. } if *limit == info.max_array), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::TooLarge { limit, .. } if *limit == info.max_array),
+        "{error}"
+    );
 
     let looks = LOOKS.kernel(subject, &ctx);
     let (x, mut y) = (ctx.zeros::<u32, 1>([128]).unwrap(), ctx.zeros::<u32, 1>([128]).unwrap());
     let over = Grid::groups([info.max_groups as usize + 1]);
     let error = queue.launch_dyn(&looks, over, args![&mut x.clone(), &mut y]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GridTooLarge { limit, .. } if *limit == info.max_groups), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::GridTooLarge { limit, .. } if *limit == info.max_groups),
+        "{error}"
+    );
     queue.launch_dyn(&looks, Grid::groups([1]), args![&mut x.clone(), &mut y]).unwrap();
 
     assert!(info.binding_alignment.is_power_of_two() && info.binding_alignment == ctx.binding_alignment());
@@ -76,9 +82,9 @@ fn limits(subject: &Subject) {
         let mut apart = x.slice(start..start + 32).unwrap();
         let launched = queue.launch_dyn(&looks, Grid::groups([1]), args![&mut apart, &mut y]);
         let fits = (4 * start as u64).is_multiple_of(info.binding_alignment);
-        match launched.as_ref().map_err(Error::kind) {
+        match launched.as_ref().map_err(Error::detail) {
             Ok(()) => assert!(fits, "element {start}"),
-            Err(Kind::Alignment { needed, .. }) => assert!(!fits && *needed == info.binding_alignment),
+            Err(ErrorDetail::Alignment { needed, .. }) => assert!(!fits && *needed == info.binding_alignment),
             Err(_) => panic!("element {start}: {launched:?}"),
         }
     }
@@ -91,7 +97,7 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     let wide = info.max_invocations + 1;
     let error = refused(&format!("@compute @workgroup_size({wide}) fn over() {{}}"));
     assert!(
-        matches!(error.kind(), Kind::WorkgroupTooLarge { total, .. } if *total == info.max_invocations),
+        matches!(error.detail(), ErrorDetail::WorkgroupTooLarge { total, .. } if *total == info.max_invocations),
         "{error}"
     );
 
@@ -102,7 +108,7 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
     );
     let error = refused(&text);
     assert!(
-        matches!(error.kind(), Kind::WorkgroupMemory { limit, .. } if *limit == info.max_workgroup_memory),
+        matches!(error.detail(), ErrorDetail::WorkgroupMemory { limit, .. } if *limit == info.max_workgroup_memory),
         "{error}"
     );
 
@@ -113,9 +119,9 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
         .collect();
     let used: String = (0..count).map(|i| format!("x{i}[0] = 1u;")).collect();
     let error = refused(&format!("{declared} @compute @workgroup_size(1) fn over() {{ {used} }}"));
-    match error.kind() {
-        Kind::TooManyBindings { limit, .. } => assert_eq!(*limit, info.max_bindings),
-        Kind::Unsupported { what, .. } => {
+    match error.detail() {
+        ErrorDetail::TooManyBindings { limit, .. } => assert_eq!(*limit, info.max_bindings),
+        ErrorDetail::Unsupported { what, .. } => {
             assert!(info.max_bindings >= BINDINGS && *what == format!("binding {BINDINGS}"), "{error}");
         }
         _ => panic!("{error}"),
@@ -156,7 +162,7 @@ fn abilities(subject: &Subject) {
                 assert!(listed(ability), "{ability} works and is not listed");
             }
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::Unsupported { .. }), "{ability}: {error}");
+                assert!(matches!(error.detail(), ErrorDetail::Unsupported { .. }), "{ability}: {error}");
                 assert!(!listed(ability), "{ability} is listed: {error}");
             }
         }
@@ -179,7 +185,7 @@ fn by_kind(subject: &Subject) {
 /// Returns `true` if an error is `NoAdapter` and names `wanted` and every adapter of the machine.
 fn lists_all(error: &Error, wanted: &str) -> bool {
     let text = error.to_string();
-    matches!(error.kind(), Kind::NoAdapter { .. })
+    matches!(error.detail(), ErrorDetail::NoAdapter { .. })
         && text.contains(wanted)
         && adapters().iter().enumerate().all(|(at, info)| text.contains(&format!("{at}: {info}")))
 }

@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, dump};
 use fencepost::kernel_check::Mistake;
 use fencepost::prelude::*;
-use fencepost::{AdapterChoice, CheckOptions, ContextOptions, Kind, args};
+use fencepost::{AdapterChoice, CheckOptions, ContextOptions, ErrorDetail, args};
 use std::time::Duration;
 
 const TEXT: &str = "
@@ -74,7 +74,7 @@ fn endless(subject: &Subject) {
     let error = queue.finish().wait().unwrap_err();
     let start = format!("kernel `endless`, launched at {}:{line}:11, ran longer than 300ms, ", file!());
     assert!(
-        matches!(error.kind(), Kind::LaunchTooLong { .. }) && error.to_string().starts_with(&start),
+        matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }) && error.to_string().starts_with(&start),
         "{error}"
     );
     assert_eq!(other.read(&beside).wait().unwrap(), [6; 8]);
@@ -119,7 +119,7 @@ fn beside_a_long_launch(subject: &Subject) {
         assert!(queue.read(&sums).wait().unwrap().iter().all(|&sum| sum == 190));
         let in_time = !matches!(end.is_complete(), Ok(true) | Err(_));
         let error = end.wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::LaunchTooLong { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }), "{error}");
         if in_time {
             return;
         }
@@ -186,7 +186,7 @@ fn fails(subject: &Subject) {
     queue.fill(&mut behind, 5).unwrap();
     let error = queue.finish().wait().unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"),
+        matches!(error.detail(), ErrorDetail::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"),
         "{error}"
     );
     assert!(queue.take_error().is_some());

@@ -4,7 +4,7 @@ use super::same_results::same;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Kind, SimulatorOptions};
+use fencepost::{ErrorDetail, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     const ONE_LANE: &str = "wgpu gives one hardware queue a device";
@@ -78,7 +78,7 @@ fn answers(s: &Subject) {
                 1 if rng.u32(..4) == 0 => queue.finish().wait().unwrap(),
                 _ => match queue.fill(&mut arrays[rng.usize(..3)].clone(), 1) {
                     Ok(()) => {}
-                    Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => {
+                    Err(error) if matches!(error.detail(), ErrorDetail::Hazard { .. }) => {
                         return Some(error.to_string());
                     }
                     Err(error) => panic!("{error}"),

@@ -5,7 +5,7 @@ use crate::common::full::full;
 use crate::common::kernels::Iota;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Error, Kind, QueueOptions, ShaderSource, UserEvent};
+use fencepost::{Error, ErrorDetail, QueueOptions, ShaderSource, UserEvent};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -32,7 +32,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 pub(super) fn is_loss(error: &Error) -> bool {
-    matches!(error.kind(), Kind::DeviceLost { .. })
+    matches!(error.detail(), ErrorDetail::DeviceLost { .. })
 }
 
 /// Objects that the waits need: a queue whose work waits for a gate that stays closed.

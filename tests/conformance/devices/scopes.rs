@@ -1,7 +1,7 @@
 //! D02, the part about the current context.
 
 use crate::common::{Case, Subject, case};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
@@ -88,5 +88,5 @@ fn of_its_thread(subject: &Subject) {
 
 fn none(_: &Subject) {
     let error = work(1).unwrap_err();
-    assert!(matches!(error.kind(), Kind::NoContext), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::NoContext), "{error}");
 }

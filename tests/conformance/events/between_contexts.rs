@@ -4,7 +4,7 @@ use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{CommandQueue, Context, Kind, Policy, SimulatorOptions};
+use fencepost::{CommandQueue, Context, ErrorDetail, Policy, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -255,17 +255,17 @@ fn unrecorded(s: &Subject) {
         queue.wait_for(&event).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.record(&event).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
         assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     }
 }
 
 /// Checks that a queue has failed with the error of an awaited event of another context, and that it works again
 /// afterwards.
-fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&Kind) -> bool) {
+fn fails_and_works_on(to: &CommandQueue, is_cause: impl Fn(&ErrorDetail) -> bool) {
     let error = to.finish().wait().unwrap_err();
-    let Kind::OtherContext { object, error: cause } = error.kind() else { panic!("{error}") };
-    assert!(object.contains('`') && is_cause(cause.kind()), "{error}");
+    let ErrorDetail::OtherContext { object, error: cause } = error.detail() else { panic!("{error}") };
+    assert!(object.contains('`') && is_cause(cause.detail()), "{error}");
     assert!(to.flush().is_err());
     assert!(to.take_error().is_some());
     let x = to.full([N], 9_u32).unwrap();
@@ -281,15 +281,15 @@ fn failures(s: &Subject) {
         to.wait_for(&from.marker()).unwrap();
         let behind = to.marker();
         drop(gate);
-        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { event } if event == "gate"));
+        fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::Abandoned { event } if event == "gate"));
         assert!(behind.wait().is_err(), "{names}");
         // This wait is enqueued after the failure.
         to.wait_for(&from.marker()).unwrap();
-        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { .. }));
+        fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::Abandoned { .. }));
         let user = source.user_event("user");
         to.wait_for(&user.event()).unwrap();
         drop(user);
-        fails_and_works_on(&to, |cause| matches!(cause, Kind::Abandoned { event } if event == "user"));
+        fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::Abandoned { event } if event == "user"));
     });
 }
 
@@ -313,9 +313,9 @@ fn lost(s: &Subject) {
         let mut x = source.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
         to.wait_for(&from.marker()).unwrap();
-        fails_and_works_on(&to, |cause| matches!(cause, Kind::DeviceLost { .. }));
+        fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::DeviceLost { .. }));
         to.wait_for(&from.marker()).unwrap();
-        fails_and_works_on(&to, |cause| matches!(cause, Kind::DeviceLost { .. }));
+        fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::DeviceLost { .. }));
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::full::full;
 use crate::common::program::Program;
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kind, Policy, RecorderChoice, SimulatorOptions};
+use fencepost::{AdoptOptions, ErrorDetail, Policy, RecorderChoice, SimulatorOptions};
 use std::sync::mpsc::channel;
 
 const NO_DEVICE: &str = "there is no wgpu device";
@@ -286,7 +286,7 @@ fn failure(subject: &Subject) {
         to.wait_for(&from.marker()).unwrap();
         drop(gate);
         let error = to.finish().wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::OtherContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::OtherContext { .. }), "{error}");
         assert!(to.take_error().is_some());
         let x = to.full([N], 3_u32).unwrap();
         assert_eq!(to.read(&x).wait().unwrap(), [3; N]);

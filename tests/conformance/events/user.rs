@@ -1,7 +1,7 @@
 //! E09: events that the host signals.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Kind, Policy};
+use fencepost::{ErrorDetail, Policy};
 use std::thread;
 
 pub fn cases() -> Vec<Case> {
@@ -97,7 +97,7 @@ fn abandoned_upload(subject: &Subject) {
     held.upload(&[5; N], &mut x).unwrap();
     let marker = held.marker();
     drop(gate);
-    assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+    assert!(matches!(marker.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
     assert_eq!(other.read(&x).wait().unwrap(), [1; N]);
     // A replay that waits for an event is cancelled, and the commands after it too.
     let held = ctx.queue("next");
@@ -108,7 +108,7 @@ fn abandoned_upload(subject: &Subject) {
     held.upload(&[5; N], &mut y).unwrap();
     run.cancel().unwrap();
     gate.signal();
-    assert!(matches!(run.wait().unwrap_err().kind(), Kind::Cancelled { .. }));
+    assert!(matches!(run.wait().unwrap_err().detail(), ErrorDetail::Cancelled { .. }));
     assert_eq!(other.read(&y).wait().unwrap(), [1; N]);
 }
 
@@ -140,7 +140,7 @@ fn abandoned(subject: &Subject) {
     let read = queue.read(&x);
     drop(gate);
     for error in [event.wait().unwrap_err(), behind.wait().unwrap_err(), read.wait().unwrap_err()] {
-        assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
     }
     // A wait for a failed queue orders the work and returns no error.
     next.fill(&mut x, 7).unwrap();

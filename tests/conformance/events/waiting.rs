@@ -3,7 +3,7 @@
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
 use std::sync::Arc;
@@ -126,7 +126,7 @@ fn for_a_failed_queue(subject: &Subject) {
     assert_eq!(read.wait().unwrap(), [[6; 1].as_slice(), &[5; N - 1]].concat());
     second.finish().wait().unwrap();
     let error = first.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
     // The same holds for a queue that failed before the wait.
     second.wait_for_queue(&first).unwrap();
     second.fill(&mut x, 8).unwrap();
@@ -139,7 +139,7 @@ fn own_context(subject: &Subject) {
     let queue = ctx.queue("main");
     let event = other.event();
     let error = queue.record(&event).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     other.queue("own").record(&event).unwrap();
     event.wait().unwrap();

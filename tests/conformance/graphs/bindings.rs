@@ -48,7 +48,7 @@ fn doubler(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph,
     let captured = queue.capture(|c| {
         let x = c.input("x", x)?;
         let mut y = c.zeros::<u32, 1>(x.shape())?;
-        c.copy(&*x, &mut y)?;
+        c.copy(&x, &mut y)?;
         c.launch(&mix, Grid::threads(x.shape()), Mix { a: 1, b: 1, x: &x, y: &mut y })?;
         c.read_as("y", &y)
     });
@@ -104,7 +104,7 @@ fn sum(
         let x = c.input("x", x)?;
         let y = c.input("y", y)?;
         let mut out = c.zeros::<u32, 1>([N])?;
-        c.copy(&*x, &mut out)?;
+        c.copy(&x, &mut out)?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &y, y: &mut out })?;
         c.read_as("out", &out)
     });
@@ -319,7 +319,7 @@ fn checked(subject: &Subject) {
     let shared = queue.full([N], 5_u32).unwrap();
     let same = graph.with().input("a", &shared).unwrap().input("b", &shared).unwrap();
     let error = queue.replay(&same).unwrap_err();
-    let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { earlier, later, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&*earlier.queue, &*later.queue), ("first", "second"));
     // The graph still replays, and an array bound to only one input is not a hazard.
     queue.replay(&graph).unwrap();
@@ -341,7 +341,7 @@ fn aliased(subject: &Subject) {
         })
         .unwrap();
     let error = queue.replay(&graph.with().input("x", &y).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
 }
@@ -351,22 +351,22 @@ fn wrong(subject: &Subject) {
     let default = queue.full([N], 1_u32).unwrap();
     let (graph, _) = doubler(&ctx, &queue, &default);
     let error = graph.with().input("z", &default).unwrap_err();
-    let Kind::GraphName { name, known, what, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::GraphName { name, known, what, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&**name, *what, &known[..]), ("z", "input", &["x".to_string()][..]));
     let wrong_type = graph.with().input("x", &queue.full([N], 1.0_f32).unwrap()).unwrap_err();
-    assert!(matches!(wrong_type.kind(), Kind::GraphBinding { .. }), "{wrong_type}");
+    assert!(matches!(wrong_type.detail(), ErrorDetail::GraphBinding { .. }), "{wrong_type}");
     assert!(wrong_type.to_string().contains("an array of u32 of shape [256]"), "{wrong_type}");
     assert!(wrong_type.to_string().contains("an array of f32 of shape [256]"), "{wrong_type}");
     for error in [
         graph.with().input("x", &queue.full([N + 1], 1_u32).unwrap()).unwrap_err(),
         graph.with().input("x", &queue.full([16, 16], 1_u32).unwrap()).unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), Kind::GraphBinding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphBinding { .. }), "{error}");
     }
     let elsewhere = subject.ctx();
     let foreign = elsewhere.zeros::<u32, 1>([N]).unwrap();
     let error = graph.with().input("x", &foreign).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let error = graph.with().value("gain", 1_u32).unwrap_err();
     assert!(error.to_string().contains("it has no named value"), "{error}");
 }
@@ -380,7 +380,7 @@ fn alignment(subject: &Subject) {
     let bound = graph.with().input("x", &part).map(|_| ());
     if ctx.binding_alignment() > 4 {
         let error = bound.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Alignment { offset: 4, .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Alignment { offset: 4, .. }), "{error}");
     }
     // A copy needs whole words.
     let (copy, out) = queue
@@ -402,7 +402,7 @@ fn in_part(subject: &Subject) {
         c.fill(&mut long, 3)
     });
     let error = captured.unwrap_err();
-    let Kind::Graph { problem, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Graph { problem, .. } = error.detail() else { panic!("{error}") };
     assert!(problem.contains("input `half`") && problem.contains("node `fill`"), "{error}");
     queue.fill(&mut long, 4).unwrap();
     assert_eq!(queue.read(&half).wait().unwrap(), [4; N]);
@@ -417,7 +417,7 @@ fn same_name(subject: &Subject) {
         let _ = c.input("x", &x)?;
         c.input("x", &y).map(|_| ())
     });
-    assert!(matches!(twice.unwrap_err().kind(), Kind::Graph { .. }));
+    assert!(matches!(twice.unwrap_err().detail(), ErrorDetail::Graph { .. }));
     let overlapping = queue.capture(|c| {
         let _ = c.input("x", &x)?;
         c.input("y", &x.slice(0..4)?).map(|_| ())
@@ -428,7 +428,7 @@ fn same_name(subject: &Subject) {
         let _ = c.value("k", 1_u32)?;
         c.value("k", 1_u32).map(|_| ())
     });
-    assert!(matches!(values.unwrap_err().kind(), Kind::Graph { .. }));
+    assert!(matches!(values.unwrap_err().detail(), ErrorDetail::Graph { .. }));
     let outputs = queue.capture(|c| {
         let _ = c.read_as("out", &x)?;
         c.read_as("out", &y).map(|_| ())
@@ -447,7 +447,7 @@ fn values_of_copies(subject: &Subject) {
     let (mut child, ()) = queue
         .capture(|c| {
             let k = c.value("k", 2_u32)?;
-            let y = &mut *c.input("y", &y)?;
+            let y = &mut c.input("y", &y)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 0, b: 0, x: &x, y })?;
             c.parameter("a", &k)
         })
@@ -491,9 +491,9 @@ fn values(subject: &Subject) {
             c.parameter("b", &k)?;
             let wrong_type = c.value("f", 1.0_f32)?;
             let error = c.parameter("a", &wrong_type).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
             let error = c.parameter("none", &k).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
             Ok(())
         })
         .unwrap();
@@ -577,7 +577,7 @@ fn child(subject: &Subject) {
     let (inner, ()) = queue
         .capture(|c| {
             let x = c.input("x", &arrays[0])?;
-            c.copy(&*x, &mut out)
+            c.copy(&x, &mut out)
         })
         .unwrap();
     let (outer, [first, second]) = queue

@@ -4,7 +4,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, DeviceArray, Download, Error, HostArray, Kind, Replay, Result};
+use fencepost::{Bound, Capture, DeviceArray, Download, Error, ErrorDetail, HostArray, Replay, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -75,7 +75,7 @@ fn host_access(subject: &Subject) {
             fill(c)?;
             access()
         });
-        let Kind::Captured { call, queue, location, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Captured { call, queue, location, .. } = error.detail() else { panic!("{error}") };
         assert_eq!((*call, queue.as_str()), (name, "main"), "{error}");
         assert!(location.file().ends_with("captured_access.rs"), "{error}");
         access().unwrap(); // the capture has ended
@@ -85,15 +85,15 @@ fn host_access(subject: &Subject) {
         fill(c)?;
         other.download(&y, &mut down)
     });
-    assert!(matches!(download.kind(), Kind::Captured { call: "download", .. }), "{download}");
+    assert!(matches!(download.detail(), ErrorDetail::Captured { call: "download", .. }), "{download}");
     let made = refused(&queue, |c| c.zeros::<u32, 1>([N])?.map_read().wait().map(drop));
-    assert!(matches!(made.kind(), Kind::Captured { call: "map_read", .. }), "{made}");
+    assert!(matches!(made.detail(), ErrorDetail::Captured { call: "map_read", .. }), "{made}");
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let captured = queue.capture(|c| {
         c.download(&y, &mut back)?;
         back.read(<[u32]>::len)
     });
-    assert!(matches!(captured.unwrap_err().kind(), Kind::Captured { .. }));
+    assert!(matches!(captured.unwrap_err().detail(), ErrorDetail::Captured { .. }));
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N]);
 }
 
@@ -122,7 +122,7 @@ fn panicked_once(subject: &Subject) {
     let (graph, ()) = queue.capture(|c| c.host(call)).unwrap();
     let (parent, ()) = queue.capture(|c| c.replay(&graph).map(drop)).unwrap();
     let error = queue.replay(&graph).unwrap().wait().unwrap_err();
-    let Kind::CallbackPanicked { queue: failed, panic } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::CallbackPanicked { queue: failed, panic } = error.detail() else { panic!("{error}") };
     assert_eq!(failed, "main");
     assert!(panic.contains("graph `main`, captured at ") && panic.ends_with("the first call"), "{panic}");
     queue.take_error().expect("the queue has failed");
@@ -170,7 +170,7 @@ fn child_results(subject: &Subject) {
     ];
     for (name, result) in calls {
         let error = refused(&queue, |c| result(&c.replay(&child)?));
-        let Kind::Captured { call, location, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Captured { call, location, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(*call, name);
         assert!(location.file().ends_with("captured_access.rs"), "{error}");
     }
@@ -199,7 +199,7 @@ fn last_call(subject: &Subject) {
             c.parameter("b", &value)?;
             call(c)?;
             let label = c.label_node("other").expect_err(what);
-            assert!(matches!(label.kind(), Kind::Graph { .. }), "{what}: {label}");
+            assert!(matches!(label.detail(), ErrorDetail::Graph { .. }), "{what}: {label}");
             c.parameter("b", &value).expect_err(what);
             Ok(())
         });
@@ -214,10 +214,10 @@ fn ended_names(subject: &Subject) {
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (_, side) = queue.capture(|c| Ok(c.fork("side"))).unwrap();
     let error = side.fill(&mut y, 1).unwrap_err();
-    let Kind::CaptureEnded { call, queue: named, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((*call, named.as_str()), ("fill", "side"));
     let error = ctx.queue("other").wait_for_queue(&side).unwrap_err();
-    let Kind::CaptureEnded { call, queue: named, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((*call, named.as_str()), ("wait_for_queue", "side"));
 }
 
@@ -237,7 +237,7 @@ fn overlap(subject: &Subject) {
     let both: &DeviceArray<u32> = &x;
     let error = queue.replay(&graph.with().input("x", both).unwrap().input("y", both).unwrap()).unwrap_err();
     let text = error.to_string();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{text}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{text}");
     assert!(text.contains("node `the step` in graph `main`, captured at "), "{text}");
     assert!(text.contains("captured_access.rs"), "{text}");
 }
@@ -249,7 +249,7 @@ fn scope_in_scope(subject: &Subject) {
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 7))));
     let error = captured.unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { call: "scope", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "scope", .. }), "{error}");
     queue.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 8))).unwrap();
     assert_eq!(other.read(&y).wait().unwrap(), [8; N]);
 }

@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Download, HostArray, Kind, Upload};
+use fencepost::{Download, ErrorDetail, HostArray, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -218,7 +218,7 @@ fn refused(subject: &Subject) {
             Ok(())
         });
         let error = captured.unwrap_err();
-        let Kind::Captured { call, location, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Captured { call, location, .. } = error.detail() else { panic!("{error}") };
         assert_eq!((*call, location.file()), ("read", file!()));
         queue.fill(&mut x, round).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [round; N]);
@@ -233,7 +233,7 @@ fn unjoined(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.fork("side").fill(&mut x, 7));
     let error = captured.unwrap_err();
-    assert!(matches!(error.kind(), Kind::Unjoined { queue, .. } if queue == "side"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "side"), "{error}");
     queue.fill(&mut x, 1).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
 }
@@ -243,9 +243,9 @@ fn ended(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, kept) = queue.capture(|c| Ok(c.fork("kept"))).unwrap();
     let error = kept.fill(&mut x, 7).unwrap_err();
-    assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
     let error = kept.fork("again").fill(&mut x, 7).unwrap_err();
-    assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
 }
@@ -261,12 +261,12 @@ fn captured_event(subject: &Subject) {
         })
         .unwrap();
     for error in [event.wait().unwrap_err(), other.wait_for(&event).unwrap_err()] {
-        assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
     }
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
     // An event from outside cannot be waited for inside.
     let outside = other.marker();
     let error = queue.capture(|c| c.wait_for(&outside)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { call: "wait_for", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
 }

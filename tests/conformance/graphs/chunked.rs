@@ -9,7 +9,7 @@ use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row};
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{
-    Bound, Capture, EventOptions, Kind, Priority, QueueOptions, Replay, Result, SimulatorOptions,
+    Bound, Capture, ErrorDetail, EventOptions, Priority, QueueOptions, Replay, Result, SimulatorOptions,
 };
 use std::sync::mpsc::channel;
 
@@ -89,7 +89,7 @@ fn every_length(subject: &Subject) {
     }
     // The first iteration executes before the condition is read, and lowers it to the largest number.
     let error = s.queue.do_while(&condition, Bound::Chunked(0), |_| Ok(())).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Graph { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Graph { .. }), "{error}");
 }
 
 fn bounds(subject: &Subject) {
@@ -429,7 +429,7 @@ fn nested(subject: &Subject) {
                 true => s.queue.capture(|c| c.if_(&left, body)).unwrap_err(),
                 false => s.queue.while_(&left, Bound::Chunked(9), body).unwrap_err(),
             };
-            let Kind::Captured { call, remedy, .. } = error.kind() else { panic!("{error}") };
+            let ErrorDetail::Captured { call, remedy, .. } = error.detail() else { panic!("{error}") };
             assert!(
                 call.contains("loop with Bound::Chunked") && remedy.contains("`Bound::AtMost`"),
                 "{error}"
@@ -493,7 +493,7 @@ fn queues(subject: &Subject) {
         let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
         if policy == Policy::Checked {
             let error = high.copy(&count, &mut behind.clone()).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
             high.wait_for(steps.replay().unwrap().event()).unwrap();
         }
         high.copy(&count, &mut behind.clone()).unwrap();
@@ -523,7 +523,7 @@ fn times(subject: &Subject) {
             assert!(replays.iter().all(|row| row.time.is_ok()), "{replays:?}");
             assert!(of(1) > 0.0 && of(1) <= seconds, "{} of {seconds}", of(1));
         }
-        Err(error) => assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}"),
+        Err(error) => assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}"),
     }
 }
 
@@ -553,7 +553,7 @@ fn dumps(subject: &Subject) {
         })
     });
     let error = huge.unwrap_err();
-    assert!(matches!(error.kind(), Kind::GraphTooLong { call: "while_", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphTooLong { call: "while_", .. }), "{error}");
 }
 
 fn native(subject: &Subject) {
@@ -578,9 +578,9 @@ fn native(subject: &Subject) {
 }
 
 fn is_refused(error: &fencepost::Error) -> bool {
-    match error.kind() {
-        Kind::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
-        Kind::GraphNode { error, .. } => is_refused(error),
+    match error.detail() {
+        ErrorDetail::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
+        ErrorDetail::GraphNode { error, .. } => is_refused(error),
         _ => false,
     }
 }
@@ -638,7 +638,7 @@ fn lost(subject: &Subject) {
         match end() {
             Ok(count) => assert_eq!(count, 90),
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
                 ended += 1;
             }
         }

@@ -7,7 +7,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::{has_returned, returned};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{EventOptions, Graph, Kind, Output, Policy, Result, Shape, SimulatorOptions, region};
+use fencepost::{ErrorDetail, EventOptions, Graph, Output, Policy, Result, Shape, SimulatorOptions, region};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -455,7 +455,7 @@ fn bindings(s: &Subject) {
         assert_eq!(read(queue.replay(&valued).unwrap()), [115; N], "{names}");
         assert_eq!(read(queue.replay(&graph).unwrap()), [111; N], "{names}");
         let error = graph.with().input("x", &sources[0]).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{names}: {error}");
     });
 }
 
@@ -499,7 +499,7 @@ fn edits(s: &Subject) {
         assert_eq!(read(&graph), [5, 16], "{names}");
         assert_eq!(read(&before), [1, 2], "{names}");
         let error = graph.edit().unwrap().node("far launch").unwrap().argument("x", &x).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{names}: {error}");
     });
 }
 
@@ -558,7 +558,7 @@ fn policies(s: &Subject) {
             };
             // The second context has the policy `Checked` in each pair.
             let error = race(false).unwrap_err();
-            let Kind::Hazard { wait, .. } = error.kind() else { panic!("{names}: {error}") };
+            let ErrorDetail::Hazard { wait, .. } = error.detail() else { panic!("{names}: {error}") };
             assert_eq!(wait, "second.wait_for_queue(&first)?", "{names}");
             let (graph, ()) = race(true).unwrap();
             let theirs = two.queue("theirs");
@@ -629,12 +629,14 @@ fn timed(s: &Subject) {
         near.wait().unwrap();
         match end.seconds_since(&start).wait() {
             Ok(seconds) => assert!(seconds > 0.0, "{names}: {seconds}"),
-            Err(error) => assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{names}: {error}"),
+            Err(error) => {
+                assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{names}: {error}")
+            }
         }
         // Two devices have two clocks.
         let error = near.seconds_since(&start).wait().unwrap_err();
         assert!(
-            matches!(error.kind(), Kind::Unrelated { .. } | Kind::NotMeasured { .. }),
+            matches!(error.detail(), ErrorDetail::Unrelated { .. } | ErrorDetail::NotMeasured { .. }),
             "{names}: {error}"
         );
     });
@@ -649,7 +651,7 @@ fn refused(s: &Subject) {
                 let error = queue
                     .capture(|c| f(c).or_else(|error| if drops { Ok(()) } else { Err(error) }))
                     .unwrap_err();
-                let Kind::Captured { call: found, remedy: said, .. } = error.kind() else {
+                let ErrorDetail::Captured { call: found, remedy: said, .. } = error.detail() else {
                     panic!("{names}: {error}")
                 };
                 assert_eq!(*found, call, "{names}: {error}");
@@ -672,7 +674,10 @@ fn refused(s: &Subject) {
         );
         let unjoined = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut y.clone(), 1));
         let error = unjoined.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Unjoined { queue, .. } if queue == "side"), "{names}: {error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "side"),
+            "{names}: {error}"
+        );
         let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.clone())).unwrap();
         captured(
             &|c| c.replay(&graph).map(drop),
@@ -680,19 +685,19 @@ fn refused(s: &Subject) {
             "capture its commands",
         );
         let error = two.queue("theirs").replay(&graph).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{names}: {error}");
         assert!(error.to_string().contains("replayed on a queue of the one that captured it"), "{error}");
         let error = graph.to_bytes().unwrap_err();
-        let Kind::NotSavable { node, reason, .. } = error.kind() else { panic!("{names}: {error}") };
+        let ErrorDetail::NotSavable { node, reason, .. } = error.detail() else { panic!("{names}: {error}") };
         assert!(node.contains("copy across") && reason.contains("one context"), "{names}: {error}");
         // Arrays of the first context are foreign to the queue of the second one.
         let foreign = queue.capture(|c| c.fork_on(two, "side")?.fill(&mut x.clone(), 1));
-        assert!(matches!(foreign.unwrap_err().kind(), Kind::ForeignContext { .. }), "{names}");
+        assert!(matches!(foreign.unwrap_err().detail(), ErrorDetail::ForeignContext { .. }), "{names}");
         queue.replay(&graph).unwrap();
         assert_eq!(two.to_vec(&y).unwrap(), [1], "{names}");
         let kept = queue.capture(|c| c.fork_on(two, "side")).unwrap().1;
         let error = kept.fill(&mut y.clone(), 1).unwrap_err();
-        assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{names}: {error}");
     });
 }
 
@@ -712,7 +717,7 @@ fn nothing_executes(s: &Subject) {
         for far in [false, true] {
             let guard = if far { y.map_read() } else { x.map_read() }.wait().unwrap();
             let error = queue.replay(&graph).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Mapped { .. }), "{names}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{names}: {error}");
             drop(guard);
             queue.finish().wait().unwrap();
             assert_eq!(one.to_vec(&x).unwrap(), [0; N], "{names}");
@@ -751,9 +756,9 @@ fn lost(s: &Subject) {
             for _ in 0..=lost_after {
                 let Err(error) = queue.replay(&graph).and_then(|run| run.wait()) else { continue };
                 failed = true;
-                match error.kind() {
-                    Kind::DeviceLost { .. } => assert!(!far_is_lost, "{error}"),
-                    Kind::OtherContext { error, .. } if far_is_lost => {
+                match error.detail() {
+                    ErrorDetail::DeviceLost { .. } => assert!(!far_is_lost, "{error}"),
+                    ErrorDetail::OtherContext { error, .. } if far_is_lost => {
                         let inner = error.to_string();
                         assert!(inner.contains("lost"), "{inner}");
                     }

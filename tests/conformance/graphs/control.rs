@@ -5,7 +5,7 @@ use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, Download, HostArray, Kind, Result, Upload};
+use fencepost::{Bound, Capture, Download, ErrorDetail, HostArray, Result, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -491,9 +491,9 @@ fn policy(subject: &Subject) {
     setup.queue.replay(&graph).unwrap();
     // The policy counts the body as a write, even if it does not execute.
     let error = other.fill(&mut count, 5).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     let error = other.fill(&mut flag.clone(), 5).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     other.wait_for_queue(&setup.queue).unwrap();
     other.fill(&mut flag.clone(), 5).unwrap();
     other.replay(&graph).unwrap();
@@ -507,7 +507,7 @@ fn policy(subject: &Subject) {
             body.wait_for_queue(&side)
         })
     });
-    assert!(matches!(hazard.unwrap_err().kind(), Kind::Hazard { .. }));
+    assert!(matches!(hazard.unwrap_err().detail(), ErrorDetail::Hazard { .. }));
 }
 
 fn forks(subject: &Subject) {
@@ -550,7 +550,7 @@ fn forks(subject: &Subject) {
     }
     let unjoined = setup.queue.capture(|c| c.if_(&condition, |body| setup.raise(&body.fork("lost"), &total)));
     let error = unjoined.unwrap_err();
-    assert!(matches!(error.kind(), Kind::Unjoined { queue, .. } if queue == "lost"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Unjoined { queue, .. } if queue == "lost"), "{error}");
 }
 
 fn child(subject: &Subject) {
@@ -663,7 +663,7 @@ fn outside(subject: &Subject) {
         setup.raise(body, &count)?;
         body.copy(&count, &mut setup.nothing.clone())
     });
-    assert!(matches!(error.unwrap_err().kind(), Kind::Shape { .. }));
+    assert!(matches!(error.unwrap_err().detail(), ErrorDetail::Shape { .. }));
     assert_eq!(setup.read(&count), [624]);
 }
 
@@ -730,10 +730,10 @@ fn refused(subject: &Subject) {
             Ok(())
         });
         let error = captured.unwrap_err();
-        let Kind::Captured { call, .. } = error.kind() else { panic!("{expected}: {error}") };
+        let ErrorDetail::Captured { call, .. } = error.detail() else { panic!("{expected}: {error}") };
         assert!(call == expected || expected.is_empty(), "{expected}: {error}");
         let outside = queue.while_(&condition, Bound::AtMost(2), |body| wrong(body));
-        assert!(matches!(outside.unwrap_err().kind(), Kind::Captured { .. }), "{expected}");
+        assert!(matches!(outside.unwrap_err().detail(), ErrorDetail::Captured { .. }), "{expected}");
     }
     queue.if_(&condition, |body| setup.raise(body, &x)).unwrap();
     assert_eq!(setup.read(&x), [2; N]);
@@ -753,7 +753,7 @@ fn outer_queue(subject: &Subject) {
         })
     });
     let error = captured.unwrap_err();
-    let Kind::Captured { queue, remedy, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Captured { queue, remedy, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(queue, "side");
     assert!(remedy.contains("the capture that the function receives"), "{error}");
     // After the body, and after a panic in a body, the outer queue works again.
@@ -779,7 +779,7 @@ fn outer_queue(subject: &Subject) {
         setup.raise(kept.as_ref().unwrap(), &x)
     });
     let error = error.unwrap_err();
-    assert!(matches!(error.kind(), Kind::CaptureEnded { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { .. }), "{error}");
 }
 
 fn wrong_condition(subject: &Subject) {
@@ -787,15 +787,15 @@ fn wrong_condition(subject: &Subject) {
     let count = setup.word(0);
     let two = setup.queue.array(&[1_u32, 1]).unwrap();
     let error = setup.queue.if_(&two, |body| setup.raise(body, &count)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { found, .. } if found == &[2]), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { found, .. } if found == &[2]), "{error}");
     assert!(error.to_string().contains("a slice of one"), "{error}");
     let none = two.slice(1..1).unwrap();
     let error = setup.queue.while_(&none, Bound::AtMost(1), |_| Ok(())).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let other = subject.ctx();
     let foreign = other.zeros::<u32, 1>([1]).unwrap();
     let error = setup.queue.capture(|c| c.if_(&foreign, |body| setup.raise(body, &count))).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let square = setup.queue.full([1, 1], 1_u32).unwrap();
     setup.queue.if_(&square, |body| setup.raise(body, &count)).unwrap();
     assert_eq!(setup.read(&count), [1]);
@@ -813,7 +813,7 @@ fn too_long(subject: &Subject) {
         })
     };
     let error = nest(200).unwrap_err();
-    let Kind::GraphTooLong { call, dispatches, limit, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::GraphTooLong { call, dispatches, limit, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((*call, *dispatches, *limit), ("while_", 200 * (2 * 200 + 1 + 1) + 1, 65_536));
     let (graph, _) = nest(2).unwrap();
     assert_eq!(graph.nodes(), 2 * (2 * 200 + 1 + 1) + 1 + 1);
@@ -823,9 +823,9 @@ fn too_long(subject: &Subject) {
     let (half, _) = half.unwrap();
     let twice = setup.queue.capture(|c| c.replay(&half).and_then(|_| c.replay(&half)).map(|_| ()));
     let error = twice.unwrap_err();
-    assert!(matches!(error.kind(), Kind::GraphTooLong { call: "replay", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphTooLong { call: "replay", .. }), "{error}");
     let endless = setup.queue.while_(&condition, Bound::AtMost(u32::MAX), |body| setup.raise(body, &count));
-    assert!(matches!(endless.unwrap_err().kind(), Kind::GraphTooLong { .. }));
+    assert!(matches!(endless.unwrap_err().detail(), ErrorDetail::GraphTooLong { .. }));
     setup.raise(&setup.queue, &count).unwrap();
     assert_eq!(setup.read(&count), [1]);
 }

@@ -137,7 +137,7 @@ fn refused(subject: &Subject) {
     for call in calls {
         let captured = queue.capture(|c| c.if_(&flag, |b| call(b, &x)).map(drop));
         let error = captured.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
         queue.fill(&mut x, 1).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
     }

@@ -4,7 +4,7 @@ use crate::common::kernels::Mix;
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Bound, Capture, Graph, HostBuffer, Kind, Result};
+use fencepost::{Bound, Capture, ErrorDetail, Graph, HostBuffer, Result};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -132,7 +132,7 @@ fn labels(subject: &Subject) {
         assert_eq!(run.iterations(&nested).unwrap().wait().unwrap(), 6, "{name}");
         let error = loaded.loop_("outer").unwrap_err();
         assert!(
-            matches!(error.kind(), Kind::GraphName { what: "loop", known, .. } if known == &["nested"]),
+            matches!(error.detail(), ErrorDetail::GraphName { what: "loop", known, .. } if known == &["nested"]),
             "{error}"
         );
         // The handle of the captured graph is not a loop of the loaded one.
@@ -174,7 +174,7 @@ fn input_condition(subject: &Subject) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         let queue = partner.queue("loaded");
         let error = queue.replay(&loaded).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "left"), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "left"), "{error}");
         let sum = loaded.output::<u32>("sum").unwrap();
         for start in [0, 4, 8, 9] {
             let left = queue.full([1], start).unwrap();

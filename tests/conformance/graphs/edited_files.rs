@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
-use fencepost::{Capture, Graph, Kind, Result};
+use fencepost::{Capture, ErrorDetail, Graph, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -32,8 +32,8 @@ fn joined(queue: &CommandQueue, a: &DeviceArray<u32>, b: &DeviceArray<u32>) -> G
         let a = c.input("a", a)?;
         let b = c.input("b", b)?;
         let out = c.zeros::<u32, 1>([2 * N])?;
-        c.copy(&*a, &mut out.slice(0..N)?)?;
-        c.copy(&*b, &mut out.slice(N..2 * N)?)?;
+        c.copy(&a, &mut out.slice(0..N)?)?;
+        c.copy(&b, &mut out.slice(N..2 * N)?)?;
         c.read_as("out", &out)
     });
     captured.unwrap().0
@@ -61,7 +61,7 @@ fn constant(subject: &Subject) {
         let a = c.input("a", &default)?;
         let _b = c.input("b", &queue.full([N], 3_u32)?)?;
         let out = c.zeros::<u32, 1>([2 * N])?;
-        c.copy(&*a, &mut out.slice(0..N)?)?;
+        c.copy(&a, &mut out.slice(0..N)?)?;
         c.copy(&fixed, &mut out.slice(N..2 * N)?)?;
         c.read_as("out", &out)
     });
@@ -98,6 +98,6 @@ fn policy(subject: &Subject) {
     assert_eq!(load(Policy::Unchecked, &relying).unwrap(), 3, "the graph relies on the added order");
     for bytes in [&relying, &unchecked] {
         let error = load(Policy::Checked, bytes).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     }
 }

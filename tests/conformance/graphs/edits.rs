@@ -179,7 +179,7 @@ fn all_or_nothing(subject: &Subject) {
     let Parts { ctx: _ctx, queue, y, mut graph, .. } = parts(subject, Policy::Ordered);
     let edit = graph.edit().unwrap().node("mix").unwrap().parameter("b", 50_u32).unwrap();
     let error = edit.argument("x", &y).unwrap().apply().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     // An edit that is not applied changes nothing.
     drop(graph.edit().unwrap().node("mix").unwrap().parameter("b", 60_u32).unwrap());
     queue.replay(&graph).unwrap();
@@ -196,36 +196,36 @@ fn checks(subject: &Subject) {
     let floats = queue.full([N], 1.0_f32).unwrap();
     let elsewhere = subject.ctx();
     let foreign = elsewhere.zeros::<u32, 1>([N]).unwrap();
-    let is = |error: Error, fits: &dyn Fn(&Kind) -> bool| assert!(fits(error.kind()), "{error}");
-    is(node(&mut graph).argument("x", &floats).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
-    is(node(&mut graph).argument("z", &x).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
-    is(node(&mut graph).argument("a", &x).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    let is = |error: Error, fits: &dyn Fn(&ErrorDetail) -> bool| assert!(fits(error.detail()), "{error}");
+    is(node(&mut graph).argument("x", &floats).unwrap_err(), &|kind| matches!(kind, ErrorDetail::Kernel(_)));
+    is(node(&mut graph).argument("z", &x).unwrap_err(), &|kind| matches!(kind, ErrorDetail::Kernel(_)));
+    is(node(&mut graph).argument("a", &x).unwrap_err(), &|kind| matches!(kind, ErrorDetail::Kernel(_)));
     is(node(&mut graph).argument("x", &foreign).unwrap_err(), &|kind| {
-        matches!(kind, Kind::ForeignContext { .. })
+        matches!(kind, ErrorDetail::ForeignContext { .. })
     });
-    is(node(&mut graph).parameter("a", 1.0_f32).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
-    is(node(&mut graph).parameter("y", 1_u32).unwrap_err(), &|kind| matches!(kind, Kind::Kernel(_)));
+    is(node(&mut graph).parameter("a", 1.0_f32).unwrap_err(), &|kind| matches!(kind, ErrorDetail::Kernel(_)));
+    is(node(&mut graph).parameter("y", 1_u32).unwrap_err(), &|kind| matches!(kind, ErrorDetail::Kernel(_)));
     is(node(&mut graph).grid(Grid::threads([-1_i32])).unwrap_err(), &|kind| {
-        matches!(kind, Kind::GridNegative { .. })
+        matches!(kind, ErrorDetail::GridNegative { .. })
     });
     is(node(&mut graph).grid(Grid::groups([u32::MAX, 1, 1])).unwrap_err(), &|kind| {
-        matches!(kind, Kind::GridTooLarge { .. })
+        matches!(kind, ErrorDetail::GridTooLarge { .. })
     });
     if ctx.binding_alignment() > 4 {
         let part = x.slice(1..N).unwrap();
         is(node(&mut graph).argument("x", &part).unwrap_err(), &|kind| {
-            matches!(kind, Kind::Alignment { .. })
+            matches!(kind, ErrorDetail::Alignment { .. })
         });
     }
     is(node(&mut graph).node("none").unwrap_err(), &|kind| {
-        matches!(kind, Kind::GraphName { what: "node", .. })
+        matches!(kind, ErrorDetail::GraphName { what: "node", .. })
     });
     let error = graph.edit().unwrap().grid(Grid::threads([1])).unwrap_err();
     assert!(error.to_string().contains("call `node` first"), "{error}");
     let mut z = y.clone();
     let (mut plain, ()) = queue.capture(|c| c.fill(&mut z, 1)).unwrap();
     is(plain.edit().unwrap().node("fill").unwrap_err(), &|kind| {
-        matches!(kind, Kind::GraphName { known, .. } if known.is_empty()) // a fill without a label has no name to select
+        matches!(kind, ErrorDetail::GraphName { known, .. } if known.is_empty()) // a fill without a label has no name to select
     });
     let (mut fill, ()) = queue
         .capture(|c| {
@@ -322,7 +322,7 @@ fn hazard(subject: &Subject) {
     let mut graph = two_queues(&ctx, &queue, 1, [&arrays[0], &arrays[1]]);
     let edit = graph.edit().unwrap().node("second").unwrap().argument("y", &arrays[0]).unwrap();
     let error = edit.parameter("b", 77_u32).unwrap().apply().unwrap_err();
-    let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { earlier, later, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&*earlier.queue, &*later.queue), ("one side", "other side"));
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&arrays[0]).wait().unwrap(), [4; N]);

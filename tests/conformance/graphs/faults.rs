@@ -5,7 +5,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Error, Graph, Kind, Output, Replay, Result, SimulatorOptions};
+use fencepost::{Error, ErrorDetail, Graph, Output, Replay, Result, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     let reason = "only the CPU recorder injects these faults";
@@ -25,25 +25,25 @@ const N: usize = 64;
 const PATIENCE: usize = 300;
 
 fn is_refused(error: &Error) -> bool {
-    match error.kind() {
-        Kind::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
-        Kind::GraphNode { error, .. } => is_refused(error),
+    match error.detail() {
+        ErrorDetail::Device { message, .. } => message.contains("by `CpuFaults::refusals`"),
+        ErrorDetail::GraphNode { error, .. } => is_refused(error),
         _ => false,
     }
 }
 
 fn is_lost(error: &Error) -> bool {
-    match error.kind() {
-        Kind::DeviceLost { .. } => true,
-        Kind::GraphNode { error, .. } => is_lost(error),
+    match error.detail() {
+        ErrorDetail::DeviceLost { .. } => true,
+        ErrorDetail::GraphNode { error, .. } => is_lost(error),
         _ => false,
     }
 }
 
 fn is_without_memory(error: &Error) -> bool {
-    match error.kind() {
-        Kind::OutOfMemory { .. } => true,
-        Kind::GraphNode { error, .. } => is_without_memory(error),
+    match error.detail() {
+        ErrorDetail::OutOfMemory { .. } => true,
+        ErrorDetail::GraphNode { error, .. } => is_without_memory(error),
         _ => false,
     }
 }
@@ -159,11 +159,11 @@ fn failed_before(subject: &Subject) {
     failing.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     let run = failing.replay(&graph).unwrap();
     for error in [run.wait().unwrap_err(), failing.replay(&graph).unwrap_err()] {
-        assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
     }
     // A queue with an error captures nothing. The graph stays usable on another queue, and on this one.
     let error = failing.capture(|c| c.fill(&mut x, 6)).map(drop).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
     assert_eq!(queue.read(&x).wait().unwrap(), [0; N]);
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);

@@ -8,7 +8,7 @@ use fencepost::algorithms::host;
 use fencepost::algorithms::prelude::*;
 use fencepost::graph::{Contents, LoadOptions};
 use fencepost::prelude::*;
-use fencepost::{Download, Graph, HostArray, HostBuffer, Kind, Upload, region};
+use fencepost::{Download, ErrorDetail, Graph, HostArray, HostBuffer, Upload, region};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -220,7 +220,7 @@ fn outside(subject: &Subject) {
         })
         .unwrap();
     let error = graph.to_bytes().unwrap_err();
-    let Kind::NotSavable { node, reason, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::NotSavable { node, reason, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(node, "mix");
     assert!(reason.contains("made outside of the capture"), "{reason}");
     queue.replay(&graph).unwrap();
@@ -272,11 +272,11 @@ fn inputs(subject: &Subject) {
         let x = queue.full([N], 10_u32).unwrap();
         let y = queue.full([N], 4_u32).unwrap();
         let error = queue.replay(&loaded).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "x"), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "x"), "{error}");
         let error = queue.replay(&loaded.with().input("x", &x).unwrap()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Unbound { input, .. } if input == "y"), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Unbound { input, .. } if input == "y"), "{error}");
         let error = loaded.with().input("x", &partner.zeros::<f32, 1>([N]).unwrap()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::GraphBinding { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphBinding { .. }), "{error}");
         let unused = partner.zeros::<f32, 2>([2, 3]).unwrap();
         let bound = loaded.with().input("x", &x).unwrap().input("y", &y).unwrap();
         let bound = bound.input("unused", &unused).unwrap();
@@ -291,8 +291,8 @@ fn inputs(subject: &Subject) {
 fn not_savable(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let refused = |graph: &Graph| match graph.to_bytes_with(Contents::Included).unwrap_err().kind() {
-        Kind::NotSavable { node, reason, .. } => format!("{node}: {reason}"),
+    let refused = |graph: &Graph| match graph.to_bytes_with(Contents::Included).unwrap_err().detail() {
+        ErrorDetail::NotSavable { node, reason, .. } => format!("{node}: {reason}"),
         kind => panic!("{kind}"),
     };
     let (host, ()) = queue.capture(|c| c.host(|| ())).unwrap();
@@ -339,7 +339,7 @@ fn damaged(subject: &Subject) {
     let bytes = own_memory(&ctx, &queue).to_bytes().unwrap();
     let refused = |bytes: &[u8]| {
         let error = Graph::from_bytes(&ctx, bytes).unwrap_err();
-        assert!(matches!(error.kind(), Kind::GraphFile { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphFile { .. }), "{error}");
     };
     for at in (0..bytes.len()).step_by(97) {
         let mut damaged = bytes.clone();
@@ -360,11 +360,11 @@ fn damaged(subject: &Subject) {
     assert!(error.to_string().contains("graph.fpg") && error.to_string().contains("bytes"), "{error}");
     let error = Graph::load_with(&ctx, &path, LoadOptions::default().memory_limit(100)).unwrap_err();
     // The call reads no more than the header of a file that is above the limit.
-    let Kind::GraphMemory { needed, limit: 100, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::GraphMemory { needed, limit: 100, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*needed, bytes.len() as u64);
     for unread in [folder.join("none"), folder.clone()] {
         let error = Graph::load(&ctx, &unread).unwrap_err();
-        let Kind::GraphFileUnread { file, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::GraphFileUnread { file, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(*file, unread.display().to_string());
     }
     std::fs::remove_dir_all(folder).unwrap();

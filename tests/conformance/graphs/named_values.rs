@@ -4,7 +4,7 @@ use crate::common::{Case, Subject, case};
 use crate::graphs::verbs::mixed as mixed_kernel;
 use fencepost::graph::GraphValue;
 use fencepost::prelude::*;
-use fencepost::{Bound, Kind};
+use fencepost::{Bound, ErrorDetail};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -83,7 +83,7 @@ fn outside(subject: &Subject) {
         queue.launch_dyn(&mixed, Grid::threads([N]), args![a = &gain, b = 0_u32, x = &x, y = &mut y])
     };
     let error = launch(&queue).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Graph { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Graph { .. }), "{error}");
     assert!(error.to_string().contains("value `gain` is a value of a graph"), "{error}");
     let error = queue.capture(|c| launch(c)).unwrap_err();
     assert!(error.to_string().contains("value `gain` belongs to another capture"), "{error}");
@@ -93,7 +93,7 @@ fn outside(subject: &Subject) {
             c.launch_dyn(&mixed, Grid::threads([N]), args![a = &half, b = 0_u32, x = &x, y = &mut y.clone()])
         })
         .unwrap_err();
-    assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
     assert!(error.to_string().contains("argument `a`") && error.to_string().contains("f32"), "{error}");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N], "nothing was launched");
     launch_plain(&queue, &mixed, &x, &y);

@@ -2,7 +2,9 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
-use fencepost::{Bound, CommandQueue, Context, Download, Grid, HostArray, Kind, Shape, Upload, region};
+use fencepost::{
+    Bound, CommandQueue, Context, Download, ErrorDetail, Grid, HostArray, Shape, Upload, region,
+};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -161,7 +163,7 @@ fn refused_in_a_body(subject: &Subject) {
     for graph in [&uploads, &downloads] {
         let body = |c: &CommandQueue| c.if_(&flag, |body| body.replay(graph).map(drop));
         for error in [queue.capture(|c| body(c)).unwrap_err(), body(&queue).unwrap_err()] {
-            let Kind::Captured { call, .. } = error.kind() else { panic!("{error}") };
+            let ErrorDetail::Captured { call, .. } = error.detail() else { panic!("{error}") };
             assert!(call.starts_with("a replay of a graph "), "{error}");
         }
         // A loop in the same graph is not a body around it.

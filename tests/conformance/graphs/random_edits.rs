@@ -219,7 +219,10 @@ impl Random {
         match edit.apply() {
             Ok(()) => self.model = model,
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::Aliased { .. }) && model.is_aliased(), "{error}")
+                assert!(
+                    matches!(error.detail(), ErrorDetail::Aliased { .. }) && model.is_aliased(),
+                    "{error}"
+                )
             }
         }
     }
@@ -241,7 +244,10 @@ impl Random {
         match self.queue.replay(&with) {
             Ok(_) => model.run(&mut self.contents),
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::Aliased { .. }) && model.is_aliased(), "{error}");
+                assert!(
+                    matches!(error.detail(), ErrorDetail::Aliased { .. }) && model.is_aliased(),
+                    "{error}"
+                );
             }
         }
         for (block, expected) in self.blocks.iter().zip(&self.contents) {

@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::prelude::*;
 use std::time::{Duration, Instant};
 
@@ -121,7 +121,7 @@ fn policy(subject: &Subject) {
     let (graph, ()) = one.capture(|c| c.fill(&mut x, 7)).unwrap();
     one.fill(&mut x, 1).unwrap();
     let error = two.replay(&graph).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     assert!(error.to_string().contains("graph `one` on queue `two`"), "{error}");
     two.wait_for_queue(&one).unwrap();
     two.replay(&graph).unwrap();
@@ -134,7 +134,7 @@ fn policy(subject: &Subject) {
         c.wait_for_queue(&side)
     });
     let error = hazard.unwrap_err();
-    let Kind::Hazard { earlier, later, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { earlier, later, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((&*earlier.queue, &*later.queue), ("one", "side"));
 }
 

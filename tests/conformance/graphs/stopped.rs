@@ -4,7 +4,7 @@ use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
 use fencepost::graph::Loop;
 use fencepost::prelude::*;
-use fencepost::{Bound, Kind, Replay, Result, SimulatorOptions};
+use fencepost::{Bound, ErrorDetail, Replay, Result, SimulatorOptions};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ fn endless(s: &Setup, go_on: &DeviceArray<u32>, count: &DeviceArray<u32>) -> Res
 }
 
 fn is_cancelled<T: std::fmt::Debug>(result: Result<T>) -> bool {
-    matches!(result.unwrap_err().kind(), Kind::Cancelled { graph } if graph == "main")
+    matches!(result.unwrap_err().detail(), ErrorDetail::Cancelled { graph } if graph == "main")
 }
 
 /// Waits until chunks of the loop on queue `main` have completed. The threads of the context continue the loop.
@@ -181,7 +181,7 @@ fn over(subject: &Subject) {
     drop(s.queue);
     run.cancel().unwrap();
     if let Err(error) = run.wait() {
-        assert!(matches!(error.kind(), Kind::Cancelled { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Cancelled { .. }), "{error}");
     }
 }
 
@@ -223,13 +223,13 @@ fn overdue(subject: &Subject) {
     let count = s.word(0);
     let steps = endless(&s, &go_on, &count).unwrap();
     let error = steps.replay().unwrap().wait().unwrap_err();
-    let Kind::LoopTooLong { graph, launch, iterations, limit: found } = error.kind() else {
+    let ErrorDetail::LoopTooLong { graph, launch, iterations, limit: found } = error.detail() else {
         panic!("{error}")
     };
     assert_eq!((graph.as_str(), *found, launch.file()), ("main", limit, file!()));
     assert!(*iterations > 0 && error.to_string().contains("ContextOptions::launch_limit"), "{error}");
     assert!(s.queue.fill(&mut count.clone(), 0).is_err(), "the error stays until it is taken");
-    assert!(matches!(s.queue.take_error().unwrap().kind(), Kind::LoopTooLong { .. }));
+    assert!(matches!(s.queue.take_error().unwrap().detail(), ErrorDetail::LoopTooLong { .. }));
 }
 
 fn dropped(subject: &Subject) {

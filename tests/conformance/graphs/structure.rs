@@ -291,7 +291,7 @@ fn child_on_a_fork(subject: &Subject) {
         c.wait_for_queue(&side)
     });
     let error = error.map(drop).unwrap_err();
-    assert!(matches!(error.kind(), fencepost::Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), fencepost::ErrorDetail::Hazard { .. }), "{error}");
     let (graph, ()) = queue
         .capture(|c| {
             let side = c.fork("side");

@@ -4,7 +4,9 @@ use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row, Unmeasured};
-use fencepost::{AdoptOptions, EventOptions, Graph, Kind, Profile, QueueOptions, RecorderChoice, Replay};
+use fencepost::{
+    AdoptOptions, ErrorDetail, EventOptions, Graph, Profile, QueueOptions, RecorderChoice, Replay,
+};
 use serde_json::Value;
 
 pub fn cases() -> Vec<Case> {
@@ -178,7 +180,7 @@ fn no_timestamps(subject: &Subject) {
         let marks = events(&queue.replay(&graph).unwrap(), &markers);
         marks[1].wait().unwrap();
         let error = marks[1].seconds_since(&marks[0]).wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
         let profiler = ctx.profile();
         queue.replay(&graph).unwrap();
         let profile = profiler.finish().wait().unwrap();
@@ -209,12 +211,12 @@ fn untimed(subject: &Subject) {
     plain.wait().unwrap();
     assert!(run.event().is_complete().unwrap() && timed.is_complete().unwrap());
     let error = timed.seconds_since(&plain).wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
     // The marker itself is a point of the capture, and no run is named.
     let (graph, (start, end)) =
         queue.capture(|c| Ok((c.marker_with(with_clock()), c.marker_with(with_clock())))).unwrap();
     let error = end.seconds_since(&start).wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
     assert!(error.to_string().contains("Replay::event_of"), "{error}");
     drop(graph);
 }
@@ -227,7 +229,7 @@ fn foreign(subject: &Subject) {
     let run = queue.replay(&graph).unwrap();
     let problem = |event: &Event| {
         let error = run.event_of(event).unwrap_err();
-        let Kind::Graph { graph, problem } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Graph { graph, problem } = error.detail() else { panic!("{error}") };
         assert_eq!(graph, "main");
         problem.clone()
     };
@@ -258,7 +260,7 @@ fn no_join(subject: &Subject) {
         side.marker_with(with_clock());
         side.fill(&mut x, 1)
     });
-    assert!(matches!(unjoined.unwrap_err().kind(), Kind::Unjoined { .. }));
+    assert!(matches!(unjoined.unwrap_err().detail(), ErrorDetail::Unjoined { .. }));
 }
 
 fn child(subject: &Subject) {

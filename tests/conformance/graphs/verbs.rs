@@ -6,7 +6,7 @@ use crate::graphs::temporaries::has_returned;
 use crate::graphs::verb_table::{Behaviour, Call, FirstOf, LastOf, N, Objects, Phases, Verb, events, table};
 use crate::kernels::shaders::{Host, set_word, word, words};
 use fencepost::prelude::*;
-use fencepost::{Capture, Error, Kind, Result};
+use fencepost::{Capture, Error, ErrorDetail, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub fn cases() -> Vec<Case> {
@@ -128,7 +128,7 @@ fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
 
 /// Checks that the error names the verb and its line.
 fn check_refusal(verb: &Verb, error: &Error, next: Option<&Verb>) {
-    let Kind::Captured { call, location, remedy, .. } = error.kind() else {
+    let ErrorDetail::Captured { call, location, remedy, .. } = error.detail() else {
         panic!("`{}` ends with: {error}", verb.name)
     };
     assert_eq!(*call, verb.name, "{error}");
@@ -245,7 +245,7 @@ fn in_a_body(subject: &Subject) {
             }
             Err(error) => {
                 assert!(refused, "a body refuses `{}`: {error}", verb.name);
-                let Kind::Captured { location, remedy, .. } = error.kind() else {
+                let ErrorDetail::Captured { location, remedy, .. } = error.detail() else {
                     panic!("`{}` ends with: {error}", verb.name)
                 };
                 assert_eq!((location.file(), remedy.is_empty()), (verb.at.file(), false), "{error}");
@@ -254,7 +254,10 @@ fn in_a_body(subject: &Subject) {
                     drop(c.if_(&yes, refused));
                     c.fill(&mut x.clone(), 100)
                 });
-                assert!(matches!(dropped.map(drop).unwrap_err().kind(), Kind::Captured { .. }), "{error}");
+                assert!(
+                    matches!(dropped.map(drop).unwrap_err().detail(), ErrorDetail::Captured { .. }),
+                    "{error}"
+                );
             }
         }
         check_queue(&objects, &queue, verb.name);
@@ -337,7 +340,7 @@ fn panics(subject: &Subject) {
         check_queue(&objects, &queue, "a panic");
         let (side, mut own) = kept.take().unwrap();
         let error = side.fill(&mut own, 1).unwrap_err();
-        assert!(matches!(error.kind(), Kind::CaptureEnded { call: "fill", .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::CaptureEnded { call: "fill", .. }), "{error}");
         // An array of the failed capture is an ordinary array.
         queue.fill(&mut own, 5).unwrap();
         assert_eq!(queue.read(&own).wait().unwrap(), [5; N]);
@@ -357,7 +360,7 @@ fn fails(subject: &Subject) {
                 c.copy(&short, &mut x)
             })
             .unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
         has_returned(&objects.ctx, before);
         check_queue(&objects, &queue, "an error");
     }
@@ -408,7 +411,7 @@ fn at_once(subject: &Subject) {
     assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
     // An event of one capture is not an event of the other.
     let error = one.capture(|c| two.capture(|d| c.wait_for_queue(d)).map(drop)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Captured { call: "wait_for", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
     let graphs: Vec<_> = std::thread::scope(|scope| {
         let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {
             let queue = queue.clone();

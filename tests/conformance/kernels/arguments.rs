@@ -6,7 +6,7 @@ use crate::common::{Case, Subject, case};
 use fencepost::__private::{ArgField, Binder, ShaderSource, bind_buffer};
 use fencepost::error::KernelError;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Element, Kind};
+use fencepost::{DynKernel, Element, ErrorDetail};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -116,9 +116,9 @@ fn by_hand(s: &Subject) {
             _ => Some("passed an array where its `fields` declare a value of 4 bytes"), // the first mistake, not the next
         };
         match expected {
-            None => assert!(matches!(error.kind(), Kind::Kernel(_)), "{way}: {error}"),
+            None => assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{way}: {error}"),
             Some(text) => {
-                assert!(matches!(error.kind(), Kind::MisplacedArgument { .. }), "{way}: {error}");
+                assert!(matches!(error.detail(), ErrorDetail::MisplacedArgument { .. }), "{way}: {error}");
                 assert!(error.to_string().contains(text), "{way}: {error}");
             }
         }
@@ -285,7 +285,10 @@ fn invalid_overrides(s: &Subject) {
     ];
     for (entry, name, value, line, message) in cases {
         let error = ctx.kernel_from_with(text, entry, &[(name, value)]).map(|_| ()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Kernel(KernelError::OverrideValues { .. })), "{error:?}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::Kernel(KernelError::OverrideValues { .. })),
+            "{error:?}"
+        );
         let error = error.to_string();
         let begin = format!("kernel `{entry}` with override `{name}` = {value}: ");
         assert!(error.starts_with(&begin), "{error}");
@@ -318,7 +321,7 @@ fn messages(s: &Subject) {
     ];
     for (found, expected) in found.into_iter().zip(expected) {
         let error = found.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Kernel(_)), "{error:?}");
+        assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error:?}");
         let text = error.to_string();
         assert!(expected.iter().all(|part| text.contains(part)), "{text}\nshould contain {expected:?}");
     }

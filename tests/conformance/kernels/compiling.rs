@@ -4,7 +4,7 @@ use super::shaders::{Text, set_word};
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Kind, ShaderSource};
+use fencepost::{ErrorDetail, ShaderSource};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -63,7 +63,10 @@ fn wrong(s: &Subject) {
     let later = ctx.kernel_from_later(&bad, "bad", &[]).wait().map(drop).unwrap_err();
     let at_once = ctx.kernel_from_with(&bad, "bad", &[]).map(drop).unwrap_err();
     assert_eq!(later.to_string(), at_once.to_string());
-    assert!(matches!(later.kind(), Kind::Kernel(_)) && later.to_string().contains("bad.wgsl:1:"), "{later}");
+    assert!(
+        matches!(later.detail(), ErrorDetail::Kernel(_)) && later.to_string().contains("bad.wgsl:1:"),
+        "{later}"
+    );
     let unknown = ctx.kernel_later::<Mix>(&[("WORKGRUOP", 1.0)]).wait().map(drop).unwrap_err();
     assert!(unknown.to_string().contains("WORKGROUP"), "{unknown}");
 }

@@ -4,7 +4,7 @@
 use super::shaders::{Text, set_word, word, words};
 use crate::common::{Case, Subject, case};
 use bytemuck::{Pod, Zeroable};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use fencepost::prelude::*;
 use std::fmt::Debug;
 
@@ -273,7 +273,7 @@ fn inside_a_word(s: &Subject) {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = x, y = y])
     };
     let error = launch(&x, &mut y.slice(0..3).unwrap()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Alignment { offset: 3, needed: 4, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Alignment { offset: 3, needed: 4, .. }), "{error}");
     launch(&x.slice(0..3).unwrap(), &mut y).unwrap(); // a read slice, and a whole array, may end inside a word
     assert_eq!(queue.read(&y).wait().unwrap(), [1, 2, 3, 4, 0, 0]);
     launch(&y, &mut y.slice(4..6).unwrap()).map(drop).unwrap_err(); // `y` is bound twice, or the slice is unaligned

@@ -3,7 +3,7 @@
 use super::shaders::{NOTHING, TALLY, Text, set_word, word, words};
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::{Case, Subject, case};
-use fencepost::{CommandQueue, Context, DynKernel, Grid, Kind, args};
+use fencepost::{CommandQueue, Context, DynKernel, ErrorDetail, Grid, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -85,8 +85,8 @@ fn over_the_limit(s: &Subject) {
     let bench = Bench::new(s, [1, 1, 1]);
     let mut tally = bench.ctx.zeros::<u32, 1>([5]).unwrap();
     let most = match bench.queue.launch_dyn(&bench.kernel, Grid::groups([usize::MAX]), args![&mut tally]) {
-        Err(error) => match error.kind() {
-            Kind::GridTooLarge { limit, groups, .. } if groups[0] == u64::MAX => *limit as usize,
+        Err(error) => match error.detail() {
+            ErrorDetail::GridTooLarge { limit, groups, .. } if groups[0] == u64::MAX => *limit as usize,
             _ => panic!("{error}"),
         },
         Ok(()) => panic!("no device has so many groups"),
@@ -95,7 +95,7 @@ fn over_the_limit(s: &Subject) {
     {
         for grid in [Grid::groups(grid), Grid::threads(grid)] {
             let error = bench.queue.launch_dyn(&bench.kernel, grid, args![&mut tally]).unwrap_err();
-            assert!(matches!(error.kind(), Kind::GridTooLarge { .. }), "{grid:?}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::GridTooLarge { .. }), "{grid:?}: {error}");
         }
     }
     assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
@@ -124,7 +124,7 @@ fn numbers(s: &Subject) {
     }
     let mut tally = bench.ctx.zeros::<u32, 1>([5]).unwrap();
     let error = bench.queue.launch_dyn(&bench.kernel, Grid::threads([3, -5]), args![&mut tally]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GridNegative { size: [3, -5, 1], .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GridNegative { size: [3, -5, 1], .. }), "{error}");
     assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
 }
 

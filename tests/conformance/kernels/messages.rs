@@ -4,8 +4,8 @@ use crate::common::{Case, Needs, Subject, case};
 use bytemuck::{Pod, Zeroable};
 use fencepost::print::{PrintTo, Printed};
 use fencepost::{
-    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, Event, Grid, KernelArgs,
-    Kind, Policy, PrintOptions, RecorderChoice, Result, args,
+    CheckOptions, CommandQueue, Context, DeviceArray, DynKernel, Element, Error, ErrorDetail, Event, Grid,
+    KernelArgs, Policy, PrintOptions, RecorderChoice, Result, args,
 };
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -145,7 +145,7 @@ fn several(s: &Subject) {
     assert_eq!(lines.take(), ["3 at 1", "9 at 3"]);
     queue.launch_all_dyn(&[(&asserts, grid), (&prints, grid)], args![limit = 7_u32, x = &mut x]).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::AssertionFailed { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::AssertionFailed { .. }), "{error}");
 }
 
 #[derive(Clone, Copy, Pod, Zeroable, Element)]
@@ -326,7 +326,7 @@ fn capacity(s: &Subject) {
         let error = queue.launch_dyn(&kernel, Grid::groups([1]), args![]).unwrap_err();
         let is_named = |found: u64, limit: u64| found > limit && limit == largest;
         assert!(
-            matches!(error.kind(), Kind::MessagesTooLarge { found, limit, .. } if is_named(*found, *limit)),
+            matches!(error.detail(), ErrorDetail::MessagesTooLarge { found, limit, .. } if is_named(*found, *limit)),
             "{error}"
         );
         assert!(error.to_string().ends_with("lower `PrintOptions::capacity`"), "{error}");
@@ -352,8 +352,8 @@ fn assertion(s: &Subject) {
     let line = line!() + 1;
     launch(&queue, &kernel, 13, &mut x).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    let Kind::AssertionFailed { kernel: name, launch: at, place, condition, text, invocation, count } =
-        error.kind()
+    let ErrorDetail::AssertionFailed { kernel: name, launch: at, place, condition, text, invocation, count } =
+        error.detail()
     else {
         panic!("{error}")
     };
@@ -391,7 +391,7 @@ fn first_failure(s: &Subject) {
         let rows = if width == 1.0 { 8 } else { 2 };
         queue.launch_dyn(&kernel, Grid::groups([3, rows, 1]), args![]).unwrap();
         let error = queue.finish().wait().unwrap_err();
-        let Kind::AssertionFailed { place, text, invocation, count, .. } = error.kind() else {
+        let ErrorDetail::AssertionFailed { place, text, invocation, count, .. } = error.detail() else {
             panic!("{error}")
         };
         // Three of twelve columns, five of eight rows: in the second assertion, both layers fail.
@@ -405,7 +405,9 @@ fn first_failure(s: &Subject) {
     let kernel = ctx.kernel_from(text, "many").unwrap();
     queue.launch_dyn(&kernel, Grid::groups([1000]), args![]).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    let Kind::AssertionFailed { text, invocation, count, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::AssertionFailed { text, invocation, count, .. } = error.detail() else {
+        panic!("{error}")
+    };
     assert_eq!((&**text, *invocation, *count), ("5000 (5000, 0, 0) 7", [5000, 0, 0], 59_000));
 }
 
@@ -423,7 +425,7 @@ fn taken(s: &Subject) {
     let _ = queue.flush();
     let error = event.wait().unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::AssertionFailed { launch, .. } if launch.line() == first),
+        matches!(error.detail(), ErrorDetail::AssertionFailed { launch, .. } if launch.line() == first),
         "{error}"
     );
     while queue.finish().wait().is_err() {
@@ -477,7 +479,7 @@ fn replays(s: &Subject) {
     queue.replay(&graph).unwrap().wait().unwrap();
     assert_eq!(lines.take(), steps(3).collect::<Vec<_>>());
     let error = other.replay(&graph).unwrap().wait().unwrap_err();
-    let Kind::AssertionFailed { text, count: 1, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::AssertionFailed { text, count: 1, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(text, "24 at (2, 0)");
     other.take_error().unwrap();
     queue.finish().wait().unwrap();
@@ -494,7 +496,7 @@ fn refused_captures(s: &Subject) {
     });
     let error = refused.map(drop).unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::Captured { remedy, .. } if remedy.starts_with("a kernel that prints or asserts runs once")),
+        matches!(error.detail(), ErrorDetail::Captured { remedy, .. } if remedy.starts_with("a kernel that prints or asserts runs once")),
         "{error}"
     );
     let (graph, ()) =
@@ -511,7 +513,7 @@ fn refused_captures(s: &Subject) {
     assert!(error.to_string().contains("several contexts, and a kernel in it prints or asserts"), "{error}");
     let error = queue.capture(|c| c.replay(&graph).map(drop)).map(drop).unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::Captured { call, .. } if call.ends_with("prints or asserts")),
+        matches!(error.detail(), ErrorDetail::Captured { call, .. } if call.ends_with("prints or asserts")),
         "{error}"
     );
     let error = graph.to_bytes().map(drop).unwrap_err();
@@ -546,7 +548,7 @@ fn functions(s: &Subject) {
     print_one(&ctx, &queue, 1);
     let error = queue.finish().wait().unwrap_err();
     assert!(
-        matches!(error.kind(), Kind::CallbackPanicked { queue, panic } if queue == "q" && panic == "no space"),
+        matches!(error.detail(), ErrorDetail::CallbackPanicked { queue, panic } if queue == "q" && panic == "no space"),
         "{error}"
     );
     queue.take_error().unwrap();
@@ -561,7 +563,10 @@ fn functions(s: &Subject) {
     // The print function keeps the context alive.
     ctx.set_print(PrintOptions::default().to(PrintTo::Log));
     let error = found.lock().unwrap().take().expect("the wait returns an error");
-    assert!(matches!(error.kind(), Kind::WaitInPrint { awaited } if awaited == "queue `q`"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::WaitInPrint { awaited } if awaited == "queue `q`"),
+        "{error}"
+    );
 }
 
 fn blocked_function(s: &Subject) {
@@ -648,7 +653,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     // The callback comes after the lines, and the end of the queue after the callback.
     queue.callback(|| ()).unwrap();
     send.send(end).unwrap();
-    let is_overdue = |error: &Error| matches!(error.kind(), Kind::PrintOverdue { .. });
+    let is_overdue = |error: &Error| matches!(error.detail(), ErrorDetail::PrintOverdue { .. });
     while let Err(error) = queue.finish().wait() {
         assert!(is_overdue(&error), "{error}");
     }
@@ -658,7 +663,9 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     let found = std::mem::take(&mut *found.lock().unwrap());
     assert_eq!(found.len(), 3);
     for error in &found {
-        let Kind::PrintOverdue { awaited, receiver, kernel, launch, limit: after, .. } = error.kind() else {
+        let ErrorDetail::PrintOverdue { awaited, receiver, kernel, launch, limit: after, .. } =
+            error.detail()
+        else {
             panic!("{error}")
         };
         assert_eq!((&**awaited, &**kernel, launch.line(), *after), ("queue `q`", "one", line, limit));
@@ -693,7 +700,7 @@ fn checked(s: &Subject) {
     queue.launch_dyn(&prints, Grid::threads([20]), args![x = &mut x]).unwrap();
     launch(&queue, &asserts, 15, &mut x).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::AssertionFailed { count: 5, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::AssertionFailed { count: 5, .. }), "{error}");
     assert_eq!(lines.take(), expected(0..20));
     let findings = ctx.diagnostics().take_findings();
     assert!(findings.is_empty(), "{}", findings[0]);

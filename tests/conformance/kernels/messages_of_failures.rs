@@ -58,7 +58,7 @@ fn too_long(s: &Subject) {
         queue.launch_dyn(&hangs, Grid::threads([2]), args![x = &mut x]).unwrap();
         queue.launch_dyn(&says, Grid::threads([2]), args![x = &mut x]).unwrap();
         let error = queue.finish().wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::LaunchTooLong { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }), "{error}");
         assert_eq!(take(&lines), ["hangs 7", "hangs 3"], "the launch behind the failure is not executed");
         queue.take_error().unwrap();
     }
@@ -76,7 +76,7 @@ fn checked(s: &Subject) {
     let mut x = ctx.array(&[7_u32, 8]).unwrap();
     queue.launch_dyn(&slips, Grid::threads([1]), args![x = &mut x]).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(!matches!(error.kind(), Kind::AssertionFailed { .. }), "{error}");
+    assert!(!matches!(error.detail(), ErrorDetail::AssertionFailed { .. }), "{error}");
     assert_eq!(take(&lines), ["slips 7"]);
 }
 

@@ -175,7 +175,7 @@ fn ordered(s: &Subject) {
         writer.fill(&mut x, 5).unwrap();
         if policy == Policy::Checked {
             let error = caller.call(&kernel, Grid::threads([64]), AddUp { x: &x }).map(drop).unwrap_err();
-            let Kind::Hazard { later, .. } = error.kind() else { panic!("{error}") };
+            let ErrorDetail::Hazard { later, .. } = error.detail() else { panic!("{error}") };
             assert!(later.command.contains("add_up") && later.location.file() == file!(), "{error}");
             caller.wait_for_queue(&writer).unwrap();
         }
@@ -209,11 +209,11 @@ fn refused(s: &Subject) {
     let profiler = ctx.profile();
     let call =
         |grid: Grid<'_>, x: &DeviceArray<u32>| queue.call(&kernel, grid, AddUp { x }).map(drop).unwrap_err();
-    assert!(matches!(call(Grid::threads([64]), &foreign).kind(), Kind::ForeignContext { .. }));
-    assert!(matches!(call(Grid::threads([-1]), &x).kind(), Kind::GridNegative { .. }));
-    assert!(matches!(call(Grid::groups([1 << 30]), &x).kind(), Kind::GridTooLarge { .. }));
+    assert!(matches!(call(Grid::threads([64]), &foreign).detail(), ErrorDetail::ForeignContext { .. }));
+    assert!(matches!(call(Grid::threads([-1]), &x).detail(), ErrorDetail::GridNegative { .. }));
+    assert!(matches!(call(Grid::groups([1 << 30]), &x).detail(), ErrorDetail::GridTooLarge { .. }));
     let map = x.map_write().wait().unwrap();
-    assert!(matches!(call(Grid::threads([64]), &x).kind(), Kind::Mapped { .. }));
+    assert!(matches!(call(Grid::threads([64]), &x).detail(), ErrorDetail::Mapped { .. }));
     drop(map);
     let profile = profiler.finish().wait().unwrap();
     let enqueued: Vec<_> = profile.rows.iter().filter(|row| &*row.queue == queue.label()).collect();
@@ -273,7 +273,10 @@ fn failed(s: &Subject) {
     let x = ctx.array(&[1_u32; 8]).unwrap();
     let value = queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).expect("it is enqueued");
     let error = value.wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::LaunchFailed { kernel, .. } if kernel == "add_up"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::LaunchFailed { kernel, .. } if kernel == "add_up"),
+        "{error}"
+    );
     assert!(queue.call(&kernel, Grid::threads([8]), AddUp { x: &x }).is_err(), "the error stays");
     queue.take_error().expect("the error of the queue");
 }

@@ -261,9 +261,12 @@ fn refused(s: &Subject) {
     let profiler = b.ctx.profile();
     let [square, run, turn] = grids();
     let error = b.launch(&b.queue, 1, [square, Grid::groups([1 << 30]), turn]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GridTooLarge { kernel, .. } if kernel == "run"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GridTooLarge { kernel, .. } if kernel == "run"), "{error}");
     let error = b.launch(&b.queue, 1, [square, run, Grid::threads([-1])]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GridNegative { kernel, .. } if kernel == "turn"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::GridNegative { kernel, .. } if kernel == "turn"),
+        "{error}"
+    );
     let args = Squares {
         factor: 1,
         x: &b.x,
@@ -272,10 +275,13 @@ fn refused(s: &Subject) {
         turned: &mut b.sums.clone(),
     };
     let error = b.queue.launch_all(&b.kernel, grids(), args).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { subject, .. } if subject == "kernel `turn`"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::Aliased { subject, .. } if subject == "kernel `turn`"),
+        "{error}"
+    );
     let map = b.turned.map_write().wait().unwrap();
     let error = b.launch(&b.queue, 1, grids()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
     drop(map);
     let profile = profiler.finish().wait().unwrap();
     let enqueued: Vec<_> = profile.rows.iter().filter(|row| row.activity == Activity::Launch).collect();
@@ -289,15 +295,15 @@ fn unknown(s: &Subject) {
     let args =
         args![factor = 3_u32, x = &b.x, squares = &mut b.squares, sums = &mut b.sums, turned = &mut b.turned];
     let error = b.queue.launch_all_dyn(&launches, args).unwrap_err();
-    let Kind::Kernel(KernelError::ExtraArgument { kernel, arg, known, .. }) = error.kind() else {
+    let ErrorDetail::Kernel(KernelError::ExtraArgument { kernel, arg, known, .. }) = error.detail() else {
         panic!("{error}")
     };
     assert_eq!((&**kernel, &**arg), ("square`, `run", "turned"));
     assert_eq!(known.0, ["factor", "x", "squares", "sums"]);
     let error = b.queue.launch_all_dyn(&launches, args![x = &b.x, squares = &mut b.squares]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Kernel(KernelError::MissingArgument { .. })), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Kernel(KernelError::MissingArgument { .. })), "{error}");
     let error = b.queue.launch_all_dyn(&launches, args![3_u32, &b.x, &mut b.squares]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Kernel(KernelError::UnnamedArgument { .. })), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Kernel(KernelError::UnnamedArgument { .. })), "{error}");
     assert!(error.to_string().starts_with("kernels `square`, `run`: argument 0 has no name"), "{error}");
 }
 
@@ -320,12 +326,12 @@ fn hazard(s: &Subject) {
     let other = bench.ctx.queue("other");
     other.fill(&mut bench.sums.clone(), 0).unwrap();
     let error = bench.launch(&bench.queue, 1, grids()).unwrap_err();
-    let Kind::Hazard { later, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { later, .. } = error.detail() else { panic!("{error}") };
     assert!(later.command.contains("`run`"), "{error}");
     bench.queue.wait_for_queue(&other).unwrap();
     bench.launch(&bench.queue, 2, grids()).unwrap();
     let error = other.fill(&mut bench.squares.clone(), 0).unwrap_err();
-    let Kind::Hazard { earlier, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { earlier, .. } = error.detail() else { panic!("{error}") };
     assert!(earlier.command.contains("`square`") || earlier.command.contains("`run`"), "{error}");
     assert_eq!(bench.turned(), expected(2));
 }
@@ -341,7 +347,7 @@ fn captured(s: &Subject) {
     }
     let [square, run, _] = grids();
     let refused = bench.queue.capture(|c| bench.launch(c, 7, [square, run, Grid::groups([1 << 30])]));
-    assert!(matches!(refused.map(drop).unwrap_err().kind(), Kind::GridTooLarge { .. }));
+    assert!(matches!(refused.map(drop).unwrap_err().detail(), ErrorDetail::GridTooLarge { .. }));
     let unnamed = bench.queue.capture(|c| {
         bench.launch(c, 7, grids())?;
         c.label_node("which of them")
@@ -428,5 +434,8 @@ fn later(s: &Subject) {
     bench.launch(&bench.queue, 4, grids()).unwrap();
     assert_eq!(bench.turned(), expected(4));
     let unknown = bench.ctx.kernel_with::<Squares>(&[("WIDTH", 32.0)]).map(drop).unwrap_err();
-    assert!(matches!(unknown.kind(), Kind::Kernel(KernelError::UnknownOverride { .. })), "{unknown}");
+    assert!(
+        matches!(unknown.detail(), ErrorDetail::Kernel(KernelError::UnknownOverride { .. })),
+        "{unknown}"
+    );
 }

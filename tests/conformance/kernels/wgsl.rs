@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Algorithms, Sort};
-use fencepost::{Context, Grid, Kind, args};
+use fencepost::{Context, ErrorDetail, Grid, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -86,12 +86,12 @@ fn limits(s: &Subject) {
     let nothing = "fn used() -> u32 { return 1u; }";
     for size in ["W * 40u", "max(W, 3u) << 6u", "W << 20u", "1, select(1u, 4000u, W > 3u)"] {
         let error = kind(nothing, size, 100.0);
-        assert!(matches!(error.kind(), Kind::WorkgroupTooLarge { .. }), "{size}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::WorkgroupTooLarge { .. }), "{size}: {error}");
     }
     for (length, w) in [("W * 200u", 100.0), ("max(W, 20000u)", 1.0), ("W", 1e8), ("W << 20u", 100.0)] {
         let memory = format!("var<workgroup> t: array<u32, {length}>; fn used() -> u32 {{ return t[0]; }}");
         let error = kind(&memory, "1", w);
-        assert!(matches!(error.kind(), Kind::WorkgroupMemory { .. }), "{length}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::WorkgroupMemory { .. }), "{length}: {error}");
     }
     let error = kind(nothing, "W - 1u", 1.0);
     assert!(error.to_string().contains("workgroup size along axis 0 is 0"), "{error}");
@@ -157,7 +157,7 @@ fn add(a: ptr<function, u32>, b: ptr<function, u32>) { *a += *b; }
     let portable = s.options(|options| options.portable_wgsl = true);
     let error = portable.kernel_from(text, "k").map(drop).expect_err("a browser refuses it");
     assert!(
-        matches!(error.kind(), Kind::Kernel(_)) && error.to_string().contains("gets `x` twice"),
+        matches!(error.detail(), ErrorDetail::Kernel(_)) && error.to_string().contains("gets `x` twice"),
         "{error}"
     );
     let right = text.replace("add(&x, &x)", "add(&x, &y)");
@@ -186,7 +186,10 @@ fn refused(s: &Subject) {
     let shift = HALF.replace("i < 2u", "out[0] << 1u + 1u == 0u");
     for (text, place) in [(HALF, "k:5:9: `workgroupBarrier`"), (&*shift, "k:4:21: `<<` and `+`")] {
         let error = ctx.kernel_from(text, "k").map(drop).expect_err(text);
-        assert!(matches!(error.kind(), Kind::Kernel(_)) && error.to_string().contains(place), "{error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::Kernel(_)) && error.to_string().contains(place),
+            "{error}"
+        );
     }
     let right = HALF.replace("if i < 2u", "if true");
     assert_eq!(ctx.kernel_from(&right, "k").unwrap().warnings(), []);

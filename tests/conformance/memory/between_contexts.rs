@@ -5,7 +5,7 @@ use crate::common::partners::{each_pair, each_pair_with, every_pair, partners};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Kind, QueueOptions, Shape, SimulatorOptions};
+use fencepost::{ErrorDetail, QueueOptions, Shape, SimulatorOptions};
 use std::cell::Cell;
 use std::time::Duration;
 
@@ -190,7 +190,7 @@ fn checked(s: &Subject) {
         writer.fill(&mut x, 5).unwrap();
         // Within one context `Checked` reports hazards as it does without the copy.
         let error = later.fill(&mut x, 6).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{names}: {error}");
         let error = reader.read(&y).wait().unwrap_err();
         assert!(error.to_string().contains("add `reader.wait_for_queue(&copy)?`"), "{names}: {error}");
         reader.wait_for_queue(&copy).unwrap();
@@ -336,11 +336,11 @@ fn refused(s: &Subject) {
         let mut y = target.zeros([8]).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.copy(&x.slice(0..7).unwrap(), &mut y).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{names}: {error}");
         for ours in [false, true] {
             let guard = if ours { y.map_read() } else { x.map_read() }.wait().unwrap();
             let error = queue.copy(&x, &mut y).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Mapped { .. }), "{names}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{names}: {error}");
             drop(guard);
         }
         assert!(queue.take_error().is_none(), "{names}");
@@ -372,8 +372,8 @@ fn refused_by_its_queue(s: &Subject) {
             };
             let error = copied.unwrap_err();
             let expected = match policy {
-                Policy::Checked => matches!(error.kind(), Kind::Hazard { .. }),
-                _ => matches!(error.kind(), Kind::Abandoned { .. }),
+                Policy::Checked => matches!(error.detail(), ErrorDetail::Hazard { .. }),
+                _ => matches!(error.detail(), ErrorDetail::Abandoned { .. }),
             };
             assert!(expected, "{error}");
             assert_eq!(
@@ -407,8 +407,8 @@ fn failures(s: &Subject) {
                     queue.copy(&ours, &mut theirs).and_then(|()| queue.finish().wait())
                 };
                 if let Err(error) = done {
-                    let Kind::OtherContext { error, .. } = error.kind() else { panic!("{error}") };
-                    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+                    let ErrorDetail::OtherContext { error, .. } = error.detail() else { panic!("{error}") };
+                    assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
                     // A copy that was refused at once has left no error to take.
                     queue.take_error();
                 } else {
@@ -468,7 +468,7 @@ fn timed(s: &Subject) {
             Ok(seconds) => assert!(queue.is_timed() && seconds > 0.0, "{names}: {seconds} s"),
             Err(error) => {
                 assert!(!queue.is_timed(), "{names}: {error}");
-                assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{names}: {error}");
+                assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{names}: {error}");
             }
         }
     });

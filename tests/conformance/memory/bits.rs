@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
-use fencepost::{Kind, Shape, args};
+use fencepost::{ErrorDetail, Shape, args};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -69,7 +69,7 @@ fn kernels(s: &Subject) {
     queue.replay(&graph).unwrap();
     assert_eq!(queue.read(&x.cast_bits::<u32>()).wait().unwrap(), BITS);
     let error = queue.launch_dyn(&negate, Grid::threads([8]), args![x = &mut x.clone()]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
 }
 
 fn order(s: &Subject) {
@@ -101,7 +101,7 @@ fn aliased(s: &Subject) {
     let error = queue
         .launch_dyn(&both, Grid::threads([8]), args![x = &x, y = &mut x.cast_bits::<u32>()])
         .unwrap_err();
-    assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     let error = queue.copy(&x, &mut x.cast_bits::<i32>().cast_bits::<f32>()).map(|_| ());
     let like = queue.copy(&x, &mut x.clone()).map(|_| ());
     assert_eq!(format!("{error:?}"), format!("{like:?}"));

@@ -1,7 +1,7 @@
 //! M04: copies on the device, whole, in part, and within one array.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Error, Kind};
+use fencepost::{Context, Error, ErrorDetail};
 use std::ops::Range;
 
 pub fn cases() -> Vec<Case> {
@@ -79,7 +79,7 @@ fn in_order(s: &Subject) {
 }
 
 /// Check for the expected kind of error.
-type IsRight = fn(&Kind) -> bool;
+type IsRight = fn(&ErrorDetail) -> bool;
 
 /// Returns the number of commands that each queue has enqueued so far, from the state dump.
 fn account(ctx: &Context) -> Vec<String> {
@@ -102,15 +102,19 @@ fn refused(s: &Subject) {
     queue.finish().wait().unwrap();
     let before = account(&ctx);
     let errors: [(Error, IsRight); 4] = [
-        (queue.copy(&x.slice(0..9).unwrap(), &mut y).unwrap_err(), |k| matches!(k, Kind::Shape { .. })),
-        (queue.fill(&mut strange.clone(), 1).unwrap_err(), |k| matches!(k, Kind::ForeignContext { .. })),
-        (x.slice(5..11).unwrap_err(), |k| matches!(k, Kind::Range { len: 10, .. })),
+        (queue.copy(&x.slice(0..9).unwrap(), &mut y).unwrap_err(), |k| {
+            matches!(k, ErrorDetail::Shape { .. })
+        }),
+        (queue.fill(&mut strange.clone(), 1).unwrap_err(), |k| {
+            matches!(k, ErrorDetail::ForeignContext { .. })
+        }),
+        (x.slice(5..11).unwrap_err(), |k| matches!(k, ErrorDetail::Range { len: 10, .. })),
         (queue.copy(&x.reshape([2, 5]).unwrap(), &mut y.reshape([5, 2]).unwrap()).unwrap_err(), |k| {
-            matches!(k, Kind::Shape { .. })
+            matches!(k, ErrorDetail::Shape { .. })
         }),
     ];
     for (error, is) in errors {
-        assert!(is(error.kind()), "{error}");
+        assert!(is(error.detail()), "{error}");
     }
     assert_eq!(before.len(), 2, "the dump lists the context's own queue and `q`");
     assert_eq!(account(&ctx), before, "nothing was enqueued");

@@ -5,7 +5,8 @@ use crate::common::refusing::{self, Driver, Rule};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::memory::MemoryLimit;
 use fencepost::{
-    AdoptOptions, Context, Download, Error, HostArray, Kind, Policy, RecorderChoice, SimulatorOptions, Upload,
+    AdoptOptions, Context, Download, Error, ErrorDetail, HostArray, Policy, RecorderChoice, SimulatorOptions,
+    Upload,
 };
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 
 fn is_out_of_memory(error: &Error, of: &str) -> bool {
-    matches!(error.kind(), Kind::OutOfMemory { object, bytes, .. } if object.contains(of) && *bytes > 0)
+    matches!(error.detail(), ErrorDetail::OutOfMemory { object, bytes, .. } if object.contains(of) && *bytes > 0)
 }
 
 fn every_call(s: &Subject) {
@@ -127,7 +128,8 @@ fn free_goes_first(s: &Subject) {
 /// Returns `true` if the error names the limit of the recorder and its option.
 fn names_the_limit(error: &Error) -> bool {
     let text = error.to_string();
-    let Kind::OutOfMemory { limit: Some(MemoryLimit::CpuRecorder { used, limit, .. }), .. } = error.kind()
+    let ErrorDetail::OutOfMemory { limit: Some(MemoryLimit::CpuRecorder { used, limit, .. }), .. } =
+        error.detail()
     else {
         return false;
     };
@@ -227,7 +229,7 @@ fn by_the_driver(s: &Subject) {
             let seen = driver.set(Rule::Nothing);
             for error in errors {
                 assert!(is_out_of_memory(&error, "u32 [2097152]"), "{error}");
-                assert!(matches!(error.kind(), Kind::OutOfMemory { limit: None, .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { limit: None, .. }), "{error}");
             }
             assert!(seen.refused.len() >= 3, "{seen:?}");
             check(&ctx, arrays, round);
@@ -284,6 +286,6 @@ fn driver_across(s: &Subject) {
 fn too_large(s: &Subject) {
     let ctx = s.ctx();
     let error = ctx.zeros::<u32, 1>([usize::MAX / 8]).map(|_| ()).unwrap_err();
-    assert!(matches!(error.kind(), Kind::TooLarge { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::TooLarge { .. }), "{error}");
     assert!(ctx.zeros::<u32, 1>([N]).is_ok());
 }

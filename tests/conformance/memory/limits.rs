@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::memory::{MemoryLimit, PoolStats};
-use fencepost::{Context, Download, HostArray, Kind, Upload};
+use fencepost::{Context, Download, ErrorDetail, HostArray, Upload};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -138,7 +138,9 @@ fn over_the_limit(s: &Subject) {
     let queue = ctx.queue("q");
     let arrays: Vec<_> = (0..4_u32).map(|i| queue.full([N], i).unwrap()).collect();
     for error in [ctx.zeros::<u32, 1>([N]).unwrap_err(), queue.array(&[0_u32; N]).unwrap_err()] {
-        let Kind::OutOfMemory { object, bytes, limit: Some(MemoryLimit::Pool(limit)) } = error.kind() else {
+        let ErrorDetail::OutOfMemory { object, bytes, limit: Some(MemoryLimit::Pool(limit)) } =
+            error.detail()
+        else {
             panic!("{error}")
         };
         assert!(object.contains("u32 [262144]"), "{object}");

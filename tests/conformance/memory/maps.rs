@@ -9,8 +9,8 @@ use crate::kernels::shaders;
 use bytemuck::{Pod, Zeroable};
 use fencepost::graph::Contents;
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, Element, Error, Graph, Grid, HostArray, Kind, Policy,
-    Priority, QueueOptions, Upload, args,
+    CommandQueue, Context, DeviceArray, Download, Element, Error, ErrorDetail, Graph, Grid, HostArray,
+    Policy, Priority, QueueOptions, Upload, args,
 };
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ fn behind_batches(s: &Subject) {
 }
 
 fn is_mapped<T>(result: Result<T, Error>) -> bool {
-    result.is_err_and(|error| matches!(error.kind(), Kind::Mapped { .. }))
+    result.is_err_and(|error| matches!(error.detail(), ErrorDetail::Mapped { .. }))
 }
 
 fn shows(s: &Subject) {
@@ -284,7 +284,7 @@ fn fail_to_fill(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) {
 }
 
 fn is_abandoned<T>(result: Result<T, Error>) -> bool {
-    result.is_err_and(|error| matches!(error.kind(), Kind::Abandoned { .. }))
+    result.is_err_and(|error| matches!(error.detail(), ErrorDetail::Abandoned { .. }))
 }
 
 fn failed_writers(s: &Subject) {
@@ -391,7 +391,7 @@ fn no_writers(s: &Subject) {
         replay.cancel().unwrap();
         gate.signal();
         assert_eq!(call(&ctx, &x).unwrap(), [1; 9], "{name} after a cancel");
-        assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
+        assert!(replay.wait().is_err_and(|error| matches!(error.detail(), ErrorDetail::Cancelled { .. })));
     }
 }
 
@@ -513,7 +513,7 @@ fn cancelled_after_creation(s: &Subject) {
     let replay = queue.replay(&graph).unwrap();
     replay.cancel().unwrap();
     gate.signal();
-    assert!(replay.wait().is_err_and(|error| matches!(error.kind(), Kind::Cancelled { .. })));
+    assert!(replay.wait().is_err_and(|error| matches!(error.detail(), ErrorDetail::Cancelled { .. })));
     queue.upload(&[7; 9], &mut x).unwrap();
     ctx.synchronize().wait().unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; 9]);
@@ -576,7 +576,7 @@ fn add_often(_: &Context, x: &DeviceArray<u32>) {
                 done += 1;
             }
             Err(error) => {
-                assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
                 std::thread::yield_now();
             }
         }

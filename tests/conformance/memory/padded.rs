@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::LOOKS;
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, Grid, HostArray, Kind, Shape, Upload, args, region,
+    CommandQueue, Context, DeviceArray, Download, ErrorDetail, Grid, HostArray, Shape, Upload, args, region,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -134,7 +134,7 @@ fn slices(s: &Subject) {
     let mut all = laid_out(&expected, 9);
     all[3 * 16..7 * 16].fill(5);
     assert_eq!(memory(&x), all);
-    assert!(matches!(x.slice(17..18).unwrap_err().kind(), Kind::Range { len: 17, .. }));
+    assert!(matches!(x.slice(17..18).unwrap_err().detail(), ErrorDetail::Range { len: 17, .. }));
 }
 
 fn between_paddings(s: &Subject) {
@@ -172,8 +172,8 @@ fn regions(s: &Subject) {
     expected[15 * 13..].fill(0);
     assert_eq!(memory(&x), laid_out(&expected, 9));
     assert!(matches!(
-        queue.read_region(&x, region![.., 13]).wait().unwrap_err().kind(),
-        Kind::RegionIndex { axis: 1, index: 13, len: 13, .. }
+        queue.read_region(&x, region![.., 13]).wait().unwrap_err().detail(),
+        ErrorDetail::RegionIndex { axis: 1, index: 13, len: 13, .. }
     ));
 }
 
@@ -239,7 +239,8 @@ fn refused(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let x = padded(&ctx, &queue, 9);
-    let padding = |kind: &Kind| matches!(kind, Kind::Padding { shape, .. } if shape[..] == [17, 13]);
+    let padding =
+        |kind: &ErrorDetail| matches!(kind, ErrorDetail::Padding { shape, .. } if shape[..] == [17, 13]);
     for error in [
         x.reshape([LEN]).unwrap_err(),
         x.reshape(SHAPE).unwrap_err(),
@@ -247,18 +248,18 @@ fn refused(s: &Subject) {
         ctx.empty::<u32, 2>(Shape::padded(SHAPE, [17, 12])).unwrap_err(),
         ctx.pinned::<u32, Upload, 2>(Shape::padded(SHAPE, [17, 0])).unwrap_err(),
     ] {
-        assert!(padding(error.kind()), "{error}");
+        assert!(padding(error.detail()), "{error}");
     }
     let up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     let mut flat = ctx.zeros([LEN]).unwrap();
-    assert!(matches!(queue.upload(&up, &mut flat).unwrap_err().kind(), Kind::Shape { .. }));
+    assert!(matches!(queue.upload(&up, &mut flat).unwrap_err().detail(), ErrorDetail::Shape { .. }));
     let range = queue.upload_range(&up, 0..5, &mut flat.slice(0..5).unwrap()).unwrap_err();
-    assert!(padding(range.kind()), "{range}");
+    assert!(padding(range.detail()), "{range}");
     let mut short = vec![0; LEN - 1];
-    assert!(matches!(queue.read_into(&x, &mut short).unwrap_err().kind(), Kind::Shape { .. }));
+    assert!(matches!(queue.read_into(&x, &mut short).unwrap_err().detail(), ErrorDetail::Shape { .. }));
     assert!(matches!(
-        ctx.zeros::<u32, 1>(Shape::padded([1], [1 << 40])).unwrap_err().kind(),
-        Kind::TooLarge { .. }
+        ctx.zeros::<u32, 1>(Shape::padded([1], [1 << 40])).unwrap_err().detail(),
+        ErrorDetail::TooLarge { .. }
     ));
 }
 

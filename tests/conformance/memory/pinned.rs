@@ -1,7 +1,7 @@
 //! M03: pinned host arrays, for uploads and for downloads.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Download, HostArray, Kind, Shape, Upload, region};
+use fencepost::{Context, Download, ErrorDetail, HostArray, Shape, Upload, region};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -86,11 +86,11 @@ fn tries(s: &Subject) {
     queue.download(&x, &mut target).unwrap();
     // On a context without mapped pinned memory the upload has copied the bytes, and the host may write.
     if let Err(error) = source.try_write(|host| host.fill(2)) {
-        assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Busy { .. }), "{error}");
     }
     assert!(source.try_read(<[u32]>::len).is_ok(), "the device only reads the source");
     let error = target.try_read(<[u32]>::to_vec).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Busy { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Busy { .. }), "{error}");
     assert!(error.to_string().contains("pinned u32 [64], line"), "the error names the array: {error}");
     gate.signal();
     assert_eq!(target.read(<[u32]>::to_vec).unwrap(), [1; 64]);

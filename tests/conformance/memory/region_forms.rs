@@ -4,7 +4,7 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, HostArray, Kind, NewAxis, Region, RegionAxis, region,
+    CommandQueue, Context, DeviceArray, Download, ErrorDetail, HostArray, NewAxis, Region, RegionAxis, region,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -130,15 +130,15 @@ fn negative(s: &Subject) {
 }
 
 /// Check for the expected kind of error.
-type IsRight = fn(&Kind) -> bool;
+type IsRight = fn(&ErrorDetail) -> bool;
 
 fn errors(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let (x, mut y) = (ctx.full([7, 5], 1_u32).unwrap(), ctx.zeros::<u32, 2>([7, 5]).unwrap());
-    let axes = |kind: &Kind| matches!(kind, Kind::RegionAxes { .. });
-    let index = |kind: &Kind| matches!(kind, Kind::RegionIndex { .. });
-    let range = |kind: &Kind| matches!(kind, Kind::RegionRange { .. });
+    let axes = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionAxes { .. });
+    let index = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionIndex { .. });
+    let range = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionRange { .. });
     let wrong: [(Region, IsRight); 7] = [
         (region![0, 0, 0], axes),
         (region![7], index),
@@ -153,11 +153,11 @@ fn errors(s: &Subject) {
             queue.copy_region(&x, &region, &mut y, region![]).unwrap_err(),
             queue.copy_region(&x, region![], &mut y, &region).unwrap_err(),
         ] {
-            assert!(is(error.kind()), "{region:?}: {error}");
+            assert!(is(error.detail()), "{region:?}: {error}");
         }
     }
     let error = queue.copy_region(&x, region![0..3], &mut y, region![0..4]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; 35]);
 }
 
@@ -242,7 +242,7 @@ fn wrong(s: &Subject) {
     ] {
         let error = queue.copy_region(&x, &from, &mut y, &to).unwrap_err();
         assert!(
-            matches!(error.kind(), Kind::RegionRange { .. } | Kind::Shape { .. }),
+            matches!(error.detail(), ErrorDetail::RegionRange { .. } | ErrorDetail::Shape { .. }),
             "{from:?} to {to:?}: {error}"
         );
     }

@@ -2,7 +2,8 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, Error, HostArray, Kind, Pending, Policy, Upload, region,
+    CommandQueue, Context, DeviceArray, Download, Error, ErrorDetail, HostArray, Pending, Policy, Upload,
+    region,
 };
 use std::sync::Barrier;
 use std::thread;
@@ -31,17 +32,17 @@ fn account(ctx: &Context) -> Vec<String> {
 }
 
 /// Check for the expected kind of error.
-type IsRight = fn(&Kind) -> bool;
+type IsRight = fn(&ErrorDetail) -> bool;
 
-const AXES: IsRight = |kind| matches!(kind, Kind::RegionAxes { named: 3, rank: 2, .. });
-const INDEX: IsRight = |kind| matches!(kind, Kind::RegionIndex { axis: 1, len: 5, .. });
+const AXES: IsRight = |kind| matches!(kind, ErrorDetail::RegionAxes { named: 3, rank: 2, .. });
+const INDEX: IsRight = |kind| matches!(kind, ErrorDetail::RegionIndex { axis: 1, len: 5, .. });
 const LEAVES: IsRight =
-    |kind| matches!(kind, Kind::RegionRange { axis: 0, len: 4, problem: "leaves it", .. });
+    |kind| matches!(kind, ErrorDetail::RegionRange { axis: 0, len: 4, problem: "leaves it", .. });
 const PICKS_NOTHING: IsRight =
-    |kind| matches!(kind, Kind::RegionRange { problem: "picks nothing of it", .. });
-const STEP: IsRight = |kind| matches!(kind, Kind::RegionRange { problem: "has a step below 1", .. });
-const SHAPE: IsRight = |kind| matches!(kind, Kind::Shape { .. });
-const FOREIGN: IsRight = |kind| matches!(kind, Kind::ForeignContext { .. });
+    |kind| matches!(kind, ErrorDetail::RegionRange { problem: "picks nothing of it", .. });
+const STEP: IsRight = |kind| matches!(kind, ErrorDetail::RegionRange { problem: "has a step below 1", .. });
+const SHAPE: IsRight = |kind| matches!(kind, ErrorDetail::Shape { .. });
+const FOREIGN: IsRight = |kind| matches!(kind, ErrorDetail::ForeignContext { .. });
 
 /// Checks that a copy within an array is one command to its callers, though it goes through temporary memory.
 fn one_command(s: &Subject) {
@@ -103,7 +104,7 @@ fn refused(s: &Subject) {
         (queue.download_region(&strange, region![.., 0], &mut down).unwrap_err(), FOREIGN),
     ]);
     for (error, is) in errors {
-        assert!(is(error.kind()), "{error}");
+        assert!(is(error.detail()), "{error}");
     }
     assert_eq!(account(&ctx), before, "nothing was enqueued");
     assert_eq!(queue.read(&y).wait().unwrap(), [0; 20]);
@@ -125,7 +126,7 @@ fn nothing_behind(s: &Subject) {
         two.upload_region(&up, &mut x, region![.., 1]).unwrap_err(),
     ];
     for error in hazards {
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     }
     up.try_write(|host| host.fill(2)).expect("no upload reads the pinned array");
     gate.signal();
@@ -159,9 +160,9 @@ fn checked(s: &Subject) {
     to(&one, &y, region![0..10, 0..3]).unwrap();
     let error = to(&two, &y, region![5..15, 5..7]).unwrap_err();
     let range = 4 * (5 * 20 + 5)..4 * (9 * 20 + 3);
-    assert!(matches!(error.kind(), Kind::Hazard { range: found, .. } if *found == range), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { range: found, .. } if *found == range), "{error}");
     let read = two.read_region(&y, region![1, 5..7]).wait().unwrap_err();
-    assert!(matches!(read.kind(), Kind::Hazard { .. }), "{read}");
+    assert!(matches!(read.detail(), ErrorDetail::Hazard { .. }), "{read}");
     two.wait_for_queue(&one).unwrap();
     to(&two, &y, region![5..15, 5..7]).unwrap();
     assert_eq!(two.read_region(&y, region![4..6, 2..6]).wait().unwrap(), [7, 0, 0, 0, 7, 0, 0, 7]);
@@ -239,7 +240,7 @@ fn mapped(s: &Subject) {
         queue.upload_region(&[1; 4], &mut x.clone(), region![.., 1]).unwrap_err(),
         queue.read_region(&x, region![.., 1]).wait().unwrap_err(),
     ] {
-        assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
     }
     drop(map);
     assert_eq!(queue.read_region(&x, region![.., 1]).wait().unwrap(), [0; 4]);

@@ -4,7 +4,7 @@ use super::numpy;
 use crate::common::partners::{each_pair, each_pair_with};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Element, Kind, Shape, region};
+use fencepost::{Element, ErrorDetail, Shape, region};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -176,13 +176,13 @@ fn refused(s: &Subject) {
         let mut y = target.zeros([4, 5]).unwrap();
         queue.finish().wait().unwrap();
         let error = queue.copy_region(&x, region![0..2], &mut y, region![]).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{names}: {error}");
         let error = queue.copy_region(&x, region![.., 5], &mut y, region![.., 0]).unwrap_err();
-        assert!(matches!(error.kind(), Kind::RegionIndex { .. }), "{names}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::RegionIndex { .. }), "{names}: {error}");
         for ours in [false, true] {
             let guard = if ours { y.map_read() } else { x.map_read() }.wait().unwrap();
             let error = queue.copy_region(&x, region![.., 1], &mut y, region![.., 0]).unwrap_err();
-            assert!(matches!(error.kind(), Kind::Mapped { .. }), "{names}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{names}: {error}");
             drop(guard);
         }
         assert!(queue.take_error().is_none(), "{names}");

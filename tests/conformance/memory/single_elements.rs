@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::interface::Number;
 use fencepost::prelude::*;
-use fencepost::{Kind, Shape};
+use fencepost::{ErrorDetail, Shape};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {
@@ -110,16 +110,19 @@ fn outside(s: &Subject) {
     let mut x = ctx.zeros::<u32, 2>([2, 3]).unwrap().named("table");
     for (index, axis) in [([2, 0], 0), ([0, 3], 1), ([usize::MAX, 0], 0)] {
         let error = queue.set(&mut x, index, 1).unwrap_err();
-        assert!(matches!(error.kind(), Kind::RegionIndex { axis: found, .. } if *found == axis), "{error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::RegionIndex { axis: found, .. } if *found == axis),
+            "{error}"
+        );
         let error = queue.get(&x, index).wait().unwrap_err();
         assert!(error.to_string().contains("array `table`"), "{error}");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [0; 6]);
     let elsewhere = s.ctx();
     let error = elsewhere.to_vec(&x).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     let error = elsewhere.display(&x).unwrap_err();
-    assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
 }
 
 fn last_writes(s: &Subject) {

@@ -4,7 +4,7 @@ use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
-use fencepost::{Kind, Shape, SimulatorOptions, region};
+use fencepost::{ErrorDetail, Shape, SimulatorOptions, region};
 use std::time::Duration;
 
 pub fn cases() -> Vec<Case> {
@@ -116,7 +116,7 @@ fn fails(s: &Subject) {
         lost.queue("fill").fill(&mut x, 1).unwrap();
         let done = queue.copy(&x, &mut y).and_then(|()| queue.finish().wait());
         let error = done.unwrap_err();
-        assert!(matches!(error.kind(), Kind::OtherContext { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::OtherContext { .. }), "{name}: {error}");
         queue.take_error();
         let z = own.ones::<u32, 1>([1000]).unwrap();
         queue.copy(&z, &mut y).unwrap();
@@ -132,7 +132,7 @@ fn refused(s: &Subject) {
     let queue = third.queue("third");
     let (x, mut y) = (own.ones::<u32, 1>([8]).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
     let error = queue.copy(&x, &mut y).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let map = x.map_write().wait().unwrap();
     let error = queue.copy(&x, &mut y.slice(0..8).unwrap()).unwrap_err();
     assert!(error.to_string().contains("is mapped"), "{error}");

@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};
 use fencepost::interface::Access;
-use fencepost::{Grid, Kind, Policy, args};
+use fencepost::{ErrorDetail, Grid, Policy, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -55,7 +55,7 @@ fn written_below(s: &Subject) {
     let (mut x, mut y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
     one.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
     let error = two.read(&y).wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { access: "write", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "write", .. }), "{error}");
     assert_eq!(two.read(&x).wait().unwrap(), [0; 64]);
 }
 
@@ -68,7 +68,7 @@ fn only_written(s: &Subject) {
     let mut copy = ctx.zeros::<u32, 1>([1]).unwrap();
     one.copy(&totals, &mut copy).unwrap();
     let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "read", .. }), "{error}");
     two.wait_for_queue(&one).unwrap();
     two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap();
     assert_eq!(two.read(&totals).wait().unwrap(), [64]);

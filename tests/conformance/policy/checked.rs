@@ -3,8 +3,8 @@
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, saxpy};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, DynKernel, Grid, HostArray, Kind, Policy, Result, Upload,
-    args,
+    CommandQueue, Context, DeviceArray, Download, DynKernel, ErrorDetail, Grid, HostArray, Policy, Result,
+    Upload, args,
 };
 
 pub fn cases() -> Vec<Case> {
@@ -167,9 +167,9 @@ fn only_before(s: &Subject) {
     one.fill(&mut y, 1).unwrap();
     two.wait_for(&between).unwrap();
     two.fill(&mut x, 2).unwrap();
-    assert!(matches!(two.fill(&mut y, 2).unwrap_err().kind(), Kind::Hazard { .. }));
+    assert!(matches!(two.fill(&mut y, 2).unwrap_err().detail(), ErrorDetail::Hazard { .. }));
     between.wait().unwrap();
-    assert!(matches!(two.fill(&mut y, 2).unwrap_err().kind(), Kind::Hazard { .. }));
+    assert!(matches!(two.fill(&mut y, 2).unwrap_err().detail(), ErrorDetail::Hazard { .. }));
     one.finish().wait().unwrap();
     two.fill(&mut y, 2).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), [2; 64]);
@@ -220,7 +220,7 @@ fn ranges(s: &Subject) {
     }
     one.fill(&mut low, 9).unwrap();
     let error = two.fill(&mut x.slice(32..64).unwrap(), 1).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { range, .. } if *range == (128..132)), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { range, .. } if *range == (128..132)), "{error}");
 }
 
 fn arguments(s: &Subject) {
@@ -238,7 +238,7 @@ fn arguments(s: &Subject) {
     }
     let (mut source, mut target) = parts(0);
     let error = two.launch_dyn(&looks, Grid::threads([half]), args![&mut source, &mut target]).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     two.wait_for_queue(&one).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), vec![2; 2 * half]);
 }
@@ -254,7 +254,7 @@ fn between_ranges(s: &Subject) {
     one.replay(&fills.unwrap().0).unwrap();
     two.fill(&mut element(2), 9).unwrap();
     let error = two.fill(&mut element(4), 9).unwrap_err();
-    let Kind::Hazard { range, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Hazard { range, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*range, 16..20, "{error}");
     two.wait_for_queue(&one).unwrap();
     let expected: Vec<u32> =

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, Download, Event, HostArray, Kind, Policy, QueueOptions, Result,
+    CommandQueue, Context, DeviceArray, Download, ErrorDetail, Event, HostArray, Policy, QueueOptions, Result,
 };
 use std::fmt::Debug;
 use std::future::Future;
@@ -37,7 +37,7 @@ struct Bed {
 
 fn refused<T: Debug>(result: Result<T>) {
     let error = result.expect_err("the awaited work comes after the callback");
-    assert!(matches!(error.kind(), Kind::WouldDeadlock { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }), "{error}");
 }
 
 fn poll_once<T>(future: impl Future<Output = T>) -> Poll<T> {
@@ -121,7 +121,7 @@ fn refused_checked(s: &Subject) {
         let ([copied, _], ..) = behind_a_callback(&ctx, ask);
         let error = copied.expect_err(name);
         assert!(
-            matches!(error.kind(), Kind::Hazard { earlier, .. } if &*earlier.queue == "asked for"),
+            matches!(error.detail(), ErrorDetail::Hazard { earlier, .. } if &*earlier.queue == "asked for"),
             "{name}: {error}"
         );
     }
@@ -131,7 +131,7 @@ fn refused_checked(s: &Subject) {
 fn accepts(other: &CommandQueue, x: &DeviceArray<u32>) -> bool {
     match other.fill(&mut x.clone(), 9) {
         Ok(()) => true,
-        Err(error) if matches!(error.kind(), Kind::Hazard { .. }) => false,
+        Err(error) if matches!(error.detail(), ErrorDetail::Hazard { .. }) => false,
         Err(error) => panic!("{error}"),
     }
 }
@@ -170,11 +170,11 @@ fn failed_map(s: &Subject) {
     one.fill(&mut x, half::f16::ONE).unwrap();
     dump::until_done(&ctx, "one");
     let odd = x.slice(1..3).unwrap();
-    assert!(matches!(odd.map_read().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
-    assert!(matches!(odd.map_write().wait().map(drop).unwrap_err().kind(), Kind::Alignment { .. }));
+    assert!(matches!(odd.map_read().wait().map(drop).unwrap_err().detail(), ErrorDetail::Alignment { .. }));
+    assert!(matches!(odd.map_write().wait().map(drop).unwrap_err().detail(), ErrorDetail::Alignment { .. }));
     let error =
         two.fill(&mut x, half::f16::ZERO).expect_err("no call has told the host that the fill is done");
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     drop(x.map_read().wait().unwrap());
     two.fill(&mut x, half::f16::ZERO).unwrap();
 }
@@ -243,7 +243,7 @@ fn failed_work(s: &Subject) {
         assert!(!accepts(&two, &x));
         go.send(()).unwrap();
         let error = if by_read { read.wait().map(drop) } else { end.wait() }.unwrap_err();
-        assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
         assert!(accepts(&two, &x), "the error has told the host that the work is over");
         assert_eq!(two.read(&x).wait().unwrap(), [9; N]);
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::waits::{Already, WaitReport};
-use fencepost::{CommandQueue, Context, DeviceArray, Error, Event, Kind, Policy, SimulatorOptions};
+use fencepost::{CommandQueue, Context, DeviceArray, Error, ErrorDetail, Event, Policy, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -56,7 +56,9 @@ fn hazard(s: &Subject) {
         let mut x = ctx.zeros([N]).unwrap();
         let (filled, _innocent) = drop_queue(&ctx, &mut x, stage);
         let error = refused(&by_event, &mut x);
-        let Kind::Hazard { earlier, later, wait, gone, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Hazard { earlier, later, wait, gone, .. } = error.detail() else {
+            panic!("{error}")
+        };
         assert_eq!((&*earlier.queue, &*later.queue, *gone), ("gone", "third", true), "{stage:?}: {error}");
         assert_eq!(wait, "ctx.synchronize().wait()?");
         let help = error.to_string().lines().last().expect("four lines").to_owned();
@@ -94,7 +96,7 @@ fn helper(s: &Subject) {
         away.copy(&source, &mut y).unwrap();
         later.fill(&mut y.slice(0..1).unwrap(), 6).unwrap(); // this fill waits for the copy
         let error = refused(&later, &mut x);
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{stage:?}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{stage:?}: {error}");
         assert_eq!(later.read(&y).wait().unwrap()[..2], [6, 5]);
     }
 }
@@ -146,7 +148,10 @@ fn failure(s: &Subject) {
     assert_eq!(slot(&end), slot(&innocent.marker()), "the new queue has the old slot");
     away.wait_for(&end).unwrap();
     let error = away.finish().wait().unwrap_err();
-    let Kind::OtherContext { object, error } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::OtherContext { object, error } = error.detail() else { panic!("{error}") };
     assert!(object.starts_with("queue `(gone)` on"), "{object}");
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue, .. } if queue == "gone"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::CallbackPanicked { queue, .. } if queue == "gone"),
+        "{error}"
+    );
 }

@@ -4,7 +4,7 @@ use super::checked::{self, Verb};
 use crate::common::kernels::Saxpy;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{Error, Kind};
+use fencepost::{Error, ErrorDetail};
 use std::sync::mpsc::channel;
 
 pub fn cases() -> Vec<Case> {
@@ -43,7 +43,7 @@ fn named(s: &Subject) {
         let mut x = ctx.zeros::<f32, 1>([1000]).unwrap().named(name).named("second");
         one.fill(&mut x.slice(10..20).unwrap(), 1.0).unwrap();
         let error = two.fill(&mut x, 2.0).unwrap_err();
-        let Kind::Hazard { array, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Hazard { array, .. } = error.detail() else { panic!("{error}") };
         assert_eq!((&**array, x.label()), (name, name), "{error}");
         assert!(x.slice(0..2000).unwrap_err().to_string().contains(&format!("array `{name}`")));
         ctx.synchronize().wait().unwrap();
@@ -57,7 +57,8 @@ fn message(s: &Subject) {
     let one = ctx.queue("stream 1");
     let two = ctx.queue("stream 2");
     let ([first, second], label, error) = unsynchronised(&ctx, &one, &two);
-    let Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false } = error.kind()
+    let ErrorDetail::Hazard { array, range, earlier, later, access, later_access, wait, gone: false } =
+        error.detail()
     else {
         panic!("{error}")
     };
@@ -115,7 +116,8 @@ fn pairs(s: &Subject) {
             return;
         }
         let Err(error) = found else { panic!("{later:?} after {earlier:?} is accepted") };
-        let Kind::Hazard { earlier: before, later: after, range, access, later_access, .. } = error.kind()
+        let ErrorDetail::Hazard { earlier: before, later: after, range, access, later_access, .. } =
+            error.detail()
         else {
             panic!("{later:?} after {earlier:?}: {error}")
         };
@@ -142,7 +144,7 @@ fn however_far(s: &Subject) {
             one.flush().unwrap();
             let error =
                 verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
-            assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
+            assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{verb:?}: {error}");
             gate.signal();
         }
     }
@@ -163,7 +165,7 @@ fn long_done(s: &Subject) {
         one.flush().unwrap();
         receiver.recv().unwrap();
         let error = verb.run(&bench, &two, &x).expect_err("no call has told the host that the fill is done");
-        assert!(matches!(error.kind(), Kind::Hazard { .. }), "{verb:?}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{verb:?}: {error}");
         one.finish().wait().unwrap();
         verb.run(&bench, &two, &x).unwrap();
     }

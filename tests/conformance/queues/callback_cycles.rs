@@ -1,7 +1,7 @@
 //! Q11: callbacks that wait for each other, and wakers that wait.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{CommandQueue, Context, Error, Kind, Result};
+use fencepost::{CommandQueue, Context, Error, ErrorDetail, Result};
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn is_refused(error: &Error) -> bool {
-    matches!(error.kind(), Kind::WouldDeadlock { .. })
+    matches!(error.detail(), ErrorDetail::WouldDeadlock { .. })
 }
 
 /// A way to wait for a queue in a callback.
@@ -78,7 +78,7 @@ fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
 fn check(results: &[Result<()>], name: &str) {
     let errors: Vec<&Error> = results.iter().filter_map(|result| result.as_ref().err()).collect();
     assert!(errors.len() == 1 && is_refused(errors[0]), "{name}: {results:?}");
-    let Kind::WouldDeadlock { callbacks, .. } = errors[0].kind() else { return };
+    let ErrorDetail::WouldDeadlock { callbacks, .. } = errors[0].detail() else { return };
     assert_eq!(callbacks.len(), results.len(), "{name}: {}", errors[0]);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, case};
 use fencepost::prelude::*;
-use fencepost::{Kind, QueueOptions, Result, region, synchronize_all};
+use fencepost::{ErrorDetail, QueueOptions, Result, region, synchronize_all};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -165,7 +165,8 @@ fn every_wait(contexts: &[Context; 2]) {
             for way in [Way::Blocks, Way::HasALimit, Way::Awaits] {
                 let result = in_callback(contexts, place, move |mut target| wait(&mut target, way));
                 let name = format!("{what}, {place:?}, {way:?}");
-                let refused = |error: &fencepost::Error| matches!(error.kind(), Kind::WouldDeadlock { .. });
+                let refused =
+                    |error: &fencepost::Error| matches!(error.detail(), ErrorDetail::WouldDeadlock { .. });
                 match result {
                     Ok(()) => {
                         assert!(place.can_end(asks) || asks == Asks::WorkOrNothing, "{name} is not refused")
@@ -179,7 +180,7 @@ fn every_wait(contexts: &[Context; 2]) {
         }
     }
     let all = in_callback(contexts, Where::Elsewhere, |_| synchronize_all().wait());
-    assert!(all.is_err_and(|error| matches!(error.kind(), Kind::WouldDeadlock { .. })));
+    assert!(all.is_err_and(|error| matches!(error.detail(), ErrorDetail::WouldDeadlock { .. })));
 }
 
 fn first_poll(contexts: &[Context; 2]) {
@@ -193,7 +194,7 @@ fn first_poll(contexts: &[Context; 2]) {
             }
         };
         let refused = in_callback(contexts, place, poll).expect_err("the first poll is refused");
-        assert!(matches!(refused.kind(), Kind::WouldDeadlock { .. }), "{place:?}: {refused}");
+        assert!(matches!(refused.detail(), ErrorDetail::WouldDeadlock { .. }), "{place:?}: {refused}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Q11: host callbacks in the order of a queue.
 
 use crate::common::{Case, Subject, case, dump};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -141,7 +141,7 @@ fn would_deadlock(subject: &Subject) {
     go.send(()).unwrap();
     for what in ["its own queue", "a queue that waits for its own"] {
         let error = receiver.recv().unwrap().expect_err(what);
-        assert!(matches!(error.kind(), Kind::WouldDeadlock { .. }), "{what}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }), "{what}: {error}");
     }
     assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
 }
@@ -175,9 +175,12 @@ fn panics(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     go.send(()).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { queue, .. } if queue == "main"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::CallbackPanicked { queue, .. } if queue == "main"),
+        "{error}"
+    );
     let error = queue.fill(&mut x, 2).unwrap_err();
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
     other.callback(|| ()).unwrap();
     other.finish().wait().unwrap();
     assert!(queue.take_error().is_some() && queue.take_error().is_none());

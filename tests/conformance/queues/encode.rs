@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kernel, Kind, QueueOptions};
+use fencepost::{AdoptOptions, ErrorDetail, Kernel, QueueOptions};
 use std::time::Duration;
 use wgpu::{BufferSlice, BufferUsages as Usages, CommandEncoder};
 
@@ -184,9 +184,9 @@ fn usages(subject: &Subject) {
         let has = queue.encode(|_, access| Ok(access.read(&x)?.buffer().usage())).unwrap();
         assert!(has.contains(asked | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST), "{has:?}");
         let error = ctx.shared_array::<u32, 1>([4], Usages::MAP_READ).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
         let error = ctx.shared_array::<u32, 1>([1 << 40], Usages::empty()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::TooLarge { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::TooLarge { .. }), "{error}");
     }
 }
 
@@ -224,9 +224,11 @@ fn hazard(subject: &Subject) {
     assert!(text.contains("commands of the program on queue `one` at "), "{text}");
     assert!(text.contains("encode.rs"), "{text}");
     let error = two.fill(&mut x.clone(), 1).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { access: "read", .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "read", .. }), "{error}");
     let error = copy(&two, &shared_by(&ctx), &mut y).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { later, .. } if later.command == "commands of the program"));
+    assert!(
+        matches!(error.detail(), ErrorDetail::Hazard { later, .. } if later.command == "commands of the program")
+    );
     two.wait_for(&one.marker()).unwrap();
     copy(&two, &shared_by(&ctx), &mut y).unwrap();
     two.finish().wait().unwrap();

@@ -4,7 +4,7 @@ use super::encode::copy;
 use crate::common::program::{FOR_ARRAYS, beside};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kind, Result};
+use fencepost::{AdoptOptions, ErrorDetail, Result};
 use wgpu::BufferUsages as Usages;
 
 const NO_DEVICE: &str = "there is no wgpu device";
@@ -43,12 +43,15 @@ fn not_shared(subject: &Subject) {
     for (ctx, _) in beside(subject) {
         let (queue, own) = (ctx.queue("main"), ctx.zeros::<u32, 1>([N]).unwrap());
         let error = copy(&queue, &own, &mut shared(&ctx)).unwrap_err();
-        assert!(matches!(error.kind(), Kind::NotShared { array } if array == own.label()), "{error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::NotShared { array } if array == own.label()),
+            "{error}"
+        );
         assert!(error.to_string().contains("Context::shared_array"), "{error}");
         let error = copy(&queue, &shared(&ctx), &mut own.clone()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::NotShared { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::NotShared { .. }), "{error}");
         let declared = queue.submit_foreign([], |access| access.read(&own).map(drop));
-        assert!(matches!(declared.unwrap_err().kind(), Kind::NotShared { .. }));
+        assert!(matches!(declared.unwrap_err().detail(), ErrorDetail::NotShared { .. }));
         works(&ctx, &queue);
     }
 }
@@ -60,14 +63,14 @@ fn refused(subject: &Subject) {
         let x = shared(&ctx);
         let theirs = shared(&other);
         let error = copy(&queue, &theirs, &mut x.clone()).unwrap_err();
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
         let map = x.map_read().wait().unwrap();
         let error = copy(&queue, &x, &mut shared(&ctx)).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Mapped { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Mapped { .. }), "{error}");
         drop(map);
         let halves = ctx.shared_array::<half::f16, 1>([N], Usages::empty()).unwrap();
         let encoded = queue.encode(|_, access| access.read(&halves.slice(1..4)?).map(drop));
-        assert!(matches!(encoded.unwrap_err().kind(), Kind::Alignment { .. }));
+        assert!(matches!(encoded.unwrap_err().detail(), ErrorDetail::Alignment { .. }));
         works(&ctx, &queue);
     }
 }
@@ -87,7 +90,7 @@ fn invalid(subject: &Subject) {
         let x = shared(&ctx);
         let error = out_of_bounds(&queue, &x).unwrap_err();
         let named = |object: &str| object == "commands for queue `main`";
-        assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { object, .. } if named(object)), "{error}");
         assert!(queue.take_error().is_none());
         works(&ctx, &queue);
     }
@@ -103,7 +106,7 @@ fn nothing(subject: &Subject) {
         encoder.clear_buffer(to.buffer(), 0, None);
         access.read(&own).map(drop)
     });
-    assert!(matches!(encoded.unwrap_err().kind(), Kind::NotShared { .. }));
+    assert!(matches!(encoded.unwrap_err().detail(), ErrorDetail::NotShared { .. }));
     other.fill(&mut x, 3).unwrap(); // not a hazard, because nothing was enqueued
     assert_eq!(other.read(&x).wait().unwrap(), [3; N]);
 }
@@ -118,7 +121,7 @@ fn failed(subject: &Subject) {
         ran.set(true);
         Ok(())
     });
-    assert!(matches!(encoded.unwrap_err().kind(), Kind::Abandoned { .. }) && !ran.get());
+    assert!(matches!(encoded.unwrap_err().detail(), ErrorDetail::Abandoned { .. }) && !ran.get());
     assert!(queue.submit_foreign([], |_| Ok(())).is_err());
     queue.take_error().unwrap();
     works(&ctx, &queue);
@@ -143,7 +146,7 @@ fn own_queue(subject: &Subject) {
         assert_eq!(right.read(&y).wait().unwrap(), [5; N]);
         let error = wrong.finish().wait().unwrap_err();
         let named = |object: &str| object.contains(on.label());
-        assert!(matches!(error.kind(), Kind::Device { object, .. } if named(object)), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { object, .. } if named(object)), "{error}");
         wrong.take_error().unwrap();
         buffer.unmap();
         copy(&wrong, &x, &mut on.clone()).unwrap();
@@ -177,7 +180,7 @@ fn another_device(subject: &Subject) {
         let commands = theirs.create_command_encoder(&Default::default()).finish();
         wrong.submit_foreign([commands], |_| Ok(())).unwrap();
         let error = wrong.finish().wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
         wrong.take_error().unwrap();
         works(&ctx, &wrong);
         works(&ctx, &right);
@@ -194,9 +197,9 @@ fn gone(subject: &Subject) {
         ctx.wgpu().unwrap().0.destroy();
         let ended = copy(&queue, &x, &mut y).and_then(|()| queue.finish().wait());
         let error = ended.unwrap_err();
-        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
         let late = copy(&queue, &x, &mut y).unwrap_err();
-        assert!(matches!(late.kind(), Kind::DeviceLost { .. }), "{late}");
+        assert!(matches!(late.detail(), ErrorDetail::DeviceLost { .. }), "{late}");
     }
 }
 
@@ -210,6 +213,6 @@ fn cpu(subject: &Subject) {
     ];
     for result in results {
         let error = result.unwrap_err();
-        assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
     }
 }

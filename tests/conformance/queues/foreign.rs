@@ -4,7 +4,7 @@ use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Download, HostArray, Kind, Policy, RecorderChoice, Upload};
+use fencepost::{AdoptOptions, Download, ErrorDetail, HostArray, Policy, RecorderChoice, Upload};
 
 const NO_DEVICE: &str = "there is no wgpu device";
 
@@ -181,7 +181,7 @@ fn ordered(subject: &Subject) {
         }
         assert_eq!(one.read(&first).wait().unwrap(), [expected; N]);
         let aliased = two.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &first, y: &mut second });
-        assert!(matches!(aliased.unwrap_err().kind(), Kind::Aliased { .. }));
+        assert!(matches!(aliased.unwrap_err().detail(), ErrorDetail::Aliased { .. }));
     }
 }
 
@@ -192,13 +192,13 @@ fn hazard(subject: &Subject) {
     let two = ctx.queue("two");
     one.fill(&mut on(&ctx, &buffer), 1).unwrap();
     let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     // The device has done the work, but no call has told the host, so the second fill is still a hazard.
     let filled = one.marker();
     one.flush().unwrap();
     dump::until_done(&ctx, "one");
     let error = two.fill(&mut on(&ctx, &buffer), 2).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     two.wait_for(&filled).unwrap();
     two.fill(&mut on(&ctx, &buffer), 2).unwrap();
     assert_eq!(two.read(&on(&ctx, &buffer)).wait().unwrap(), [2; N]);

@@ -3,7 +3,7 @@
 use crate::common::program::{FOR_ARRAYS, Program, beside};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Error, Kind, RecorderChoice, SimulatorOptions};
+use fencepost::{AdoptOptions, Error, ErrorDetail, RecorderChoice, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wgpu::BufferUsages as Usages;
 
@@ -37,7 +37,7 @@ fn too_small(subject: &Subject) {
     assert!(message.contains("array `u32 [17] on a buffer"), "{message}");
     assert!(message.ends_with("has 64 bytes; 68 bytes is needed"), "{message}");
     assert_eq!(ctx.array_on::<u32, 1>(&buffer, [16]).unwrap().len(), 16);
-    assert!(matches!(refused(&ctx, &buffer, usize::MAX / 4).kind(), Kind::Uncountable { .. }));
+    assert!(matches!(refused(&ctx, &buffer, usize::MAX / 4).detail(), ErrorDetail::Uncountable { .. }));
 }
 
 fn usages(subject: &Subject) {
@@ -45,7 +45,7 @@ fn usages(subject: &Subject) {
     for missing in [Usages::STORAGE, Usages::COPY_SRC, Usages::COPY_DST] {
         let buffer = Program::of(&ctx).buffer_for(16, FOR_ARRAYS - missing);
         let error = refused(&ctx, &buffer, 16);
-        let Kind::Buffer { needed, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::Buffer { needed, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(*needed, missing.iter_names().next().unwrap().0);
     }
 }
@@ -58,7 +58,7 @@ fn half_a_word(subject: &Subject) {
     program.submit(&[0x0101_0101; 2], &buffer);
     let mut x = ctx.array_on::<half::f16, 1>(&buffer, [3]).unwrap();
     let error = queue.fill(&mut x, half::f16::ZERO).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Alignment { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Alignment { .. }), "{error}");
     queue.fill(&mut x.slice(0..2).unwrap(), half::f16::ZERO).unwrap();
     queue.finish().wait().unwrap();
     assert_eq!(program.read(&buffer, 2), [0, 0x0101_0101]);
@@ -70,14 +70,14 @@ fn another_device(subject: &Subject) {
     subject.watch(&ctx);
     let other = Program { device: other, queue: other_queue };
     let error = refused(&ctx, &other.buffer(16), 16);
-    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
 }
 
 fn cpu_recorder(subject: &Subject) {
     let (device, queue) = raw::open(subject);
     let buffer = Program { device, queue }.buffer(16);
     let error = refused(&Context::simulated(SimulatorOptions::default()), &buffer, 16);
-    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
 }
 
 /// Checks that work on the buffer fails its queue with an error that names the array, and fails no other queue.
@@ -89,7 +89,7 @@ fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
     bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
     bad.fill(&mut x, 5).unwrap();
     let error = bad.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
     assert!(error.to_string().contains("on a buffer"), "{error}");
     bad.fill(&mut y, 6).unwrap_err();
     bad.take_error().unwrap();

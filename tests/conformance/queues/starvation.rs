@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::prelude::*;
-use fencepost::{BacklogLimit, Kind, SimulatorOptions};
+use fencepost::{BacklogLimit, ErrorDetail, SimulatorOptions};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -173,7 +173,9 @@ fn held(subject: &Subject) {
         }
         assert!(taken <= limit as u32, "{taken} commands wait behind the event");
     };
-    let Kind::Backlog { queue: name, most_commands, why, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Backlog { queue: name, most_commands, why, .. } = error.detail() else {
+        panic!("{error}")
+    };
     assert_eq!((name.as_str(), *most_commands), ("held", limit));
     assert_eq!(why, "the queue waits: a user event is not signalled");
     assert!(error.to_string().contains("ContextOptions::backlog"), "{error}");
@@ -201,7 +203,7 @@ fn callback(subject: &Subject) {
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();
     queue.flush().unwrap();
     let error = seen.recv_timeout(Duration::from_secs(50)).unwrap().expect("the backlog is full");
-    let Kind::Backlog { why, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Backlog { why, .. } = error.detail() else { panic!("{error}") };
     assert!(why.contains("a host callback must not block"), "{error}");
     queue.finish().wait().unwrap();
     drop(x);

@@ -3,7 +3,7 @@
 use crate::common::early_results::{self, RUNS};
 use crate::common::{Case, Subject, case, dump, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Kind, synchronize_all};
+use fencepost::{AdoptOptions, ErrorDetail, synchronize_all};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -147,7 +147,10 @@ fn errors(subject: &Subject) {
     assert!(dump::is_held(&ctx, "second"));
     gate.signal();
     let error = all.wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "for the first"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "for the first"),
+        "{error}"
+    );
     assert!(second.marker().is_complete().unwrap());
     first.take_error().unwrap();
     third.take_error().unwrap();
@@ -187,7 +190,7 @@ fn not_known(subject: &Subject) {
     dump::until_done(&ctx, "one");
     assert!(all.wait_timeout(Duration::ZERO).unwrap().is_none());
     let error = two.fill(&mut x, 2).unwrap_err();
-    assert!(matches!(error.kind(), Kind::Hazard { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     gate.signal();
     all.wait().unwrap();
     two.fill(&mut x, 2).unwrap();
@@ -212,7 +215,7 @@ fn would_deadlock(subject: &Subject) {
     queue.flush().unwrap();
     for way in ["blocking", "awaited"] {
         let error = receiver.recv().unwrap().expect_err(way);
-        let refused = matches!(error.kind(), Kind::WouldDeadlock { queue, .. } if queue == "called");
+        let refused = matches!(error.detail(), ErrorDetail::WouldDeadlock { queue, .. } if queue == "called");
         assert!(refused, "{way}: {error}");
     }
     ctx.synchronize().wait().unwrap();

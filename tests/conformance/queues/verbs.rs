@@ -4,7 +4,7 @@ use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, Kernel, Kind, Result};
+use fencepost::{DynKernel, ErrorDetail, Kernel, Result};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -84,7 +84,7 @@ fn go_to_current(subject: &Subject) {
             let mut x = ctx.zeros([N]).unwrap();
             verb(&bench, &ctx, &mut x).expect(name);
             let error = other.fill(&mut x, 9).expect_err(name);
-            let Kind::Hazard { earlier, .. } = error.kind() else { panic!("{name}: {error}") };
+            let ErrorDetail::Hazard { earlier, .. } = error.detail() else { panic!("{name}: {error}") };
             assert_eq!(&*earlier.queue, name);
             assert!(earlier.location.file().ends_with("verbs.rs"), "{name}: {error}");
             assert!(earlier.location.file().contains("conformance"), "{name}: {error}");
@@ -151,7 +151,10 @@ fn explicit_wins(subject: &Subject) {
         let mut x = ctx.zeros([N]).unwrap();
         b.fill(&mut x, 1_u32).unwrap();
         let error = c.fill(&mut x, 2).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Hazard { earlier, .. } if &*earlier.queue == "b"), "{error}");
+        assert!(
+            matches!(error.detail(), ErrorDetail::Hazard { earlier, .. } if &*earlier.queue == "b"),
+            "{error}"
+        );
     });
 }
 
@@ -173,7 +176,7 @@ fn foreign(subject: &Subject) {
     }
     for (name, found) in refused {
         let error = found.expect_err(name);
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::early_results::{self, RUNS};
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::{CommandQueue, Context, DeviceArray, Grid, Kind, Pending};
+use fencepost::{CommandQueue, Context, DeviceArray, ErrorDetail, Grid, Pending};
 use std::thread;
 use std::time::Duration;
 
@@ -100,9 +100,9 @@ fn failed_returns_its_error(subject: &Subject) {
             Err(error) => break error,
         }
     };
-    assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
     let error = queue.is_complete().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
 }
 
 fn timeout_and_again(subject: &Subject) {

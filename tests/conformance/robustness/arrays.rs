@@ -2,7 +2,7 @@
 
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
-use fencepost::{Download, HostArray, Kind, Policy, Shape, Upload, region};
+use fencepost::{Download, ErrorDetail, HostArray, Policy, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -13,16 +13,16 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-const fn shape(kind: &Kind) -> bool {
-    matches!(kind, Kind::Shape { .. })
+const fn shape(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Shape { .. })
 }
 
-const fn range(kind: &Kind) -> bool {
-    matches!(kind, Kind::Range { .. })
+const fn range(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Range { .. })
 }
 
-const fn padding(kind: &Kind) -> bool {
-    matches!(kind, Kind::Padding { .. })
+const fn padding(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Padding { .. })
 }
 
 const SHAPES: &[Mistake] = &[
@@ -87,27 +87,27 @@ const SHAPES: &[Mistake] = &[
     (
         "array taken as another type",
         |b| b.x.any().typed::<u32, 1>().map(|_| ()),
-        |kind| matches!(kind, Kind::Type { found, asked } if found == "f32" && asked == "u32"),
+        |kind| matches!(kind, ErrorDetail::Type { found, asked } if found == "f32" && asked == "u32"),
     ),
     (
         "region of too many axes",
         |b| b.queue.read_region(&b.x, region![0, 0]).wait().map(|_| ()),
-        |kind| matches!(kind, Kind::RegionAxes { .. }),
+        |kind| matches!(kind, ErrorDetail::RegionAxes { .. }),
     ),
     (
         "region past the end",
         |b| b.queue.upload_region(&[0.0], &mut b.y.clone(), region![64]),
-        |kind| matches!(kind, Kind::RegionIndex { index: 64, len: 64, .. }),
+        |kind| matches!(kind, ErrorDetail::RegionIndex { index: 64, len: 64, .. }),
     ),
     (
         "region without elements",
         |b| b.queue.copy_region(&b.x, region![9..9], &mut b.y.clone(), region![9..9]),
-        |kind| matches!(kind, Kind::RegionRange { .. }),
+        |kind| matches!(kind, ErrorDetail::RegionRange { .. }),
     ),
     (
         "region that runs backwards",
         |b| b.queue.copy_region(&b.x, region![0..9; -1], &mut b.y.clone(), region![0..9]),
-        |kind| matches!(kind, Kind::RegionRange { .. }),
+        |kind| matches!(kind, ErrorDetail::RegionRange { .. }),
     ),
     (
         "regions of two shapes",
@@ -128,16 +128,16 @@ const SHAPES: &[Mistake] = &[
     (
         "array taken with more dimensions",
         |b| b.x.any().typed::<f32, 2>().map(|_| ()),
-        |kind| matches!(kind, Kind::Rank { .. }),
+        |kind| matches!(kind, ErrorDetail::Rank { .. }),
     ),
 ];
 
-const fn too_large(kind: &Kind) -> bool {
-    matches!(kind, Kind::TooLarge { .. })
+const fn too_large(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::TooLarge { .. })
 }
 
-const fn uncountable(kind: &Kind) -> bool {
-    matches!(kind, Kind::Uncountable { .. })
+const fn uncountable(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Uncountable { .. })
 }
 
 const MEMORY: &[Mistake] = &[
@@ -164,17 +164,17 @@ const MEMORY: &[Mistake] = &[
             let halves = b.ctx.zeros::<half::f16, 1>([8])?;
             b.queue.copy(&halves.slice(2..4)?, &mut halves.slice(5..7)?)
         },
-        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
     ),
     (
         "fill of half a word",
         |b| b.queue.fill(&mut b.ctx.zeros::<half::f16, 1>([8])?.slice(0..3)?, half::f16::ONE),
-        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
     ),
     (
         "read of half a word",
         |b| b.queue.read(&b.ctx.zeros::<half::f16, 1>([8])?.slice(1..2)?).wait().map(|_| ()),
-        |kind| matches!(kind, Kind::Alignment { needed: 4, .. }),
+        |kind| matches!(kind, ErrorDetail::Alignment { needed: 4, .. }),
     ),
     (
         "pinned array in use by the device",
@@ -189,12 +189,12 @@ const MEMORY: &[Mistake] = &[
             queue.finish().wait()?;
             found
         },
-        |kind| matches!(kind, Kind::Busy { .. }),
+        |kind| matches!(kind, ErrorDetail::Busy { .. }),
     ),
 ];
 
-const fn mapped(kind: &Kind) -> bool {
-    matches!(kind, Kind::Mapped { .. })
+const fn mapped(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Mapped { .. })
 }
 
 /// Makes a call while `x` is mapped, and returns its result.

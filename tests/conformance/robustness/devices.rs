@@ -1,7 +1,7 @@
 //! R01: mistakes with the choice of a device.
 
 use crate::common::{Case, Subject, case, results};
-use fencepost::{AdapterChoice, Context, ContextOptions, Error, Kind};
+use fencepost::{AdapterChoice, Context, ContextOptions, Error, ErrorDetail};
 use std::process::Command;
 
 pub fn cases() -> Vec<Case> {
@@ -22,7 +22,7 @@ fn open(adapter: AdapterChoice) -> Error {
 }
 
 fn lists_all_adapters(error: &Error, wanted: &str) {
-    assert!(matches!(error.kind(), Kind::NoAdapter { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::NoAdapter { .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains(wanted), "{text}");
     assert!(fencepost::adapters().iter().all(|adapter| text.contains(&adapter.name)), "{text}");

@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::saxpy;
-use fencepost::{Context, ContextWatch, Download, Grid, HostArray, Kind, Upload, args};
+use fencepost::{Context, ContextWatch, Download, ErrorDetail, Grid, HostArray, Upload, args};
 use std::any::Any;
 
 pub fn cases() -> Vec<Case> {
@@ -126,7 +126,7 @@ fn never_signalled(s: &Subject) {
         drop((gate, queue, ctx));
         if let Some(read) = read {
             let error = read.wait().unwrap_err();
-            assert!(matches!(error.kind(), Kind::Abandoned { event } if event == "gate"), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
         }
         ends(&watch);
     }

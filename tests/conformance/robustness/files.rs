@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case};
 use fencepost::Graph;
 use fencepost::graph::LoadOptions;
-use fencepost::{Kind, ShaderSource};
+use fencepost::{ErrorDetail, ShaderSource};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ fn kinds(s: &Subject) {
         let error = ShaderSource::read(path.to_str().unwrap()).unwrap_err().to_string();
         assert!(error.contains("give a plain file"), "{error}");
         let error = Graph::load(&ctx, &path).unwrap_err();
-        let Kind::GraphFileUnread { file, reason } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::GraphFileUnread { file, reason } = error.detail() else { panic!("{error}") };
         assert!(Path::new(file) == path && reason.contains("give a plain file"), "{error}");
     }
 }
@@ -108,6 +108,6 @@ fn sizes(s: &Subject) {
     let saved = folder.0.join("graph");
     graph.save(&saved).unwrap();
     let error = Graph::load_with(&ctx, &saved, LoadOptions::default().memory_limit(16)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GraphMemory { limit: 16, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphMemory { limit: 16, .. }), "{error}");
     Graph::load(&ctx, &saved).unwrap();
 }

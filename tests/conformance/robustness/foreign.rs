@@ -2,7 +2,7 @@
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::saxpy;
-use fencepost::{Context, Download, Grid, HostArray, Kind, Result, Upload, args};
+use fencepost::{Context, Download, ErrorDetail, Grid, HostArray, Result, Upload, args};
 
 pub fn cases() -> Vec<Case> {
     vec![case("r01_every_verb_refuses_objects_of_another_context", every_verb)]
@@ -13,7 +13,7 @@ fn every_verb(s: &Subject) {
     let other = s.ctx();
     for (name, found) in all(s, &ctx, &other) {
         let error = found.expect_err(name);
-        assert!(matches!(error.kind(), Kind::ForeignContext { .. }), "{name}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
     }
     let queue = ctx.queue("q");
     assert!(queue.take_error().is_none());

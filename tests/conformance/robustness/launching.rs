@@ -3,7 +3,7 @@
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::NOTHING;
-use fencepost::{DeviceArray, Grid, Kind, Policy, Result, args};
+use fencepost::{DeviceArray, ErrorDetail, Grid, Policy, Result, args};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -29,20 +29,20 @@ fn over(b: &Bench, grid: Grid<'_>) -> Result<()> {
     b.queue.launch_dyn(&b.saxpy, grid, args![1.0_f32, &b.x, &mut b.y.clone()])
 }
 
-const fn aliased(kind: &Kind) -> bool {
-    matches!(kind, Kind::Aliased { .. })
+const fn aliased(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Aliased { .. })
 }
 
-const fn kernel(kind: &Kind) -> bool {
-    matches!(kind, Kind::Kernel(_))
+const fn kernel(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Kernel(_))
 }
 
-const fn too_large(kind: &Kind) -> bool {
-    matches!(kind, Kind::GridTooLarge { .. })
+const fn too_large(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::GridTooLarge { .. })
 }
 
-const fn range(kind: &Kind) -> bool {
-    matches!(kind, Kind::Range { .. })
+const fn range(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Range { .. })
 }
 
 const LAUNCHES: &[Mistake] = &[
@@ -97,7 +97,7 @@ const LAUNCHES: &[Mistake] = &[
     ("a grid far past its array", |b| over(b, Grid::indirect(&b.whole, usize::MAX)), range),
     ("a grid in an array that is too short", |b| over(b, Grid::indirect(&b.whole.slice(0..2)?, 0)), range),
     ("a binding that is too small", binding_too_small, |kind| {
-        matches!(kind, Kind::BindingTooSmall { needed: 400, .. })
+        matches!(kind, ErrorDetail::BindingTooSmall { needed: 400, .. })
     }),
     (
         "a mapped argument",
@@ -107,7 +107,7 @@ const LAUNCHES: &[Mistake] = &[
             drop(map);
             found
         },
-        |kind| matches!(kind, Kind::Mapped { .. }),
+        |kind| matches!(kind, ErrorDetail::Mapped { .. }),
     ),
     (
         "a mapped grid",
@@ -117,7 +117,7 @@ const LAUNCHES: &[Mistake] = &[
             drop(map);
             found
         },
-        |kind| matches!(kind, Kind::Mapped { .. }),
+        |kind| matches!(kind, ErrorDetail::Mapped { .. }),
     ),
 ];
 
@@ -163,7 +163,7 @@ fn unaligned(s: &Subject) {
     saxpy(&b, &part.slice(step..step + 64).unwrap(), &b.y).unwrap();
     if step > 1 {
         let error = saxpy(&b, &part.slice(step + 1..step + 65).unwrap(), &b.y).unwrap_err();
-        let right = matches!(error.kind(), Kind::Alignment { offset, needed: n, .. } if *offset == needed + 4 && *n == needed);
+        let right = matches!(error.detail(), ErrorDetail::Alignment { offset, needed: n, .. } if *offset == needed + 4 && *n == needed);
         assert!(right, "{error}");
     }
     assert_eq!(b.queue.read(&b.y).wait().unwrap(), [1.0; 64]);

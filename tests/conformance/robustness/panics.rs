@@ -4,7 +4,7 @@
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
-use fencepost::{HostBuffer, Kind};
+use fencepost::{ErrorDetail, HostBuffer};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -58,7 +58,7 @@ fn destructor(subject: &Subject) {
     queue.callback(move || drop(bomb)).unwrap();
     let done = queue.finish();
     drop(gate);
-    assert!(matches!(done.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+    assert!(matches!(done.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
     queue.take_error().unwrap();
     works_on(&ctx, &queue);
 }
@@ -95,7 +95,7 @@ fn host_function(subject: &Subject) {
     let error = queue.finish().wait().unwrap_err();
     let is_named = |kernel: &str, problem: &str| kernel == "bad" && problem.contains("index out of bounds");
     assert!(
-        matches!(error.kind(), Kind::LaunchFailed { kernel, problem, .. } if is_named(kernel, problem)),
+        matches!(error.detail(), ErrorDetail::LaunchFailed { kernel, problem, .. } if is_named(kernel, problem)),
         "{error}"
     );
     assert!(queue.take_error().is_some());
@@ -113,7 +113,7 @@ fn destroyed(subject: &Subject) {
         // A read of earlier work may succeed. If it does not, its only error is the loss.
         match queue.read(&x).wait() {
             Ok(found) => assert_eq!(found, [6; 64]),
-            Err(error) => assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}"),
+            Err(error) => assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}"),
         }
     }
 }

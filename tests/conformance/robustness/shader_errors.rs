@@ -3,7 +3,7 @@
 use super::table::{Bench, Mistake, check};
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::NOTHING;
-use fencepost::{Kind, Policy, Result};
+use fencepost::{ErrorDetail, Policy, Result};
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {
@@ -28,8 +28,8 @@ override SCALE: f32;
 fn helper() {}
 ";
 
-const fn kernel(kind: &Kind) -> bool {
-    matches!(kind, Kind::Kernel(_))
+const fn kernel(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Kernel(_))
 }
 
 const TEXTS: &[Mistake] = &[
@@ -60,7 +60,7 @@ const TEXTS: &[Mistake] = &[
     (
         "a workgroup of too many invocations",
         |b| compile(b, GOOD, "scale", &[("SCALE", 1.0), ("WORKGROUP", 1e6)]),
-        |kind| matches!(kind, Kind::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
+        |kind| matches!(kind, ErrorDetail::WorkgroupTooLarge { found: [1_000_000, 1, 1], .. }),
     ),
     (
         "workgroup memory of too many bytes",
@@ -71,7 +71,7 @@ const TEXTS: &[Mistake] = &[
                         @compute @workgroup_size(1) fn f() { all[0] = vec4(x[0]); x[0] = all[N - 1].x; }";
             compile(b, text, "f", &[("N", 1e8)])
         },
-        |kind| matches!(kind, Kind::WorkgroupMemory { found: 1_600_000_000, .. }),
+        |kind| matches!(kind, ErrorDetail::WorkgroupMemory { found: 1_600_000_000, .. }),
     ),
     (
         "another bind group",
@@ -102,7 +102,7 @@ const TEXTS: &[Mistake] = &[
         },
         |kind| {
             let limit = 16 << 10; // the limit of each device
-            matches!(kind, Kind::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
+            matches!(kind, ErrorDetail::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
         },
     ),
 ];
@@ -112,7 +112,7 @@ fn host_kernel(s: &Subject) {
     match taken {
         Ok(()) => assert!(!s.place().has_wgpu()),
         Err(error) => {
-            assert!(s.place().has_wgpu() && matches!(error.kind(), Kind::Device { .. }), "{error}");
+            assert!(s.place().has_wgpu() && matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
         }
     }
 }
@@ -129,7 +129,7 @@ fn many_bindings(s: &Subject) {
     match made {
         Ok(()) => assert!(most >= 200),
         Err(error) => assert!(
-            matches!(error.kind(), Kind::TooManyBindings { found: 200, limit, .. } if *limit == most && most < 200),
+            matches!(error.detail(), ErrorDetail::TooManyBindings { found: 200, limit, .. } if *limit == most && most < 200),
             "{error}"
         ),
     }
@@ -163,7 +163,8 @@ fn unsupported(s: &Subject) {
             Ok(()) => assert!(has, "{ability}"),
             Err(error) => {
                 assert!(!has, "{ability}: {error}");
-                let named = matches!(error.kind(), Kind::Unsupported { kernel, .. } if kernel == "able");
+                let named =
+                    matches!(error.detail(), ErrorDetail::Unsupported { kernel, .. } if kernel == "able");
                 assert!(named && error.to_string().contains(&bench.ctx.info().name), "{error}");
             }
         }

@@ -3,7 +3,7 @@
 use crate::common::Subject;
 use crate::kernels::shaders::{LOOKS, saxpy};
 use fencepost::{
-    CommandQueue, Context, DeviceArray, DynKernel, Error, HostArray, Kind, Policy, Result, Upload,
+    CommandQueue, Context, DeviceArray, DynKernel, Error, ErrorDetail, HostArray, Policy, Result, Upload,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -38,7 +38,7 @@ impl Bench {
 }
 
 /// Name of a mistake, a function that makes it, and a check for the right error.
-pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&Kind) -> bool);
+pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&ErrorDetail) -> bool);
 
 /// Makes every mistake of a table, and panics with a list of the mistakes that do not give their errors.
 pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
@@ -49,7 +49,7 @@ pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
         match outcome {
             Err(_) => wrong.push(format!("{name}: panics")),
             Ok(Ok(())) => wrong.push(format!("{name}: is accepted")),
-            Ok(Err(error)) if !is(error.kind()) => wrong.push(format!("{name}: {error:?}")),
+            Ok(Err(error)) if !is(error.detail()) => wrong.push(format!("{name}: {error:?}")),
             Ok(Err(error)) => has_a_sentence(&mut wrong, name, &error),
         }
         if let Err(error) = still_works(&bench) {
@@ -63,7 +63,7 @@ pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
 /// Checks that a message is a sentence that names objects, and not a debug form.
 fn has_a_sentence(wrong: &mut Vec<String>, name: &str, error: &Error) {
     let text = error.to_string();
-    if text.len() < 20 || text.contains("Kind") || text.contains("Error(") {
+    if text.len() < 20 || text.contains("ErrorDetail") || text.contains("Error(") {
         wrong.push(format!("{name}: the message is `{text}`"));
     }
 }

@@ -1,7 +1,7 @@
 //! R09: the demands of a text have limits.
 
 use crate::common::{Case, Subject, case};
-use fencepost::{Context, Grid, Kind, args};
+use fencepost::{Context, ErrorDetail, Grid, args};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 
 fn message(ctx: &Context, text: &str) -> String {
     let error = ctx.kernel_from(text, "k").map(drop).expect_err("it is over a limit");
-    assert!(matches!(error.kind(), Kind::Compile { .. } | Kind::Kernel(_)), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Compile { .. } | ErrorDetail::Kernel(_)), "{error}");
     error.to_string()
 }
 

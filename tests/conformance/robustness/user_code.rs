@@ -3,7 +3,7 @@
 use crate::common::{Case, Subject, case, logger};
 use fencepost::prelude::*;
 use fencepost::print::PrintTo;
-use fencepost::{HostBuffer, Kind, PrintOptions, ShaderSource};
+use fencepost::{ErrorDetail, HostBuffer, PrintOptions, ShaderSource};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -98,7 +98,7 @@ fn contexts(s: &Subject) -> [Arc<Context>; 2] {
 fn fail(queue: &CommandQueue) {
     queue.callback(|| resume_unwind(Box::new("on purpose"))).unwrap();
     let error = queue.finish().wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
     queue.take_error();
 }
 
@@ -176,7 +176,7 @@ fn captured(s: &Subject) {
         callback(value()).unwrap();
         let finish = queue.finish();
         drop(gate);
-        assert!(matches!(finish.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+        assert!(matches!(finish.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
         user.is_called(5);
         // A failed queue takes no callback.
         assert!(callback(value()).is_err());
@@ -275,7 +275,7 @@ fn payloads(s: &Subject) {
         let payload = Loud(user.clone());
         queue.callback(move || resume_unwind(Box::new(payload))).unwrap();
         let error = queue.finish().wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::CallbackPanicked { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }), "{error}");
         queue.take_error();
         user.is_called(1);
         let mut x = ctx.zeros::<u32, 1>([4]).unwrap();

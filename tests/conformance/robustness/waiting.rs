@@ -2,7 +2,7 @@
 
 use super::table::{Mistake, check};
 use crate::common::{Case, Subject, case};
-use fencepost::{Kind, Policy};
+use fencepost::{ErrorDetail, Policy};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-fn abandoned_kind(kind: &Kind) -> bool {
-    matches!(kind, Kind::Abandoned { event } if event == "gate")
+fn abandoned_kind(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Abandoned { event } if event == "gate")
 }
 
-const fn taken(kind: &Kind) -> bool {
-    matches!(kind, Kind::Pending(_))
+const fn taken(kind: &ErrorDetail) -> bool {
+    matches!(kind, ErrorDetail::Pending(_))
 }
 
 const LONG: Duration = Duration::from_secs(20);
@@ -102,7 +102,7 @@ const WAITS: &[Mistake] = &[
             queue.flush()?;
             receiver.recv().expect("the callback runs")
         },
-        |kind| matches!(kind, Kind::WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"]),
+        |kind| matches!(kind, ErrorDetail::WouldDeadlock { queue, callbacks } if queue == "called" && *callbacks == ["called"]),
     ),
     (
         "a callback that panics",
@@ -111,7 +111,7 @@ const WAITS: &[Mistake] = &[
             queue.callback(|| std::panic::resume_unwind(Box::new("on purpose")))?;
             queue.finish().wait()
         },
-        |kind| matches!(kind, Kind::CallbackPanicked { queue, .. } if queue == "called"),
+        |kind| matches!(kind, ErrorDetail::CallbackPanicked { queue, .. } if queue == "called"),
     ),
 ];
 
@@ -123,7 +123,7 @@ const HAZARDS: &[Mistake] = &[(
         b.queue.fill(&mut x, 1)?;
         other.fill(&mut x, 2)
     },
-    |kind| matches!(kind, Kind::Hazard { .. }),
+    |kind| matches!(kind, ErrorDetail::Hazard { .. }),
 )];
 
 fn stays(s: &Subject) {
@@ -139,7 +139,7 @@ fn stays(s: &Subject) {
     gate.signal();
     late.wait().unwrap_err();
     let failed = |result: Result<(), fencepost::Error>| {
-        result.is_err_and(|error| matches!(error.kind(), Kind::CallbackPanicked { .. }))
+        result.is_err_and(|error| matches!(error.detail(), ErrorDetail::CallbackPanicked { .. }))
     };
     for _ in 0..2 {
         assert!(failed(queue.fill(&mut x, 3)), "fill");
@@ -157,7 +157,7 @@ fn stays(s: &Subject) {
         [1; 8],
         "the failed work was not done, and the other queue works"
     );
-    assert!(matches!(queue.take_error().unwrap().kind(), Kind::CallbackPanicked { .. }));
+    assert!(matches!(queue.take_error().unwrap().detail(), ErrorDetail::CallbackPanicked { .. }));
     assert!(queue.take_error().is_none());
     queue.fill(&mut x, 4).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [4; 8]);
@@ -180,7 +180,7 @@ fn abandoned(s: &Subject) {
     drop(gate.clone());
     assert!(!event.is_complete().unwrap(), "a clone can still signal the event");
     drop(gate);
-    assert!(abandoned_kind(first.wait().unwrap_err().kind()));
+    assert!(abandoned_kind(first.wait().unwrap_err().detail()));
     second.wait().unwrap();
     assert_eq!(three.read(&y).wait().unwrap(), [3; 8], "a wait for a queue asks for order only");
     assert_eq!(three.read(&x).wait().unwrap(), [1; 8]);

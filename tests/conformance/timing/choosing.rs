@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::refusing::{self, Call, Rule, not_tried};
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, CommandQueue, Kind, QueueOptions, RecorderChoice};
+use fencepost::{AdoptOptions, CommandQueue, ErrorDetail, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -31,7 +31,9 @@ fn queue_by_queue(subject: &Subject) {
         queue.full([N], 1_u32).unwrap();
         match queue.marker().seconds_since(&start).wait() {
             Ok(_) => assert!(is_timed),
-            Err(error) => assert!(!is_timed && matches!(error.kind(), Kind::Untimed { .. }), "{error}"),
+            Err(error) => {
+                assert!(!is_timed && matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}")
+            }
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::common::{Case, Subject, case, raw};
 use crate::devices::losing::{doomed, lost as noticed, own};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Unmeasured};
-use fencepost::{AdoptOptions, Kind, RecorderChoice};
+use fencepost::{AdoptOptions, ErrorDetail, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -170,7 +170,7 @@ fn refused(subject: &Subject) {
     let profiler = ctx.profile();
     queue.fill(&mut x, 1).unwrap();
     driver.set(no_memory());
-    assert!(matches!(queue.finish().wait().unwrap_err().kind(), Kind::OutOfMemory { .. }));
+    assert!(matches!(queue.finish().wait().unwrap_err().detail(), ErrorDetail::OutOfMemory { .. }));
     assert!(!driver.set(Rule::Nothing).refused.is_empty());
     other.fill(&mut y, 2).unwrap();
     let profile = profiler.finish().wait().unwrap();
@@ -186,7 +186,7 @@ fn lost(subject: &Subject) {
         doomed.ctx.queue("q").full([N], 1_u32).unwrap();
         noticed(&doomed);
         let error = profiler.finish().wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{}: {error}", doomed.name);
+        assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{}: {error}", doomed.name);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::profile::{Activity, Row, WaitCause};
-use fencepost::{Error, Kind, Profile};
+use fencepost::{Error, ErrorDetail, Profile};
 use serde_json::Value;
 use std::time::{Duration, Instant};
 
@@ -207,7 +207,7 @@ fn changes_nothing(subject: &Subject) {
     }
     let start = plain.marker();
     let error = plain.marker().seconds_since(&start).wait().unwrap_err();
-    assert!(!plain.is_timed() && matches!(error.kind(), Kind::Untimed { .. }), "{error}");
+    assert!(!plain.is_timed() && matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
     assert!(watched.marker().seconds_since(&watched.marker()).wait().is_ok());
     let profile = profiler.finish().wait().unwrap();
     assert!(profile.rows.iter().any(|row| &*row.queue == "plain" && row.activity == Activity::Launch));
@@ -275,6 +275,9 @@ fn written(subject: &Subject) {
     assert_eq!(data["rows"].as_array().unwrap().len(), profile.rows.len());
     assert!(data["queues"].as_array().unwrap().iter().any(|queue| queue["label"] == "</script><b>"));
     let error = Error::from(profile.write(file("page.txt")).unwrap_err());
-    assert!(matches!(error.kind(), Kind::File { .. }) && error.to_string().contains("page.txt"), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::File { .. }) && error.to_string().contains("page.txt"),
+        "{error}"
+    );
     assert!(profile.write(folder.path().join("none").join("page.html")).is_err());
 }

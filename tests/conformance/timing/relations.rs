@@ -2,7 +2,7 @@
 
 use super::timed;
 use crate::common::{Case, Subject, case};
-use fencepost::{Event, Kind, SimulatorOptions};
+use fencepost::{ErrorDetail, Event, SimulatorOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -53,7 +53,7 @@ fn waiting(subject: &Subject) {
 fn unrelated(start: &Event, end: &Event, words: &[&str]) {
     for (start, end) in [(start, end), (end, start)] {
         let error = end.seconds_since(start).wait().unwrap_err();
-        assert!(matches!(error.kind(), Kind::Unrelated { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Unrelated { .. }), "{error}");
         let text = error.to_string();
         assert!(words.iter().all(|word| text.contains(word)), "{text}");
     }

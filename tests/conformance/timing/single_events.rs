@@ -5,7 +5,7 @@ use crate::common::kernels::{Iota, Mix};
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
 use fencepost::profile::Activity;
-use fencepost::{CommandQueue, EventOptions, Kind};
+use fencepost::{CommandQueue, ErrorDetail, EventOptions};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -48,7 +48,7 @@ fn on_any_queue(s: &Subject) {
     let with = queue.marker_with(with_clock());
     let without = queue.marker();
     let error = without.seconds_since(&with).wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Untimed { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
 }
 
 /// Compares the times with markers of a timed queue, which have the times at which its commands end.
@@ -67,9 +67,9 @@ fn between(s: &Subject) {
         assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
         assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
         // A tuning times the work of the plain queue itself, from its start to its end.
-        plain.start_tuning().unwrap();
+        let tuning = plain.start_tuning().unwrap();
         work(&ctx, &plain, 3);
-        let seconds = plain.stop_tuning();
+        let seconds = tuning.stop();
         let last = plain.marker_with(with_clock());
         let seconds = seconds.wait().unwrap();
         let around = last.seconds_since(&end).wait().unwrap();
@@ -95,7 +95,7 @@ fn recorded(s: &Subject) {
     let queue = ctx.queue("plain");
     let event = ctx.event_with(with_clock());
     let never = event.seconds_since(&queue.marker_with(with_clock())).wait().unwrap_err();
-    assert!(matches!(never.kind(), Kind::NotMeasured { .. }), "{never}");
+    assert!(matches!(never.detail(), ErrorDetail::NotMeasured { .. }), "{never}");
     let start = queue.marker_with(with_clock());
     let mut before = 0.0;
     for _ in 0..5 {
@@ -115,9 +115,9 @@ fn tuning(s: &Subject) {
     let x = ctx.ones::<u32, 1>([N]).unwrap();
     let mut y = ctx.ones(&x).unwrap();
     let tuned = |enqueue: &mut dyn FnMut()| {
-        queue.start_tuning().unwrap();
+        let tuning = queue.start_tuning().unwrap();
         enqueue();
-        queue.stop_tuning().wait().unwrap()
+        tuning.stop().wait().unwrap()
     };
     assert_eq!(tuned(&mut || ()), 0.0);
     assert_eq!(tuned(&mut || queue.fill(&mut y, 3).unwrap()), 0.0, "a fill is no kernel of the program's");
@@ -140,16 +140,18 @@ fn tuning(s: &Subject) {
 fn as_it_was(s: &Subject) {
     let ctx = s.ctx();
     for (queue, is_timed) in [(ctx.queue("plain"), false), (timed(&ctx, "watched"), true)] {
-        let problem = |error: fencepost::Error| match error.kind() {
-            Kind::Tuning { problem, .. } => *problem,
+        let problem = |error: fencepost::Error| match error.detail() {
+            ErrorDetail::Tuning { problem, .. } => *problem,
             _ => panic!("{error}"),
         };
-        let stopped = problem(queue.stop_tuning().wait().unwrap_err());
-        assert!(stopped.contains("call `start_tuning` first"));
-        queue.start_tuning().unwrap();
-        assert!(problem(queue.start_tuning().unwrap_err()).contains("call `stop_tuning` first"));
+        let tuning = queue.start_tuning().unwrap();
+        assert!(problem(queue.start_tuning().unwrap_err()).contains("call `Tuning::stop` first"));
         work(&ctx, &queue, 1);
-        assert!(queue.stop_tuning().wait().unwrap() > 0.0, "the second start has changed nothing");
+        assert!(tuning.stop().wait().unwrap() > 0.0, "the second start has changed nothing");
+        drop(queue.start_tuning().unwrap());
+        work(&ctx, &queue, 1);
+        let seconds = queue.start_tuning().unwrap().stop().wait().unwrap();
+        assert_eq!(seconds, 0.0, "a dropped tuning has ended, and its launches do not count");
         let start = queue.marker();
         work(&ctx, &queue, 1);
         assert_eq!(queue.marker().seconds_since(&start).wait().is_ok(), is_timed);
@@ -159,15 +161,12 @@ fn as_it_was(s: &Subject) {
 fn beside_a_profile(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("tuned");
-    queue.start_tuning().unwrap();
+    let tuning = queue.start_tuning().unwrap();
     let profiler = ctx.profile();
     profiler.finish().wait().unwrap();
     work(&ctx, &queue, 1);
     let profiler = ctx.profile();
-    assert!(
-        queue.stop_tuning().wait().unwrap() > 0.0,
-        "the end of the first profile has not ended the tuning"
-    );
+    assert!(tuning.stop().wait().unwrap() > 0.0, "the end of the first profile has not ended the tuning");
     work(&ctx, &queue, 1);
     let profile = profiler.finish().wait().unwrap();
     assert!(

@@ -4,7 +4,7 @@ use super::{no_memory, refusing_context, refusing_on_the_cpu, timed};
 use crate::common::refusing::Rule;
 use crate::common::{Case, Subject, case, raw};
 use fencepost::prelude::*;
-use fencepost::{AdoptOptions, Event, Kind, QueueOptions, RecorderChoice};
+use fencepost::{AdoptOptions, ErrorDetail, Event, QueueOptions, RecorderChoice};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -23,7 +23,11 @@ pub fn cases() -> Vec<Case> {
 fn error(start: &Event, end: &Event) -> fencepost::Error {
     let there = end.seconds_since(start).wait().unwrap_err();
     let back = start.seconds_since(end).wait().unwrap_err();
-    assert_eq!(std::mem::discriminant(there.kind()), std::mem::discriminant(back.kind()), "{there}; {back}");
+    assert_eq!(
+        std::mem::discriminant(there.detail()),
+        std::mem::discriminant(back.detail()),
+        "{there}; {back}"
+    );
     there
 }
 
@@ -33,7 +37,7 @@ fn untimed(subject: &Subject) {
     let watched = timed(&ctx, "watched");
     plain.full([4], 1_u32).unwrap();
     let error = error(&watched.marker(), &plain.marker());
-    assert!(matches!(error.kind(), Kind::Untimed { queue } if queue == "plain"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Untimed { queue } if queue == "plain"), "{error}");
     assert!(error.to_string().contains("timing(true)"), "{error}");
 }
 
@@ -46,7 +50,7 @@ fn gone(subject: &Subject) {
     drop(plain);
     let next = timed(&ctx, "next");
     let error = error(&old, &next.marker());
-    assert!(matches!(error.kind(), Kind::Untimed { queue } if queue != "next"), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Untimed { queue } if queue != "next"), "{error}");
 }
 
 fn no_work(subject: &Subject) {
@@ -56,7 +60,7 @@ fn no_work(subject: &Subject) {
     gate.signal();
     for (event, word) in [(ctx.event(), "recorded"), (gate.event(), "`gate`")] {
         let error = error(&marker, &event);
-        assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
         assert!(error.to_string().contains(word), "{error}");
     }
 }
@@ -69,11 +73,11 @@ fn failed(subject: &Subject) {
     let end = queue.marker();
     for turn in 0..2 {
         let error = error(&start, &end);
-        assert!(matches!(error.kind(), Kind::Device { .. }), "turn {turn}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "turn {turn}: {error}");
     }
     // A marker that is made now has no time either, and gives the error of the failed work.
     let error = queue.marker().seconds_since(&start).wait().unwrap_err();
-    assert!(matches!(error.kind(), Kind::Device { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
 }
 
 fn refused(subject: &Subject) {
@@ -88,7 +92,7 @@ fn refused(subject: &Subject) {
     driver.set(no_memory());
     for turn in 0..2 {
         let error = error(&start, &end);
-        assert!(matches!(error.kind(), Kind::OutOfMemory { .. }), "turn {turn}: {error}");
+        assert!(matches!(error.detail(), ErrorDetail::OutOfMemory { .. }), "turn {turn}: {error}");
     }
     assert!(!driver.set(Rule::Nothing).refused.is_empty());
     let next = timed(&ctx, "next");
@@ -111,7 +115,7 @@ fn no_timestamps(subject: &Subject) {
         let end = queue.marker();
         assert_eq!(queue.read(&x).wait().unwrap(), [1; 4]);
         let error = error(&start, &end);
-        assert!(matches!(error.kind(), Kind::NotMeasured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
         assert!(error.to_string().contains("has no timestamps"), "{error}");
     }
 }

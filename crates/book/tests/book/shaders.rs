@@ -1,7 +1,7 @@
 //! Checks that the library accepts the shaders in the book.
 
 use crate::pages::book;
-use fencepost::{Context, Kind, Result, SimulatorOptions};
+use fencepost::{Context, ErrorDetail, Result, SimulatorOptions};
 use pulldown_cmark::{CodeBlockKind, Event, Tag, TagEnd};
 
 /// Returns the texts of all blocks of WGSL.
@@ -51,5 +51,5 @@ fn every_shader_runs_on_the_cpu() {
 fn a_wrong_shader_is_found() {
     let text = "@compute @workgroup_size(1) fn f() { undeclared = 1; }";
     let error = compile(text).expect_err("the name is not declared");
-    assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
 }

@@ -69,8 +69,8 @@ fn device_time(ctx: &Context) -> Result<Found> {
             Ok(Found::Works(format!("a launch and its uploads took {:.1} us", 1e6 * seconds)))
         }
         Ok(seconds) => bail!("a launch and its uploads took {seconds} s by the clock of the device"),
-        Err(error) => match error.kind() {
-            Kind::NotMeasured { reason, .. } => Ok(Found::Lacks(reason.clone())),
+        Err(error) => match error.detail() {
+            ErrorDetail::NotMeasured { reason, .. } => Ok(Found::Lacks(reason.clone())),
             _ => Err(error.into()),
         },
     }

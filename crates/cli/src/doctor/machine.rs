@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use fencepost::{AdapterChoice, AdapterInfo, Kind};
+use fencepost::{AdapterChoice, AdapterInfo, ErrorDetail};
 
 use super::loader::Loader;
 use super::{Line, remedy};
@@ -52,8 +52,8 @@ pub(super) fn default_adapter() -> Line {
     let name = "default adapter";
     match opened::open(AdapterChoice::Auto) {
         Ok(ctx) => Line::ok(name, ctx.info().to_string()),
-        Err(error) => match (error.kind(), Loader::of_process().remedy()) {
-            (Kind::NoAdapter { found, .. }, Some(unset)) if found.starts_with("none") => {
+        Err(error) => match (error.detail(), Loader::of_process().remedy()) {
+            (ErrorDetail::NoAdapter { found, .. }, Some(unset)) if found.starts_with("none") => {
                 Line::failed(name, "this machine has no adapter", Some(unset))
             }
             _ => Line::failed(name, error.to_string(), remedy::of(&error)),

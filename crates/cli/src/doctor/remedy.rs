@@ -1,18 +1,18 @@
 //! The remedies for failures.
 
-use fencepost::{Error, Kind};
+use fencepost::{Error, ErrorDetail};
 
 const DRIVER: &str = "update the driver of the adapter; on Linux `dmesg | tail` may say more";
 
 /// Returns the remedy for an error of the library.
 pub(super) fn of(error: &Error) -> Option<String> {
-    Some(match error.kind() {
-        Kind::Setting { name, .. } => format!("`unset {name}`"),
-        Kind::NoAdapter { found, .. } if found.starts_with("none") => return None, // the error has the remedy
-        Kind::NoAdapter { .. } => {
+    Some(match error.detail() {
+        ErrorDetail::Setting { name, .. } => format!("`unset {name}`"),
+        ErrorDetail::NoAdapter { found, .. } if found.starts_with("none") => return None, // the error has the remedy
+        ErrorDetail::NoAdapter { .. } => {
             "`unset FENCEPOST_ADAPTER`, or set it to a name or a number of `fencepost info`".into()
         }
-        Kind::OutOfMemory { .. } => "end other programs that use the memory of the adapter".into(),
+        ErrorDetail::OutOfMemory { .. } => "end other programs that use the memory of the adapter".into(),
         _ => DRIVER.into(),
     })
 }
@@ -41,13 +41,14 @@ mod tests {
 
     #[test]
     fn the_remedy_for_a_wrong_variable_unsets_it() {
-        let kind = Kind::Setting { name: "FENCEPOST_RECORDER", value: "x".into(), needed: "`wgpu`" };
+        let kind = ErrorDetail::Setting { name: "FENCEPOST_RECORDER", value: "x".into(), needed: "`wgpu`" };
         assert_eq!(of(&kind.into()).as_deref(), Some("`unset FENCEPOST_RECORDER`"));
     }
 
     #[test]
     fn an_error_that_has_a_remedy_gets_no_second_one() {
-        let error = |found: &str| Error::from(Kind::NoAdapter { wanted: "any".into(), found: found.into() });
+        let error =
+            |found: &str| Error::from(ErrorDetail::NoAdapter { wanted: "any".into(), found: found.into() });
         assert_eq!(of(&error("none; install a driver")), None);
         assert!(of(&error("0: G (GL)")).is_some_and(|remedy| remedy.contains("FENCEPOST_ADAPTER")));
     }

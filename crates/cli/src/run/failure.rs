@@ -1,7 +1,7 @@
 //! The error of a launch, without the line of this program that launches it.
 
 use anyhow::{Error, anyhow};
-use fencepost::Kind;
+use fencepost::ErrorDetail;
 
 /// Returns an error without the line of the launch, which the shader's author does not know.
 pub(super) fn without_line(error: Error) -> Error {
@@ -12,12 +12,14 @@ pub(super) fn without_line(error: Error) -> Error {
 
 /// Returns the line of the launch that an error names.
 fn line_of_launch(error: &Error) -> Option<String> {
-    match error.downcast_ref::<fencepost::Error>()?.kind() {
-        Kind::AssertionFailed { launch, .. } | Kind::PrintOverdue { launch, .. } => Some(launch.to_string()),
-        Kind::LaunchTooLong { launch, .. } | Kind::LaunchFailed { launch, .. } => {
+    match error.downcast_ref::<fencepost::Error>()?.detail() {
+        ErrorDetail::AssertionFailed { launch, .. } | ErrorDetail::PrintOverdue { launch, .. } => {
+            Some(launch.to_string())
+        }
+        ErrorDetail::LaunchTooLong { launch, .. } | ErrorDetail::LaunchFailed { launch, .. } => {
             launch.map(|launch| launch.to_string())
         }
-        Kind::KernelMistakes { launch, .. } => Some(launch.clone()),
+        ErrorDetail::KernelMistakes { launch, .. } => Some(launch.clone()),
         _ => None,
     }
 }

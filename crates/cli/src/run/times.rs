@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use fencepost::interface::{NamedArg, Value};
-use fencepost::{CommandQueue, DynKernel, Event, Grid, Kind};
+use fencepost::{CommandQueue, DynKernel, ErrorDetail, Event, Grid};
 use serde::Serialize;
 
 use super::buffer::Bound;
@@ -66,8 +66,8 @@ impl Job<'_> {
 fn between(start: &Event, end: &Event) -> Result<Result<f64, String>> {
     match end.seconds_since(start).wait() {
         Ok(seconds) => Ok(Ok(seconds)),
-        Err(error) => match error.kind() {
-            Kind::NotMeasured { reason, .. } => {
+        Err(error) => match error.detail() {
+            ErrorDetail::NotMeasured { reason, .. } => {
                 end.wait()?;
                 Ok(Err(reason.clone()))
             }

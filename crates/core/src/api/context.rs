@@ -17,7 +17,7 @@ use crate::device::checks::CheckOptions;
 use crate::device::open::{DeviceSwitches, OpenOptions};
 use crate::device::wgpu_device::{BacklogLimit, SubmitPath, WgpuDevice};
 use crate::device::{Lane, adapter};
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::region::Shape;
 use crate::memory::uses::Policy;
 #[cfg(cpu_code)]
@@ -73,9 +73,9 @@ impl Context {
     /// A `wait_timeout` on the opening of a context ignores its limit.
     ///
     /// # Errors
-    /// The result is [`Kind::NoAdapter`](crate::Kind::NoAdapter) with a list of the adapters if there is no such
-    /// adapter, [`Kind::Device`](crate::Kind::Device) if the adapter cannot be opened, and
-    /// [`Kind::Setting`](crate::Kind::Setting) if an environment variable has an unknown value.
+    /// The result is [`ErrorDetail::NoAdapter`](crate::ErrorDetail::NoAdapter) with a list of the adapters if there is no such
+    /// adapter, [`ErrorDetail::Device`](crate::ErrorDetail::Device) if the adapter cannot be opened, and
+    /// [`ErrorDetail::Setting`](crate::ErrorDetail::Setting) if an environment variable has an unknown value.
     #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
     pub fn new() -> Pending<Context> {
         Self::with_options(ContextOptions::default())
@@ -328,8 +328,8 @@ impl Context {
     /// Returns an array of zeros. Every later use on any queue comes after the fill.
     ///
     /// # Errors
-    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory),
-    /// [`Kind::Padding`](crate::Kind::Padding) or [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
+    /// [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) or [`ErrorDetail::DeviceLost`](crate::ErrorDetail::DeviceLost).
     ///
     /// # Example
     /// ```
@@ -405,8 +405,8 @@ impl Context {
     /// included, in one copy.
     ///
     /// # Errors
-    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory),
-    /// [`Kind::Padding`](crate::Kind::Padding) or [`Kind::DeviceLost`](crate::Kind::DeviceLost).
+    /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
+    /// [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) or [`ErrorDetail::DeviceLost`](crate::ErrorDetail::DeviceLost).
     ///
     /// # Example
     /// ```
@@ -475,7 +475,7 @@ impl Context {
     /// Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
     ///
     /// # Errors
-    /// Returns [`Kind::DeviceLost`]. An error of a queue's work stays the error of that queue.
+    /// Returns [`ErrorDetail::DeviceLost`]. An error of a queue's work stays the error of that queue.
     ///
     /// # Example
     /// ```
@@ -500,8 +500,8 @@ impl Context {
     ///
     /// # Errors
     /// The result is the error of the first queue whose work has failed, in the order in which the queues were made.
-    /// The wait still covers all other queues. The result is [`Kind::DeviceLost`] if the device is lost. In a host
-    /// callback it is [`Kind::WouldDeadlock`], without a wait.
+    /// The wait still covers all other queues. The result is [`ErrorDetail::DeviceLost`] if the device is lost. In a host
+    /// callback it is [`ErrorDetail::WouldDeadlock`], without a wait.
     ///
     /// # Example
     /// ```
@@ -635,5 +635,5 @@ impl LateSteps<()> for All {
 }
 
 fn would_deadlock(error: &Error) -> bool {
-    matches!(error.kind(), Kind::WouldDeadlock { .. })
+    matches!(error.detail(), ErrorDetail::WouldDeadlock { .. })
 }

@@ -30,7 +30,7 @@ impl Context {
     /// command. Under [`Policy::Unchecked`](crate::Policy::Unchecked), it waits for all commands enqueued so far.
     ///
     /// # Errors
-    /// [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an array of another context; the errors of
+    /// [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for an array of another context; the errors of
     /// [`CommandQueue::read`](crate::CommandQueue::read); the error of the last command that writes the elements, if it
     /// has failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///

@@ -1,6 +1,6 @@
 //! The device time between two events.
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::runtime::event::{Event, PointLate, Recording};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, late_or_error};
@@ -21,10 +21,10 @@ impl Event {
     /// two events, so a later recording of one of them does not change the result.
     ///
     /// # Errors
-    /// At the call, in the result: [`Kind::Untimed`] if the queue of one event is not timed; [`Kind::NotMeasured`] if
+    /// At the call, in the result: [`ErrorDetail::Untimed`] if the queue of one event is not timed; [`ErrorDetail::NotMeasured`] if
     /// there is no time, because the adapter has no timestamps, the event was never recorded, or the host signals it;
-    /// [`Kind::Unrelated`] if the events are of two contexts or two hardware queues. Later: the error of the work;
-    /// [`Kind::NotMeasured`] if the driver gave no valid time. A missing time is always an error, never a number.
+    /// [`ErrorDetail::Unrelated`] if the events are of two contexts or two hardware queues. Later: the error of the work;
+    /// [`ErrorDetail::NotMeasured`] if the driver gave no valid time. A missing time is always an error, never a number.
     ///
     /// # Example
     /// ```
@@ -49,7 +49,8 @@ impl Event {
 
     /// Returns the point of the event and its time, if it has one.
     fn timed(&self, at: &'static Location<'static>) -> Result<TimedPoint> {
-        let not_measured = |object: String, reason: &str| Kind::NotMeasured { object, reason: reason.into() };
+        let not_measured =
+            |object: String, reason: &str| ErrorDetail::NotMeasured { object, reason: reason.into() };
         match self.recording() {
             Recording::Failed(error) => Err(error),
             Recording::Captured(point) => Err(point.refuse("seconds_since", at)),
@@ -67,14 +68,14 @@ impl Event {
 }
 
 /// Returns the error for a point of a queue that is not timed.
-fn untimed(owner: &Owner, point: Point) -> Kind {
+fn untimed(owner: &Owner, point: Point) -> ErrorDetail {
     let queue = owner.engine().lock().name_of(point).to_string();
     let caps = owner.device().caps();
     if caps.timestamps {
-        return Kind::Untimed { queue };
+        return ErrorDetail::Untimed { queue };
     }
     let reason = format!("adapter `{}` has no timestamps", caps.adapter);
-    Kind::NotMeasured { object: format!("an event of queue `{queue}`"), reason }
+    ErrorDetail::NotMeasured { object: format!("an event of queue `{queue}`"), reason }
 }
 
 /// Two events whose time difference is requested.
@@ -93,7 +94,7 @@ fn between(start: &Event, end: &Event, at: &'static Location<'static>) -> Result
     let start = start.timed(at)?;
     let end = end.timed(at)?;
     if !start.owner().is(end.owner()) || start.moment.lane != end.moment.lane {
-        return Err(Kind::Unrelated { first: start.name(), second: end.name() }.into());
+        return Err(ErrorDetail::Unrelated { first: start.name(), second: end.name() }.into());
     }
     Ok(ElapsedTime { start, end })
 }
@@ -117,9 +118,9 @@ impl TimedPoint {
         )
     }
 
-    fn not_measured(&self, reason: &str) -> Kind {
+    fn not_measured(&self, reason: &str) -> ErrorDetail {
         let object = format!("an event of queue `{}`", self.moment.queue);
-        Kind::NotMeasured { object, reason: reason.into() }
+        ErrorDetail::NotMeasured { object, reason: reason.into() }
     }
 
     /// Returns the tick of the device's clock at the point, which must be complete.

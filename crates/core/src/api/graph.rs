@@ -22,7 +22,7 @@ use crate::api::graph::graph_view::VertexKind;
 use crate::api::graph::spanning::{ContextPart, Spanning, SpanningShape, missing_order};
 use crate::api::graph::tape::{Tape, TapeState};
 use crate::arrays::read::MessageBuffer;
-use crate::error::{KernelId, Kind, Result};
+use crate::error::{ErrorDetail, KernelId, Result};
 use crate::memory::block::BlockId;
 use crate::memory::staging::Payload;
 use crate::record::lanes::{ReplayForm, replay_form};
@@ -106,7 +106,7 @@ impl Graph {
         if shape.is_some() && !messages.is_empty() {
             let problem = "it has the work of several contexts, and a kernel in it prints or asserts: launch such a \
                            kernel outside of the graph, or capture a graph of one context";
-            return Err(Kind::Graph { graph: label.into(), problem: problem.into() }.into());
+            return Err(ErrorDetail::Graph { graph: label.into(), problem: problem.into() }.into());
         }
         for block in control.iter().flat_map(|table| [&table.words, &table.counts]) {
             made.insert(block.id, block.size);

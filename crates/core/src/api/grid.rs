@@ -1,7 +1,7 @@
 //! The size of a launch.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use fencepost_kernels::Interface;
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl<'a> Grid<'a> {
 
 /// An integer that counts threads or workgroups: `usize`, `u32`, `u64` or `i32`.
 ///
-/// With a negative number, the launch returns the error [`Kind::GridNegative`].
+/// With a negative number, the launch returns the error [`ErrorDetail::GridNegative`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of threads or workgroups",
     note = "such a number is a `usize`, `u32`, `u64` or `i32`"
@@ -116,7 +116,7 @@ impl GridSize<'_> {
     /// Returns the workgroups of a grid of `kernel`; `[0; 3]` if a dimension is empty or the device reads the size.
     ///
     /// # Errors
-    /// [`Kind::GridTooLarge`] over the device's limit: a grid never wraps. [`Kind::GridNegative`].
+    /// [`ErrorDetail::GridTooLarge`] over the device's limit: a grid never wraps. [`ErrorDetail::GridNegative`].
     #[inline(always)] // launches and edits share it, and a launch makes no call for it
     pub(crate) fn workgroups(self, kernel: &Interface, limit: u32) -> Result<[u32; 3], Error> {
         let workgroup = kernel.workgroup;
@@ -154,7 +154,7 @@ impl GridValues {
         let name = kernel.entry.clone();
         let workgroup = kernel.workgroup;
         if self.negative {
-            return Err(Kind::GridNegative { kernel: name, size: self.size.map(|n| n as i64) }.into());
+            return Err(ErrorDetail::GridNegative { kernel: name, size: self.size.map(|n| n as i64) }.into());
         }
         if groups.contains(&0) {
             return Ok([0; 3]);
@@ -166,7 +166,7 @@ impl GridValues {
         if folds && line && threads <= u128::from(u32::MAX) && rows <= u64::from(limit) {
             return Ok([columns as u32, rows as u32, 1]);
         }
-        Err(Kind::GridTooLarge { kernel: name, groups, limit, folds: folds && line }.into())
+        Err(ErrorDetail::GridTooLarge { kernel: name, groups, limit, folds: folds && line }.into())
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
         let grid = Grid::threads([u32::MAX as usize + 2]);
         for folds in [false, true] {
             let error = grid.0.workgroups(&kernel([1; 3], folds), 65535).expect_err("it is too large");
-            assert!(matches!(error.kind(), Kind::GridTooLarge { limit: 65535, .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::GridTooLarge { limit: 65535, .. }), "{error}");
         }
     }
 
@@ -213,7 +213,10 @@ mod tests {
         {
             let error = grid.0.workgroups(&kernel([64, 1, 1], true), 65535).expect_err("it is negative");
             let text = error.to_string();
-            assert!(matches!(error.kind(), Kind::GridNegative { .. }) && text.contains(size), "{error}");
+            assert!(
+                matches!(error.detail(), ErrorDetail::GridNegative { .. }) && text.contains(size),
+                "{error}"
+            );
         }
     }
 

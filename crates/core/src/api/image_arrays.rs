@@ -2,7 +2,7 @@
 
 use crate::api::context::Context;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use fencepost_kernels::Element;
 use image::{DynamicImage, ImageBuffer};
 use std::path::Path;
@@ -88,7 +88,7 @@ impl<P: Pixel> DeviceArray<P, 2> {
     /// are PNG and JPEG, and those that the program's own dependency on `image` enables.
     ///
     /// # Errors
-    /// [`Kind::Image`] if the file cannot be read; the errors of [`Context::array`].
+    /// [`ErrorDetail::Image`] if the file cannot be read; the errors of [`Context::array`].
     #[track_caller]
     pub fn load_image(ctx: &Context, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
@@ -103,13 +103,13 @@ impl<P: Pixel> DeviceArray<P, 2> {
     /// Blocks until the pixels are on the host, as [`Context::to_vec`] does, and returns them as a picture.
     ///
     /// # Errors
-    /// [`Kind::PictureTooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`Context::to_vec`].
+    /// [`ErrorDetail::PictureTooLarge`] for more than 2^32 - 1 pixels along an axis; the errors of [`Context::to_vec`].
     #[track_caller]
     pub fn to_image(&self) -> Result<DynamicImage> {
         let [height, width] = self.shape();
         let (Ok(rows), Ok(columns)) = (u32::try_from(height), u32::try_from(width)) else {
             let array = self.label().to_owned();
-            return Err(Kind::PictureTooLarge { array, height, width, limit: u32::MAX }.into());
+            return Err(ErrorDetail::PictureTooLarge { array, height, width, limit: u32::MAX }.into());
         };
         let image =
             P::image(columns, rows, &Context { owner: self.array.storage.owner.clone() }.to_vec(self)?);
@@ -120,7 +120,7 @@ impl<P: Pixel> DeviceArray<P, 2> {
     /// format. For JPEG, which has no alpha and 8 bits per colour, the pixels are converted.
     ///
     /// # Errors
-    /// [`Kind::Image`] if the file cannot be written, or its format cannot hold such pixels; the errors of
+    /// [`ErrorDetail::Image`] if the file cannot be written, or its format cannot hold such pixels; the errors of
     /// [`to_image`](Self::to_image).
     ///
     /// # Example
@@ -148,15 +148,15 @@ impl<P: Pixel> DeviceArray<P, 2> {
     }
 }
 
-fn failed(path: &Path, done: &'static str, error: &image::ImageError) -> Kind {
-    Kind::Image { path: path.display().to_string(), done, reason: error.to_string() }
+fn failed(path: &Path, done: &'static str, error: &image::ImageError) -> ErrorDetail {
+    ErrorDetail::Image { path: path.display().to_string(), done, reason: error.to_string() }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::api::context::Context;
     use crate::arrays::device_array::DeviceArray;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         let ctx = Context::simulated(SimulatorOptions::default());
         let x = ctx.zeros::<u8, 2>([0, 1 << 32]).unwrap().named("x");
         let error = x.to_image().unwrap_err();
-        assert!(matches!(error.kind(), Kind::PictureTooLarge { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::PictureTooLarge { .. }), "{error}");
         assert!(error.to_string().contains("at most 4294967295 pixels along an axis"), "{error}");
     }
 
@@ -212,7 +212,7 @@ mod tests {
             x.save_image(text.join("b.png")),
         ];
         for error in errors.map(Result::unwrap_err) {
-            assert!(matches!(error.kind(), Kind::Image { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::Image { .. }), "{error}");
         }
         std::fs::remove_file(text).unwrap();
     }

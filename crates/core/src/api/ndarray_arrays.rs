@@ -44,7 +44,7 @@ where
     /// the elements in C order.
     ///
     /// # Errors
-    /// [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of [`CommandQueue::upload`].
+    /// [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the shapes differ; the errors of [`CommandQueue::upload`].
     ///
     /// # Example
     /// ```
@@ -105,7 +105,7 @@ where
 mod tests {
     use crate::api::context::Context;
     use crate::arrays::device_array::DeviceArray;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use ndarray::{Array0, Array3, s};
 
@@ -137,7 +137,7 @@ mod tests {
         let ctx = Context::simulated(SimulatorOptions::default());
         let mut x = ctx.zeros::<u32, 3>([3, 4, 5]).unwrap();
         let error = x.upload_ndarray(&ctx.queue("q"), &Array3::zeros((5, 4, 3))).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Shape { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     }
 
     #[test]
@@ -150,6 +150,6 @@ mod tests {
         queue.replay(&graph).unwrap();
         assert_eq!(x.read_ndarray(&queue).wait().unwrap(), five);
         let error = queue.capture(|c| x.read_ndarray(c).wait().map(drop)).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Captured { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
     }
 }

@@ -56,9 +56,9 @@ pub struct ContextOptions {
     /// limit.
     ///
     /// A loop that runs longer ends after the chunks that are submitted, and ends its queue with
-    /// [`LoopTooLong`](crate::Kind::LoopTooLong). Its time is measured by the host's clock, from its first chunk on.
+    /// [`LoopTooLong`](crate::ErrorDetail::LoopTooLong). Its time is measured by the host's clock, from its first chunk on.
     ///
-    /// A launch that runs longer is stopped and ends its queue with [`LaunchTooLong`](crate::Kind::LaunchTooLong); its
+    /// A launch that runs longer is stopped and ends its queue with [`LaunchTooLong`](crate::ErrorDetail::LaunchTooLong); its
     /// writes so far stay. Until it is stopped, the launch holds up the other queues of the context. Its time is
     /// measured by the host's clock, from its first workgroup on. A host function that replaces a kernel has no limit.
     /// On other adapters the system limits the time of a kernel, and the device is lost.

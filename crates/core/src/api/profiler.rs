@@ -1,7 +1,7 @@
 //! Profilers: their start and end, and the profile that is built from the notes of a context.
 
 use crate::api::context::Context;
-use crate::error::{CommandKind, Kind, Result};
+use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
 use crate::scheduler::engine::Engine;
@@ -66,7 +66,7 @@ impl Profiler {
     /// not in the profile.
     ///
     /// # Errors
-    /// [`Kind::DeviceLost`]. Failed work is in the profile, without times.
+    /// [`ErrorDetail::DeviceLost`]. Failed work is in the profile, without times.
     pub fn finish(mut self) -> Pending<Profile> {
         let mut notes = self.notes.take().expect("bug: a profiler is finished twice");
         let (upto, mut points) = notes.engine().stop_notes();
@@ -103,8 +103,8 @@ fn over(result: Result<()>) -> Result<()> {
     match result {
         Err(error)
             if matches!(
-                error.kind(),
-                Kind::DeviceLost { .. } | Kind::WouldDeadlock { .. } | Kind::Pending(_)
+                error.detail(),
+                ErrorDetail::DeviceLost { .. } | ErrorDetail::WouldDeadlock { .. } | ErrorDetail::Pending(_)
             ) =>
         {
             Err(error)

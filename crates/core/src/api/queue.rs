@@ -11,7 +11,7 @@ pub(crate) mod tuning;
 use crate::api::context::Context;
 use crate::api::graph::tape::{CapturedQueue, Tape};
 use crate::device::adapter::AdapterInfo;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::multi::event_wait;
 use crate::runtime::event::{Event, EventOptions, Events, PointLate, Recording, same_context};
 use crate::runtime::owner::Owner;
@@ -180,7 +180,7 @@ impl CommandQueue {
     /// Makes the handle of a captured queue.
     fn captured_as(options: QueueOptions, place: CapturedQueue) -> Self {
         let owner = place.owner.clone();
-        let slot = Err(Kind::CaptureEnded {
+        let slot = Err(ErrorDetail::CaptureEnded {
             call: "the call",
             queue: options.label.clone(),
             location: Location::caller(),
@@ -296,7 +296,7 @@ impl CommandQueue {
     /// before this call do not change.
     ///
     /// # Errors
-    /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext) for an event of another context.
+    /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for an event of another context.
     #[track_caller]
     pub fn record(&self, event: &Event) -> Result<()> {
         same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
@@ -329,7 +329,7 @@ impl CommandQueue {
     /// other context has reached the event. If both contexts are on one wgpu device, the host holds the work only until
     /// the other context has submitted the work before the event. No other queue is held up, and a wait for this queue
     /// starts the work of the other context. If that work fails, this queue fails with
-    /// [`Kind::OtherContext`](crate::Kind::OtherContext).
+    /// [`ErrorDetail::OtherContext`](crate::ErrorDetail::OtherContext).
     ///
     /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
     /// a thread of its own.
@@ -424,7 +424,7 @@ impl CommandQueue {
     /// *Enqueues* a host callback. It runs on the context's callback thread after everything enqueued before, and later
     /// commands of the queue wait for it. The thread runs one callback at a time, so a long one delays the callbacks of
     /// other queues. A callback may enqueue commands. A wait in a callback for later work of the queue fails with
-    /// [`Kind::WouldDeadlock`](crate::Kind::WouldDeadlock). If a callback panics, the queue fails.
+    /// [`ErrorDetail::WouldDeadlock`](crate::ErrorDetail::WouldDeadlock). If a callback panics, the queue fails.
     ///
     /// A handle of the context in a callback keeps the context alive until the callback has run. If the program ends
     /// before that, the callback does not run; a wait for the callback prevents this.

@@ -4,7 +4,7 @@
 //! crate may change or remove these functions.
 
 use crate::arrays::storage::Storage;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::region::{ArrayShape, PaddedShape, Shape, count};
 use crate::work::step::Span;
 use fencepost_kernels::{BufferArg, DType, Element, SameBits, TypedBuffer};
@@ -42,14 +42,19 @@ impl ArrayRef {
     /// Returns the bytes for a copy or an upload, which work on whole words.
     ///
     /// # Errors
-    /// [`Kind::Alignment`] if the array starts inside a word of 4 bytes, or ends inside a word that it shares with
+    /// [`ErrorDetail::Alignment`] if the array starts inside a word of 4 bytes, or ends inside a word that it shares with
     /// elements after it.
     pub(crate) fn words(&self) -> Result<Span> {
         let end = self.offset + self.bytes();
         let ragged = !end.is_multiple_of(4) && self.followed;
         if !self.offset.is_multiple_of(4) || ragged {
             let offset = if ragged { end } else { self.offset };
-            return Err(Kind::Alignment { array: self.storage.label().to_string(), offset, needed: 4 }.into());
+            return Err(ErrorDetail::Alignment {
+                array: self.storage.label().to_string(),
+                offset,
+                needed: 4,
+            }
+            .into());
         }
         Ok(self.span())
     }
@@ -61,7 +66,7 @@ impl ArrayRef {
     /// Returns the elements `range` of the array.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<ArrayRef> {
         if range.start > range.end || range.end > self.len {
-            return Err(Kind::Range { array: self.label(), range, len: self.len }.into());
+            return Err(ErrorDetail::Range { array: self.label(), range, len: self.len }.into());
         }
         let followed = self.followed || range.end < self.len;
         let offset = self.offset + range.start as u64 * self.dtype.size() as u64;
@@ -173,7 +178,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// array. The other dimensions keep their padding.
     ///
     /// # Errors
-    /// [`Kind::Range`] for a range outside the array, and for every range but `0..1` of an array without dimensions. As
+    /// [`ErrorDetail::Range`] for a range outside the array, and for every range but `0..1` of an array without dimensions. As
     /// the argument of a launch, a part must start on a multiple of the adapter's binding alignment,
     /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple
     /// of 4 bytes.
@@ -182,7 +187,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         let rows = shape.first().copied().unwrap_or(1);
         let row = count(padded.get(1..).unwrap_or_default());
         if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
-            return Err(Kind::Range { array: self.array.label(), range, len: rows }.into());
+            return Err(ErrorDetail::Range { array: self.array.label(), range, len: rows }.into());
         }
         if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
             (*shape, *padded) = (range.len(), range.len());
@@ -194,7 +199,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Returns an array of the same elements in another shape, which shares the memory.
     ///
     /// # Errors
-    /// [`Kind::Shape`] if the number of elements differs; [`Kind::Padding`] if the array is padded.
+    /// [`ErrorDetail::Shape`] if the number of elements differs; [`ErrorDetail::Padding`] if the array is padded.
     pub fn reshape<const E: usize>(&self, shape: [usize; E]) -> Result<DeviceArray<T, E>> {
         self.frame().check_full(|| format!("array `{}`", self.label()))?;
         let elements = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
@@ -203,7 +208,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
             let found = self.shape().into();
             let expected = shape.into();
             let remedy = "a reshape keeps the number of elements";
-            return Err(Kind::Shape { object, found, expected, remedy }.into());
+            return Err(ErrorDetail::Shape { object, found, expected, remedy }.into());
         }
         Ok(DeviceArray::new(self.array.clone(), shape))
     }
@@ -314,13 +319,15 @@ impl AnyArray {
     /// Returns the array with its type and number of dimensions known at compile time.
     ///
     /// # Errors
-    /// [`Kind::Type`] if the elements are of another type, [`Kind::Rank`] if the array has more or fewer dimensions.
+    /// [`ErrorDetail::Type`] if the elements are of another type, [`ErrorDetail::Rank`] if the array has more or fewer dimensions.
     pub fn typed<T: Element, const D: usize>(&self) -> Result<DeviceArray<T, D>> {
         if self.dtype() != T::DTYPE {
-            return Err(Kind::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into());
+            return Err(
+                ErrorDetail::Type { found: self.dtype().to_string(), asked: T::DTYPE.to_string() }.into()
+            );
         }
         let ranked = |shape: &[usize]| {
-            <[usize; D]>::try_from(shape).map_err(|_| Kind::Rank {
+            <[usize; D]>::try_from(shape).map_err(|_| ErrorDetail::Rank {
                 array: self.array.storage.label().to_string(),
                 found: self.shape().len(),
                 asked: D,

@@ -3,7 +3,7 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::read::ReplayedDownload;
 use crate::arrays::storage::Storage;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Heap, Memory};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::region::{ArrayShape, PaddedShape, Shape, elements};
@@ -51,7 +51,7 @@ mod sealed {
 
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
-/// Each access waits for the last use of the array by the device; the `try_` methods return [`Kind::Busy`] instead. If
+/// Each access waits for the last use of the array by the device; the `try_` methods return [`ErrorDetail::Busy`] instead. If
 /// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
 /// enqueues an upload copies it. For an upload in a graph, this is the call of [`replay`](crate::CommandQueue::replay).
 ///
@@ -160,7 +160,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     /// Waits for the device's last write to the elements, then calls `f` with them, including the padding.
     ///
     /// # Errors
-    /// The error of a download to the array; [`Kind::DeviceLost`].
+    /// The error of a download to the array; [`ErrorDetail::DeviceLost`].
     #[track_caller]
     pub fn read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         self.read_by((Deadline::after(None), "read", Location::caller()), f)
@@ -169,7 +169,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     /// Calls `f` as [`read`](Self::read) does, without waiting.
     ///
     /// # Errors
-    /// [`Kind::Busy`] if the device may still write to the array.
+    /// [`ErrorDetail::Busy`] if the device may still write to the array.
     #[track_caller]
     pub fn try_read<R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
         self.read_by((Deadline::now(), "try_read", Location::caller()), f)
@@ -187,7 +187,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     /// Calls `f` as [`write`](Self::write) does, without waiting.
     ///
     /// # Errors
-    /// [`Kind::Busy`] if the device may still use the array.
+    /// [`ErrorDetail::Busy`] if the device may still use the array.
     #[track_caller]
     pub fn try_write<R>(&mut self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
         self.write_by((Deadline::now(), "try_write", Location::caller()), f)
@@ -348,7 +348,7 @@ impl<T> Drop for DownloadWait<'_, T> {
 }
 
 fn busy(label: &str) -> Error {
-    Kind::Busy { array: label.into() }.into()
+    ErrorDetail::Busy { array: label.into() }.into()
 }
 
 /// Allocates zeroed ordinary memory, within the limits of pinned memory.
@@ -356,10 +356,10 @@ fn ordinary<T: Element>(owner: &Owner, len: usize, object: &str) -> Result<Vec<T
     let bytes = len as u64 * T::DTYPE.size() as u64;
     let limit = owner.device().caps().max_block;
     if bytes > limit {
-        return Err(Kind::TooLarge { object: object.into(), bytes, limit }.into());
+        return Err(ErrorDetail::TooLarge { object: object.into(), bytes, limit }.into());
     }
     let mut data = Vec::new();
-    data.try_reserve_exact(len).map_err(|_| Kind::OutOfMemory {
+    data.try_reserve_exact(len).map_err(|_| ErrorDetail::OutOfMemory {
         object: object.into(),
         bytes,
         limit: None,

@@ -40,7 +40,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
     ///
     /// # Errors
-    /// [`Kind::Mapped`](crate::Kind::Mapped) if the array is already mapped; the error of the last command that writes
+    /// [`ErrorDetail::Mapped`](crate::ErrorDetail::Mapped) if the array is already mapped; the error of the last command that writes
     /// the elements, if it has failed, until the program [takes](crate::CommandQueue::take_error) that error.
     ///
     /// # Example

@@ -125,7 +125,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// A result that is one number for each index has the shape of the array, with 1 element along the axis.
     ///
     /// # Errors
-    /// The verb returns [`Kind::Axis`](crate::Kind::Axis) if the array has no such axis.
+    /// The verb returns [`ErrorDetail::Axis`](crate::ErrorDetail::Axis) if the array has no such axis.
     pub fn axis(&self, axis: usize) -> Over<'_, T, D> {
         Over { array: self, parts: Parts::Axis(axis) }
     }

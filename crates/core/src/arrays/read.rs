@@ -1,7 +1,7 @@
 //! Pending reads: of an array, and of an output of one replay. Also the memory into which a launch writes its messages.
 
 use crate::arrays::storage::Storage;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late, may_block};
@@ -132,7 +132,7 @@ impl<T: Element> Reading<T> {
 fn lost_bytes() -> Error {
     let object = "a read".into();
     let message = "the submission that should have copied the bytes failed".into();
-    Kind::Device { object, message }.into()
+    ErrorDetail::Device { object, message }.into()
 }
 
 impl<T: Element> LateSteps<Vec<T>> for Reading<T> {
@@ -216,7 +216,7 @@ impl<T: Element, R> OutputRead<T, R> {
         let ReadState::Staged(staging) = self.place.slot.place() else {
             let object = "an output".into();
             let message = "the replay has not copied the bytes".into();
-            return Err(Kind::Device { object, message }.into());
+            return Err(ErrorDetail::Device { object, message }.into());
         };
         let mut out = vec![T::zeroed(); self.len];
         let copied = staging.copy_out(bytemuck::cast_slice_mut(&mut out));

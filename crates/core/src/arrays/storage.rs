@@ -1,7 +1,7 @@
 //! The memory that the handles of an array share, and the trackers that record the allocations of arrays while they
 //! exist.
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::allocations::{Allocation, AllocationBook, AllocationEntries, AllocationReport, SCOPES};
 use crate::memory::block::{Block, BlockId, Heap};
 use crate::memory::pool::size_for;
@@ -72,7 +72,7 @@ impl Storage {
     ) -> Result<Arc<Storage>> {
         let limit = owner.device().caps().max_block;
         if bytes > limit {
-            return Err(Kind::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());
+            return Err(ErrorDetail::TooLarge { object: format!("array `{label}`"), bytes, limit }.into());
         }
         let size = size_for(bytes, limit);
         let (block, tracked) = Self::reuse(owner, heap, size, label, by.slot)?;
@@ -103,7 +103,7 @@ impl Storage {
         owner.engine().make_room(size);
         Self::reserve(owner, heap, size, label)?;
         let memory = match owner.device().allocate(heap, size, label) {
-            Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
+            Err(error) if matches!(error.detail(), ErrorDetail::OutOfMemory { .. }) => {
                 owner.engine().trim();
                 owner.device().allocate(heap, size, label)
             }
@@ -133,7 +133,7 @@ impl Storage {
         reserved.map_err(|limit| {
             let object = format!("array `{label}`");
             let limit = Some(limit.into());
-            Kind::OutOfMemory { object, bytes: size, limit }.into()
+            ErrorDetail::OutOfMemory { object, bytes: size, limit }.into()
         })
     }
 

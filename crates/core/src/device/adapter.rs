@@ -2,7 +2,7 @@
 
 use crate::device::open;
 use crate::device::open::{backends, has_interface, instance};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use std::str::FromStr;
 use std::{env, fmt};
 use wgpu::{Backend, DeviceType, Features};
@@ -213,7 +213,7 @@ pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
     let found = if list.is_empty() { format!("none; {}", remedy()) } else { list.join("; ") };
-    Kind::NoAdapter { wanted: choice.to_string(), found }.into()
+    ErrorDetail::NoAdapter { wanted: choice.to_string(), found }.into()
 }
 
 /// An adapter and its limits. Errors name the same limits.

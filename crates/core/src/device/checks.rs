@@ -5,7 +5,7 @@
 //!
 //! A device continues only when its host function returns, so a cycle of waits between such devices never ends.
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use fencepost_sync::PerProcess;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -41,7 +41,7 @@ pub struct CheckOptions {
     /// do.
     pub whole_vectors: bool,
     /// `true` to fail the queue of a launch that has mistakes, with
-    /// [`Kind::KernelMistakes`](crate::Kind::KernelMistakes). The later commands of the queue are not executed then,
+    /// [`ErrorDetail::KernelMistakes`](crate::ErrorDetail::KernelMistakes). The later commands of the queue are not executed then,
     /// and the contents of the arrays that the launch writes are undefined.
     pub fail_queue: bool,
 }
@@ -67,7 +67,7 @@ fn of_value(value: &str) -> Result<Option<CheckOptions>> {
         "" | "0" => Ok(None),
         _ => {
             let needed = "`1` to check kernels, or `0` or empty to check none";
-            Err(Kind::Setting { name: CHECK_VARIABLE, value: value.into(), needed }.into())
+            Err(ErrorDetail::Setting { name: CHECK_VARIABLE, value: value.into(), needed }.into())
         }
     }
 }
@@ -138,7 +138,7 @@ fn is_yes(value: &str) -> Result<bool> {
         _ => {
             let needed =
                 "`1` to compile all kernels with all runtime checks, or `0` or empty to trust proven kernels";
-            Err(Kind::Setting { name: CHECKED_VARIABLE, value: value.into(), needed }.into())
+            Err(ErrorDetail::Setting { name: CHECKED_VARIABLE, value: value.into(), needed }.into())
         }
     }
 }

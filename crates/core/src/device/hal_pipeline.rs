@@ -6,7 +6,7 @@ use crate::device::wgpu_pipeline::{LayoutId, ParameterPath};
 use crate::driver::backend::Backend;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::GlGate;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::wgpu_memory::refused;
 use crate::work::kernel_launch::{BoundArray, Recipe};
 use fencepost_kernels::guarded;
@@ -315,7 +315,9 @@ impl PipelineFailure {
     fn error(self, kernel: &str) -> Error {
         match self {
             PipelineFailure::Refused(error) => refused(&error, &format!("kernel `{kernel}`"), 0),
-            PipelineFailure::Rejected(message) => Kind::Compile { kernel: kernel.into(), message }.into(),
+            PipelineFailure::Rejected(message) => {
+                ErrorDetail::Compile { kernel: kernel.into(), message }.into()
+            }
         }
     }
 }

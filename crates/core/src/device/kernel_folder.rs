@@ -8,7 +8,7 @@ use crate::device::hal_pipeline::portable_cache;
 use crate::device::wgpu_pipeline::ParameterPath;
 use crate::driver::caps::Caps;
 use crate::driver::gl_gate::GlGate;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::work::kernel_launch::{BoundArray, Recipe};
 use fencepost_kernels::{Access, Entry, Interface, Module, NagaPanic, Needs, Trust, fit, plain_file, report};
 use siphasher::sip128::{Hasher128, SipHasher13};
@@ -277,7 +277,7 @@ pub(crate) fn panicked(kernel: &str, NagaPanic(panic): &NagaPanic) -> Error {
     let message = format!(
         "naga, which translates WGSL for the device, fails on this kernel: write it in another way (naga says: {panic})"
     );
-    Kind::Compile { kernel: kernel.into(), message }.into()
+    ErrorDetail::Compile { kernel: kernel.into(), message }.into()
 }
 
 /// Checks that the device's limits, abilities and compiler allow the kernel.
@@ -285,13 +285,15 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
     if parameters > MOST_PARAMETERS {
-        return Err(Kind::TooManyParameters { kernel, found: parameters, limit: MOST_PARAMETERS }.into());
+        return Err(
+            ErrorDetail::TooManyParameters { kernel, found: parameters, limit: MOST_PARAMETERS }.into()
+        );
     }
     let indices = interface.bindings.iter().map(|binding| binding.index);
     let highest = indices.chain(interface.params.as_ref().map(|params| params.index)).max().unwrap_or(0);
     let too_high = (highest >= caps.max_binding_index).then(|| format!("binding {highest}"));
     if let Some(what) = too_high.or(missing(caps, interface.needs).map(String::from)) {
-        return Err(Kind::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
+        return Err(ErrorDetail::Unsupported { kernel, what, adapter: caps.adapter.clone() }.into());
     }
     if let Some(mistake) = caps.back_end.and_then(|back_end| module.mistake_on(back_end)) {
         return Err(mistake.into());

@@ -11,7 +11,7 @@ use crate::device::wgpu_device::{DeviceParts, SubmitPath, WgpuDevice};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::reasons;
 use crate::driver::gl_gate::{GlGate, HostReach};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BufferRequest, Heap};
 use fencepost_kernels::{BackEnd, report};
 use fencepost_sync::backend::LostFlag;
@@ -96,7 +96,7 @@ impl WgpuDevice {
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         });
-        let refused = |error: wgpu::RequestDeviceError| Kind::Device {
+        let refused = |error: wgpu::RequestDeviceError| ErrorDetail::Device {
             object: format!("opening adapter `{}`", info.name),
             message: reasons(&error),
         };

@@ -8,7 +8,7 @@ use crate::device::{CostModel, Device, Failure};
 use crate::driver::caps::Caps;
 use crate::driver::error_scopes::{Operation, scoped, scoped_memory};
 use crate::driver::gl_gate::{GlGate, HostReach};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::{Allocate, Block, BlockId, BufferRequest, Heap, Memory};
 use crate::memory::external_buffers::{DroppedBlocks, ExternalBlocks, transition_external};
@@ -308,7 +308,7 @@ impl WgpuDevice {
     /// Returns the error for an allocation that gave neither memory nor an error, as on a lost device.
     pub(crate) fn no_memory(&self, label: &str) -> Error {
         let message = format!("device `{}` is lost", self.parts.caps.adapter);
-        self.alive().err().unwrap_or_else(|| Kind::Device { object: label.into(), message }.into())
+        self.alive().err().unwrap_or_else(|| ErrorDetail::Device { object: label.into(), message }.into())
     }
 
     /// Returns `Ok` unless the device is known to be lost.
@@ -316,8 +316,10 @@ impl WgpuDevice {
     /// # Errors
     /// Returns `DeviceLost`.
     pub(crate) fn alive(&self) -> Result<()> {
-        let lost =
-            |lost: Lost| Kind::DeviceLost { device: self.parts.caps.adapter.clone(), reason: lost.reason };
+        let lost = |lost: Lost| ErrorDetail::DeviceLost {
+            device: self.parts.caps.adapter.clone(),
+            reason: lost.reason,
+        };
         Ok(self.parts.lost.check().map_err(lost)?)
     }
 
@@ -347,7 +349,7 @@ impl WgpuDevice {
         let object = format!("array `{label}`");
         let limit = self.parts.caps.max_block;
         let size = bytes.max(1).checked_next_multiple_of(16).filter(|&size| size <= limit);
-        let Some(size) = size else { return Err(Kind::TooLarge { object, bytes, limit }.into()) };
+        let Some(size) = size else { return Err(ErrorDetail::TooLarge { object, bytes, limit }.into()) };
         let desc = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
         let _inside = self.parts.gate.enter();
         Operation { object: &object, bytes }.run(self.raw(), || self.raw().create_buffer(&desc))
@@ -535,7 +537,7 @@ impl Allocate for WgpuDevice {
         if size > self.parts.caps.max_block {
             let object = label.to_owned();
             let limit = self.parts.caps.max_block;
-            return Err(Kind::TooLarge { object, bytes: size, limit }.into());
+            return Err(ErrorDetail::TooLarge { object, bytes: size, limit }.into());
         }
         let needed = if heap == Heap::Device { HostReach::All } else { HostReach::Staging };
         let plain = BufferRequest { heap, mapped: false, size, label };
@@ -556,7 +558,7 @@ impl Allocate for WgpuDevice {
 /// limit or more. Queues with less go on. The arrays that the context makes are work of a queue of its own, which is
 /// full at the limit.
 ///
-/// A call returns [`Kind::Backlog`](crate::Kind::Backlog) where it must not block: in a host callback, in a host
+/// A call returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) where it must not block: in a host callback, in a host
 /// function that replaces a kernel, in the browser, and if the queue waits for user code: for a user event, for the end
 /// of a map, or for more than 10 seconds for one host callback or for another context.
 ///

@@ -8,7 +8,7 @@ use crate::device::kernel_folder::{
 };
 use crate::driver::error_scopes::{Operation, reasons, scoped};
 use crate::driver::gl_gate::GlGate;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::BlockId;
 use crate::work::kernel_launch::{BoundArray, Recipe};
 use fencepost_kernels::guarded;
@@ -109,7 +109,7 @@ impl KernelOrigin {
                 Err(Operation { object: &format!("kernel `{}`", self.kernel), bytes: 0 }.failed(&error))
             }
             Some(error) => {
-                Err(Kind::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
+                Err(ErrorDetail::Compile { kernel: self.kernel.clone(), message: reasons(&error) }.into())
             }
             None => Ok(Arc::new(made)),
         }

@@ -1,6 +1,6 @@
 //! The limits and abilities of a device.
 
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use fencepost_kernels::BackEnd;
 use fencepost_sync::Lost;
 
@@ -44,7 +44,7 @@ pub(crate) struct Caps {
 
 impl Caps {
     /// Returns the error for the loss of the device.
-    pub(crate) fn lost(&self, lost: Lost) -> Kind {
-        Kind::DeviceLost { device: self.adapter.clone(), reason: lost.reason }
+    pub(crate) fn lost(&self, lost: Lost) -> ErrorDetail {
+        ErrorDetail::DeviceLost { device: self.adapter.clone(), reason: lost.reason }
     }
 }

@@ -1,6 +1,6 @@
 //! wgpu's errors as return values.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
@@ -26,9 +26,9 @@ impl Operation<'_> {
         let object = self.object.to_owned();
         match error {
             wgpu::Error::OutOfMemory { .. } => {
-                Kind::OutOfMemory { object, bytes: self.bytes, limit: None }.into()
+                ErrorDetail::OutOfMemory { object, bytes: self.bytes, limit: None }.into()
             }
-            other => Kind::Device { object, message: reasons(other) }.into(),
+            other => ErrorDetail::Device { object, message: reasons(other) }.into(),
         }
     }
 }

@@ -12,23 +12,24 @@ use std::sync::Arc;
 /// The result of each operation that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error: its [`kind`](Error::kind) names the cause. A clone is cheap, because a sticky error is returned many
-/// times.
+/// An error: its [`kind`](Error::kind) says what a program can do about it, its [`detail`](Error::detail) names the
+/// cause. A clone is cheap, because a sticky error is returned many times.
 ///
 /// # Example
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
-/// use fencepost::Kind;
+/// use fencepost::{ErrorDetail, ErrorKind};
 /// let error = ctx.zeros::<f32, 1>([usize::MAX / 8]).unwrap_err();
-/// assert!(matches!(error.kind(), Kind::TooLarge { .. }));
+/// assert_eq!(error.kind(), ErrorKind::OutOfMemory);
+/// assert!(matches!(error.detail(), ErrorDetail::TooLarge { .. }));
 /// # drop(queue);
 /// ```
 #[derive(Clone, thiserror::Error)]
 #[error("{0}")]
-pub struct Error(Arc<Kind>);
+pub struct Error(Arc<ErrorDetail>);
 
 /// Writes the message, so that `unwrap`, and a `main` that returns the error, print the message. `{:#?}` writes the
-/// fields of the [kind](Error::kind).
+/// fields of the [detail](Error::detail).
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
@@ -40,8 +41,13 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Returns the cause, to match on.
-    pub fn kind(&self) -> &Kind {
+    /// Returns the kind, to match on. An error of a part, such as a node of a graph, has the kind of its cause.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind()
+    }
+
+    /// Returns the cause with the objects and values that the message names.
+    pub fn detail(&self) -> &ErrorDetail {
         &self.0
     }
 
@@ -51,9 +57,9 @@ impl Error {
     }
 }
 
-impl<K: Into<Kind>> From<K> for Error {
-    fn from(kind: K) -> Self {
-        Self(Arc::new(kind.into()))
+impl<D: Into<ErrorDetail>> From<D> for Error {
+    fn from(detail: D) -> Self {
+        Self(Arc::new(detail.into()))
     }
 }
 
@@ -88,11 +94,62 @@ pub enum MemoryLimit {
     },
 }
 
-/// The cause of an error, to match on: [`Error::kind`] returns it.
+/// The kind of an error: what a program can do about it. [`Error::kind`] returns it.
+///
+/// # Example
+/// ```
+/// use fencepost::SimulatorOptions;
+/// use fencepost::prelude::*;
+///
+/// fn open() -> Result<Context> {
+///     match Context::new().wait() {
+///         Err(error) if error.kind() == ErrorKind::NoAdapter => Context::simulated(SimulatorOptions::default()),
+///         opened => opened,
+///     }
+/// }
+/// # drop(open().unwrap());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// An argument that does not fit: a shape, a range, a value, an array of another context. The caller's mistake.
+    InvalidInput,
+    /// A call that is not possible in the present state: a queue of an ended capture, a time of an untimed queue.
+    InvalidState,
+    /// A shader that is not WGSL, that does not fit its arguments, or that the device does not compile.
+    Kernel,
+    /// Something that this device or this build cannot do: a missing feature, or a size over a limit.
+    Unsupported,
+    /// No memory left, or more memory than a limit allows. The context continues to work.
+    OutOfMemory,
+    /// No adapter that fits.
+    NoAdapter,
+    /// Two uses of the same bytes that nothing orders, under [`Policy::Checked`](crate::Policy::Checked).
+    Hazard,
+    /// Something that is in use now: a mapped array, a full backlog, a call that would block. A later call may succeed.
+    WouldBlock,
+    /// A wait that could never end.
+    Deadlock,
+    /// User code that failed: a panic of a callback, a failed assertion of a kernel, a mistake that the checks found.
+    Failed,
+    /// Work that exceeded a limit of time.
+    TimedOut,
+    /// Work that was cancelled, or that nothing can start any more.
+    Cancelled,
+    /// A failure of the driver that has no kind of its own.
+    Device,
+    /// A lost device, with all its work and memory. Open a new context.
+    DeviceLost,
+    /// A file that could not be read or written, or that is damaged.
+    File,
+}
+
+/// The cause of an error with the words of its message: [`Error::detail`] returns it. Most programs need the
+/// [`kind`](Error::kind) only.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are the words of the message")]
-pub enum Kind {
+pub enum ErrorDetail {
     /// The shader and the arguments do not fit each other, or the text is not WGSL.
     #[error(transparent)]
     Kernel(#[from] fencepost_kernels::Error),
@@ -491,7 +548,7 @@ pub enum Kind {
     /// An array needs more bytes than this program can address.
     #[error("{object}: shape {shape:?} of {size}-byte elements exceeds the address space of {limit} bytes")]
     Uncountable { object: String, shape: Vec<usize>, size: usize, limit: u64 },
-    /// The device refused a call for a reason that no other kind describes.
+    /// The device refused a call for a reason that no other detail describes.
     #[error("the device refused {object}: {message}")]
     Device { object: String, message: String },
     /// The device is lost, with all its work and memory. The error is sticky: every later call returns it again.
@@ -521,6 +578,86 @@ pub enum Kind {
     /// A call requests elements of another type than the array has.
     #[error("the array has elements of type `{found}`, and the call requests `{asked}`: request `{found}`")]
     Type { found: String, asked: String },
+}
+
+impl ErrorDetail {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::MisplacedArgument { .. }
+            | Self::Aliased { .. }
+            | Self::GridNegative { .. }
+            | Self::BindingTooSmall { .. }
+            | Self::Shape { .. }
+            | Self::Rank { .. }
+            | Self::Range { .. }
+            | Self::RegionAxes { .. }
+            | Self::Value { .. }
+            | Self::Axis { .. }
+            | Self::RegionIndex { .. }
+            | Self::RegionRange { .. }
+            | Self::Padding { .. }
+            | Self::Alignment { .. }
+            | Self::ForeignContext { .. }
+            | Self::Unrelated { .. }
+            | Self::Setting { .. }
+            | Self::Graph { .. }
+            | Self::GraphName { .. }
+            | Self::GraphBinding { .. }
+            | Self::Buffer { .. }
+            | Self::NotShared { .. }
+            | Self::Type { .. } => ErrorKind::InvalidInput,
+            Self::Pending(fencepost_sync::Error::Taken)
+            | Self::NoContext
+            | Self::Forked { .. }
+            | Self::Untimed { .. }
+            | Self::Tuning { .. }
+            | Self::NotMeasured { .. }
+            | Self::Captured { .. }
+            | Self::CaptureEnded { .. }
+            | Self::Unjoined { .. }
+            | Self::Unbound { .. }
+            | Self::NotSavable { .. } => ErrorKind::InvalidState,
+            Self::Kernel(_) | Self::Compile { .. } => ErrorKind::Kernel,
+            Self::GridTooLarge { .. }
+            | Self::WorkgroupTooLarge { .. }
+            | Self::WorkgroupMemory { .. }
+            | Self::TooManyBindings { .. }
+            | Self::TooManyParameters { .. }
+            | Self::BindingTooLarge { .. }
+            | Self::MessagesTooLarge { .. }
+            | Self::Unsupported { .. }
+            | Self::NoReference { .. }
+            | Self::GraphTooLong { .. }
+            | Self::PictureTooLarge { .. } => ErrorKind::Unsupported,
+            Self::OutOfMemory { .. }
+            | Self::TooLarge { .. }
+            | Self::Uncountable { .. }
+            | Self::GraphMemory { .. } => ErrorKind::OutOfMemory,
+            Self::NoAdapter { .. } => ErrorKind::NoAdapter,
+            Self::Hazard { .. } => ErrorKind::Hazard,
+            Self::Pending(fencepost_sync::Error::WouldBlock)
+            | Self::Mapped { .. }
+            | Self::Busy { .. }
+            | Self::Backlog { .. } => ErrorKind::WouldBlock,
+            Self::WouldDeadlock { .. } | Self::WaitInKernel { .. } | Self::WaitInPrint { .. } => {
+                ErrorKind::Deadlock
+            }
+            Self::AssertionFailed { .. }
+            | Self::CallbackPanicked { .. }
+            | Self::LaunchFailed { .. }
+            | Self::KernelMistakes { .. } => ErrorKind::Failed,
+            Self::PrintOverdue { .. } | Self::LoopTooLong { .. } | Self::LaunchTooLong { .. } => {
+                ErrorKind::TimedOut
+            }
+            Self::Cancelled { .. } | Self::Abandoned { .. } => ErrorKind::Cancelled,
+            Self::Pending(_) | Self::Device { .. } => ErrorKind::Device,
+            Self::DeviceLost { .. } => ErrorKind::DeviceLost,
+            Self::GraphFileUnread { .. } | Self::GraphFile { .. } | Self::File(_) | Self::Image { .. } => {
+                ErrorKind::File
+            }
+            Self::OtherContext { error, .. } | Self::GraphNode { error, .. } => error.kind(),
+        }
+    }
 }
 
 /// Returns the line of a launch as a part of a sentence after the name of the kernel.
@@ -666,9 +803,25 @@ mod tests {
 
     #[test]
     fn main_prints_the_message_of_an_error() {
-        let error = Error::from(Kind::CallbackPanicked { queue: "q".into(), panic: "why".into() });
+        let error = Error::from(ErrorDetail::CallbackPanicked { queue: "q".into(), panic: "why".into() });
         assert_eq!(format!("{error:?}"), "a host callback of queue `q` panicked: why");
         assert_eq!(format!("{:?}", Err::<(), _>(&error)), "Err(a host callback of queue `q` panicked: why)");
         assert!(format!("{error:#?}").contains("CallbackPanicked {"));
+    }
+
+    #[test]
+    fn an_error_of_a_part_has_the_kind_of_its_cause() {
+        let cause = Error::from(ErrorDetail::DeviceLost { device: "d".into(), reason: "r".into() });
+        let there = Error::from(ErrorDetail::OtherContext { object: "queue `a`".into(), error: cause });
+        assert_eq!(there.kind(), ErrorKind::DeviceLost);
+        assert!(matches!(there.detail(), ErrorDetail::OtherContext { .. }));
+    }
+
+    #[test]
+    fn a_blocking_wait_in_a_browser_would_block() {
+        use fencepost_sync::Error as PendingError;
+        assert_eq!(Error::from(PendingError::WouldBlock).kind(), ErrorKind::WouldBlock);
+        assert_eq!(Error::from(PendingError::Taken).kind(), ErrorKind::InvalidState);
+        assert_eq!(Error::from(PendingError::Fence { reason: "r".into() }).kind(), ErrorKind::Device);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! The memory of an array has a shape of its own, which is at least as long as the array on every axis.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use fencepost_kernels::Element;
 use smallvec::{SmallVec, smallvec};
 use std::fmt;
@@ -22,9 +22,9 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 /// An axis without an item is selected whole.
 ///
 /// # Errors
-/// A method that takes a region returns these before any work: [`Kind::RegionAxes`](crate::Kind::RegionAxes) for more
-/// items than the array has axes; [`Kind::RegionIndex`](crate::Kind::RegionIndex) for an index outside its axis;
-/// [`Kind::RegionRange`](crate::Kind::RegionRange) for a range that exceeds its axis or is empty, and for a step below
+/// A method that takes a region returns these before any work: [`ErrorDetail::RegionAxes`](crate::ErrorDetail::RegionAxes) for more
+/// items than the array has axes; [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) for an index outside its axis;
+/// [`ErrorDetail::RegionRange`](crate::ErrorDetail::RegionRange) for a range that exceeds its axis or is empty, and for a step below
 /// 1. Only `..` may select an empty axis.
 ///
 /// # Example
@@ -236,7 +236,7 @@ pub struct Shape<const D: usize> {
 
 impl<const D: usize> Shape<D> {
     /// Returns a shape whose memory has another shape, which is at least as long on every axis. A method that makes an
-    /// array returns [`Kind::Padding`](crate::Kind::Padding) otherwise.
+    /// array returns [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) otherwise.
     pub fn padded(shape: [usize; D], padded: [usize; D]) -> Self {
         Self { shape, padded }
     }
@@ -272,7 +272,7 @@ impl<'a> PaddedShape<'a> {
     /// Returns the pair of a shape and a padded shape.
     ///
     /// # Errors
-    /// Returns [`Kind::Padding`] if the memory is shorter on an axis.
+    /// Returns [`ErrorDetail::Padding`] if the memory is shorter on an axis.
     pub(crate) fn new(object: &str, shape: &'a [usize], padded: &'a [usize]) -> Result<Self> {
         let frame = Self { shape, padded };
         if frame.fits() {
@@ -301,13 +301,13 @@ impl<'a> PaddedShape<'a> {
     /// Checks that the array has no padding.
     ///
     /// # Errors
-    /// Returns [`Kind::Padding`] if the array has padding.
+    /// Returns [`ErrorDetail::Padding`] if the array has padding.
     pub(crate) fn check_full(&self, object: impl FnOnce() -> String) -> Result<()> {
         if self.is_full() { Ok(()) } else { Err(self.refused(object(), "an array without padding")) }
     }
 
     fn refused(&self, object: String, needed: &'static str) -> Error {
-        Kind::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
+        ErrorDetail::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
     }
 
     /// Returns `true` if no padding is between elements or after the last.
@@ -341,14 +341,14 @@ impl StridedRegion {
     /// Selects the elements of `array` in `region`.
     ///
     /// # Errors
-    /// Returns [`Kind::RegionAxes`], [`Kind::RegionIndex`] or [`Kind::RegionRange`].
+    /// Returns [`ErrorDetail::RegionAxes`], [`ErrorDetail::RegionIndex`] or [`ErrorDetail::RegionRange`].
     pub(crate) fn of(array: &str, frame: PaddedShape<'_>, region: &Region) -> Result<Self> {
         let rank = frame.shape.len();
         let named = region.items().filter(|item| *item != Item::New).count();
         if named > rank {
             let array = array.into();
             let region = region.to_string();
-            return Err(Kind::RegionAxes { array, region, named, rank }.into());
+            return Err(ErrorDetail::RegionAxes { array, region, named, rank }.into());
         }
         let mut all = Self::all(frame).axes.into_iter().enumerate();
         let mut strided = Self { first: 0, axes: SmallVec::new() };
@@ -434,12 +434,12 @@ impl Problem {
     fn of(self, array: &str, axis: usize, len: usize, item: Item) -> Error {
         let array = array.to_owned();
         let problem = match (self, item) {
-            (_, Item::Index(index)) => return Kind::RegionIndex { array, axis, index, len }.into(),
+            (_, Item::Index(index)) => return ErrorDetail::RegionIndex { array, axis, index, len }.into(),
             (Problem::Outside, _) => "leaves it",
             (Problem::Nothing, _) => "picks nothing of it",
             (Problem::Step, _) => "has a step below 1",
         };
-        Kind::RegionRange { array, axis, range: item.to_string(), len, problem }.into()
+        ErrorDetail::RegionRange { array, axis, range: item.to_string(), len, problem }.into()
     }
 }
 
@@ -452,7 +452,7 @@ pub(crate) fn count(shape: &[usize]) -> usize {
 /// Returns the number of elements of a shape, after a check that their bytes fit in the address space.
 ///
 /// # Errors
-/// Returns [`Kind::Uncountable`] if the bytes of the elements exceed the address space.
+/// Returns [`ErrorDetail::Uncountable`] if the bytes of the elements exceed the address space.
 pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usize> {
     const { assert!(size_of::<T>() == T::DTYPE.size(), "an element's DTYPE has another size than the type") };
     let size = T::DTYPE.size();
@@ -461,8 +461,13 @@ pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usiz
     }
     let count = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
     count.filter(|n| n.checked_mul(size).is_some_and(|bytes| bytes <= isize::MAX as usize)).ok_or_else(|| {
-        Kind::Uncountable { object: object.into(), shape: shape.into(), size, limit: isize::MAX as u64 }
-            .into()
+        ErrorDetail::Uncountable {
+            object: object.into(),
+            shape: shape.into(),
+            size,
+            limit: isize::MAX as u64,
+        }
+        .into()
     })
 }
 

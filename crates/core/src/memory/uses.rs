@@ -18,7 +18,7 @@ pub enum Policy {
     /// Missing waits are added. The results are the same as if all commands ran one by one in the order of the calls.
     #[default]
     Ordered,
-    /// A missing wait is an [`Error`](crate::Kind::Hazard) that names both uses and the call to add. Only the calls of
+    /// A missing wait is an [`Error`](crate::ErrorDetail::Hazard) that names both uses and the call to add. Only the calls of
     /// the program count, never the progress of the device, so every run gives the same answer.
     Checked,
     /// Nothing is checked. The program promises that its events and waits order all uses of the same bytes.
@@ -451,7 +451,7 @@ mod tests {
     #[test]
     fn failed_writes_are_those_whose_bytes_were_not_written_again() {
         let mut rng = fastrand::Rng::with_seed(7);
-        let error = Error::from(crate::error::Kind::Busy { array: "x".into() });
+        let error = Error::from(crate::error::ErrorDetail::Busy { array: "x".into() });
         let mut seen = [0; 2];
         for _ in 0..500 {
             let mut uses = BlockUses::default();

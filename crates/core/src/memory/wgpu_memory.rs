@@ -3,7 +3,7 @@
 use crate::driver::erased::Erased;
 use crate::driver::error_scopes::{Operation, reasons};
 use crate::driver::gl_gate::GlGate;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BlockId, BufferRequest, usages};
 use crate::memory::external_buffers::{ExternalBlocks, ExternalBuffer};
 use crate::memory::native_memory as native;
@@ -122,7 +122,7 @@ impl Drop for WgpuMemory {
 pub(crate) fn refused(error: &native::MemoryRefused, object: &str, bytes: u64) -> crate::error::Error {
     let object = object.to_owned();
     match native::out_of_memory(error) {
-        true => Kind::OutOfMemory { object, bytes, limit: None }.into(),
-        false => Kind::Device { object, message: reasons(error) }.into(),
+        true => ErrorDetail::OutOfMemory { object, bytes, limit: None }.into(),
+        false => ErrorDetail::Device { object, message: reasons(error) }.into(),
     }
 }

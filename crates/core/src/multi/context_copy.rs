@@ -7,7 +7,7 @@
 
 use crate::arrays::read::Reading;
 use crate::arrays::storage::Storage;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, Heap, overlap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::{Payload, Staged};
@@ -142,10 +142,11 @@ fn end(owner: &Owner, slot: Slot) -> Event {
 /// Returns the error of the other side as an error of this side. The loss of the other device becomes `OtherContext`,
 /// so that the program does not take it for the loss of this device.
 pub(crate) fn lost(other: &Engine, error: Error) -> Error {
-    if !matches!(error.kind(), Kind::DeviceLost { .. }) {
+    if !matches!(error.detail(), ErrorDetail::DeviceLost { .. }) {
         return error;
     }
-    Kind::OtherContext { object: format!("the device `{}`", other.device.caps().adapter), error }.into()
+    ErrorDetail::OtherContext { object: format!("the device `{}`", other.device.caps().adapter), error }
+        .into()
 }
 
 /// Enqueues both sides and attaches the relays with which each signals the other. `end` is the side of the program's

@@ -6,7 +6,7 @@ use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::device::{Lane, Recorder};
 #[cfg(native)]
 use crate::driver::backend::{Backend, BackendVisitor, with_backend};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 #[cfg(native)]
 use crate::record::hal::hal_recorder::HalRecorder;
 use crate::record::transfers::DownloadBuffer;
@@ -71,7 +71,7 @@ impl BackendVisitor for NativeRecorder<'_> {
             return Ok((Box::new(HalRecorder::<A>::through_wgpu(device, fence)), shared));
         }
         let made = HalFence::<A>::new(device.raw(), device.lost().clone(), device.gate().turn().clone());
-        let refused = |error: fencepost_sync::Error| Kind::Device {
+        let refused = |error: fencepost_sync::Error| ErrorDetail::Device {
             object: "a fence".into(),
             message: error.to_string(),
         };
@@ -144,7 +144,7 @@ fn named(value: &str) -> Result<RecorderChoice> {
 }
 
 fn unknown(value: &str) -> crate::error::Error {
-    Kind::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu`, `hal` or `direct`" }.into()
+    ErrorDetail::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu`, `hal` or `direct`" }.into()
 }
 
 /// The way in which the second and later replays of a graph reach the device, as

@@ -5,7 +5,7 @@
 //! Therefore fills, copies and uploads in bodies are dispatches of own kernels.
 
 use crate::driver::caps::Caps;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::Block;
 use crate::record::submitter::BoundRange;
 use crate::record::transfers::fill_with_kernel;
@@ -325,7 +325,7 @@ impl<'e> OwnCommands<'e> for DispatchCounts<'e> {
             return Ok(());
         }
         let problem = "a command of a body has more dispatches than a graph".into();
-        Err(Kind::Graph { graph: String::new(), problem }.into())
+        Err(ErrorDetail::Graph { graph: String::new(), problem }.into())
     }
 }
 

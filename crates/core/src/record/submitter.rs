@@ -7,7 +7,7 @@ use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::memory::block::Block;
 use crate::record::lanes::LaneFence;
 use crate::record::submitter;
@@ -123,7 +123,7 @@ fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send
         std::mem::forget(recorded);
     }
     let message = format!("wgpu panicked: {text}");
-    device.failure(|| Kind::Device { object: "a submission".into(), message }.into())
+    device.failure(|| ErrorDetail::Device { object: "a submission".into(), message }.into())
 }
 
 /// Returns the failure of a whole batch, which the scheduler receives. If `gone` is `true`, wgpu no longer records for
@@ -135,7 +135,9 @@ pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bo
     let object = "a submission";
     device.failure(|| match error {
         Some(error) => Operation { object, bytes: 0 }.failed(error),
-        None => Kind::Device { object: object.into(), message: "wgpu reported no reason".into() }.into(),
+        None => {
+            ErrorDetail::Device { object: object.into(), message: "wgpu reported no reason".into() }.into()
+        }
     })
 }
 
@@ -159,7 +161,7 @@ pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
     let panicked = |_| {
         let object = "commands of the program".into();
         let message = "wgpu panicked when they were submitted".into();
-        Failure { step: None, error: Kind::Device { object, message }.into(), lost: false }
+        Failure { step: None, error: ErrorDetail::Device { object, message }.into(), lost: false }
     };
     catch_unwind(submit).map_err(panicked)?;
     if device.still_records() {

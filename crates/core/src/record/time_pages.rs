@@ -148,7 +148,7 @@ impl<Q> TimePages<Q> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
 
     /// A maker of pages, with the number made so far.
     #[derive(Default)]
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_failed_page_allocation_fails_its_batch_and_no_other() {
         let mut times = TimePages::<usize>::default();
-        let none = || Kind::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
+        let none = || ErrorDetail::OutOfMemory { object: "queries".into(), bytes: 1, limit: None };
         let time = Arc::default();
         assert!(times.start(0, &time, |_| Err(none().into())).is_none());
         assert!(times.end(&time).is_none());

@@ -284,7 +284,7 @@ impl FillingBuffer {
         tail[..rest.len()].copy_from_slice(rest);
         let end = offset + bytes.len().next_multiple_of(4) as u64;
         let view = self.buffer.slice(offset..end).get_mapped_range_mut();
-        let mut view = view.map_err(|error| crate::error::Kind::Device {
+        let mut view = view.map_err(|error| crate::error::ErrorDetail::Device {
             object: "upload staging".into(),
             message: error.to_string(),
         })?;

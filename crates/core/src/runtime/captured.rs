@@ -3,7 +3,7 @@
 //!
 //! A capture executes nothing, so the host cannot read the results of captured commands during the capture.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId};
 use fencepost_sync::prim::{Mutex, lock, thread_local};
 use rustc_hash::FxHashSet;
@@ -33,7 +33,7 @@ impl CapturedPoint {
     pub(crate) fn refuse(&self, call: &'static str, at: &'static Location<'static>) -> Error {
         let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns, or for the marker's event in it, which `Replay::event_of` returns";
         let queue = self.queue.to_string();
-        self.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into())
+        self.fault.raise(ErrorDetail::Captured { call, queue, location: at, remedy }.into())
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn check_host_access(
         Ok(Some(capture)) => {
             let queue = capture.queue.to_string();
             let remedy = NOT_WRITTEN_YET;
-            Err(capture.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()))
+            Err(capture.fault.raise(ErrorDetail::Captured { call, queue, location: at, remedy }.into()))
         }
     }
 }

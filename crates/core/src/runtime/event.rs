@@ -3,7 +3,7 @@
 //! The end of an event is a late result: a value that exists only after earlier work is complete. A `Pending` returns
 //! it.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::runtime::captured::CapturedPoint;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, WakerRegistration, late};
@@ -122,8 +122,8 @@ impl Event {
     /// Flushes only the work that the event needs.
     ///
     /// # Errors
-    /// Returns the error of the work; [`Kind::DeviceLost`]; [`Kind::Abandoned`] for a user event whose last handle is
-    /// dropped unsignalled; [`Kind::WouldDeadlock`] in a host callback.
+    /// Returns the error of the work; [`ErrorDetail::DeviceLost`]; [`ErrorDetail::Abandoned`] for a user event whose last handle is
+    /// dropped unsignalled; [`ErrorDetail::WouldDeadlock`] in a host callback.
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.completion("Event::wait", Location::caller()).wait()
@@ -235,7 +235,7 @@ pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -
 
 #[cold]
 fn foreign(object: impl FnOnce() -> String) -> Result<()> {
-    Err(Kind::ForeignContext { subject: String::new(), arg: String::new(), object: object() }.into())
+    Err(ErrorDetail::ForeignContext { subject: String::new(), arg: String::new(), object: object() }.into())
 }
 
 /// A late result that completes at a point of a queue.
@@ -302,7 +302,7 @@ impl LateSteps<()> for UserLate {
 /// other queues continue meanwhile.
 ///
 /// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
-/// [`Kind::Abandoned`](crate::Kind::Abandoned), and the queues that wait for it fail with that error. Like every
+/// [`ErrorDetail::Abandoned`](crate::ErrorDetail::Abandoned), and the queues that wait for it fail with that error. Like every
 /// handle, a user event keeps its context alive. If the last clone belongs to a callback that runs only after the
 /// event, the event is never signalled and the context never ends.
 ///
@@ -346,7 +346,7 @@ impl UserEvent {
 #[cfg(test)]
 mod tests {
     use crate::api::context::Context;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
     use crate::memory::uses::Policy;
     use crate::record::cpu::cpu_recorder::{CpuFaults, SimulatorOptions};
     use std::sync::mpsc;
@@ -360,10 +360,10 @@ mod tests {
         );
         let first = ctx.queue("first");
         let made = first.full::<u32, 1>([4], 7).and_then(|_| first.finish().wait());
-        assert!(matches!(made.unwrap_err().kind(), Kind::DeviceLost { .. }));
+        assert!(matches!(made.unwrap_err().detail(), ErrorDetail::DeviceLost { .. }));
         let marker = ctx.queue("late").marker();
-        assert!(matches!(marker.is_complete().unwrap_err().kind(), Kind::DeviceLost { .. }));
-        assert!(matches!(marker.wait().unwrap_err().kind(), Kind::DeviceLost { .. }));
+        assert!(matches!(marker.is_complete().unwrap_err().detail(), ErrorDetail::DeviceLost { .. }));
+        assert!(matches!(marker.wait().unwrap_err().detail(), ErrorDetail::DeviceLost { .. }));
     }
 
     #[test]

@@ -225,7 +225,7 @@ fn is_idle<K>(place: &CachedKernel<K>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
 
     fn key(text: &'static str, entry: &str, overrides: &[(&str, f64)]) -> KernelKey {
         KernelKey::new(&ShaderSource::text("a.wgsl", text), entry, overrides, None)
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn a_failure_is_not_kept() {
         let kernels = KernelCache::default();
-        let failed = kernels.get(key("x", "a", &[]), || Err(Kind::Busy { array: "x".into() }.into()));
+        let failed = kernels.get(key("x", "a", &[]), || Err(ErrorDetail::Busy { array: "x".into() }.into()));
         assert!(failed.is_err() && lock(&kernels.table).places.is_empty());
         assert_eq!(compiled(&kernels, key("x", "a", &[]), 7), 7);
     }

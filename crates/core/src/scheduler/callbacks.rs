@@ -9,7 +9,7 @@
 //! callback may wait as well. If this chain leads back to the first thread, no wait in the chain can end, so one of the
 //! waits fails.
 
-use crate::error::{Error, Kind, Result, panic_text};
+use crate::error::{Error, ErrorDetail, Result, panic_text};
 use crate::scheduler::batch::{Callback, Op};
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queue::{Hold, PointProgress};
@@ -126,7 +126,7 @@ impl State {
         if let Some(first) = due.map(|front| front.stamp) {
             if let Some(panic) = panic {
                 let queue = self.queue(slot).label.to_string();
-                self.fail_queue(slot, first, Kind::CallbackPanicked { queue, panic }.into());
+                self.fail_queue(slot, first, ErrorDetail::CallbackPanicked { queue, panic }.into());
             } else {
                 self.queue_mut(slot).pop(None);
             }
@@ -314,7 +314,7 @@ impl Engine {
         }
         let queue = self.lock().queue(point.slot).label.to_string();
         let callbacks = cycle.iter().map(|link| link.before.queue.to_string()).collect();
-        Err(Kind::WouldDeadlock { queue, callbacks }.into())
+        Err(ErrorDetail::WouldDeadlock { queue, callbacks }.into())
     }
 
     /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
@@ -541,7 +541,7 @@ mod callbacks_tests {
             let callback = state.queue(slot).end(slot);
             state.plan([callback], Priority::Normal);
             let (id, _, _run) = state.calls.pop_front().expect("the callback is due");
-            state.fail_queue(slot, callback.stamp, Kind::Busy { array: "x".into() }.into());
+            state.fail_queue(slot, callback.stamp, ErrorDetail::Busy { array: "x".into() }.into());
             state.plan([callback], Priority::Normal);
             drop(state);
             engine.take_queue_error(slot).expect("the queue has failed");

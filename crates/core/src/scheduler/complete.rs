@@ -6,7 +6,7 @@
 //! keeps the failures that a later call can still ask for.
 
 use crate::device::{ExecutionFailure, Failure, KeepAlive};
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use crate::scheduler::batch::{Batch, Command, Op, Status, Submitted};
 use crate::scheduler::callbacks::wake_all;
 use crate::scheduler::costs::ExpectedCost;
@@ -163,7 +163,7 @@ impl Engine {
         }
         let device = self.device.caps().adapter.clone();
         report!(Error, "device `{device}` was lost: {reason}");
-        state.lost = Some(Kind::DeviceLost { device, reason: reason.into() }.into());
+        state.lost = Some(ErrorDetail::DeviceLost { device, reason: reason.into() }.into());
         let (leaked, wakers) = state.give_up();
         drop(state);
         report!(Warn, "{} submissions and everything in them are leaked with the device", leaked.len());
@@ -238,8 +238,8 @@ impl Engine {
     /// position.
     pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
         if failure.lost {
-            let reason = match failure.error.kind() {
-                Kind::DeviceLost { reason, .. } => reason.clone(),
+            let reason = match failure.error.detail() {
+                ErrorDetail::DeviceLost { reason, .. } => reason.clone(),
                 _ => failure.error.to_string(),
             };
             self.lose(&reason);
@@ -770,7 +770,7 @@ mod complete_tests {
 #[cfg(test)]
 mod failed_batch_tests {
     use super::*;
-    use crate::error::{CommandKind, Kind};
+    use crate::error::{CommandKind, ErrorDetail};
     use crate::memory::read_slot::ReadSlot;
     use crate::scheduler::test_engine::{block, engine, enqueue_work, fill, here, queues, span};
     use crate::work::graph::nodes::{GraphNode, NodeCommand};
@@ -791,7 +791,7 @@ mod failed_batch_tests {
         let object = "a step".into();
         let message = "refused by the test".into();
         let failure =
-            Failure { step: Some(step), error: Kind::Device { object, message }.into(), lost: false };
+            Failure { step: Some(step), error: ErrorDetail::Device { object, message }.into(), lost: false };
         engine.fail_batch(0, batch, steps, failure);
     }
 

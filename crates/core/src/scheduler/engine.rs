@@ -2,7 +2,7 @@
 //! queues, and the end of a queue and of the context.
 
 use crate::device::{CostModel, Device, Lane, Recorder};
-use crate::error::{Error, KernelId, Kind, Result};
+use crate::error::{Error, ErrorDetail, KernelId, Result};
 use crate::memory::uses::Policy;
 use crate::scheduler::batch::{Command, Op};
 use crate::scheduler::complete::PointHistory;
@@ -146,7 +146,7 @@ impl Engine {
     /// Returns the error of a child of the process.
     #[cold]
     pub(crate) fn forked(&self) -> Error {
-        Kind::Forked { device: self.device.caps().adapter.clone() }.into()
+        ErrorDetail::Forked { device: self.device.caps().adapter.clone() }.into()
     }
 
     #[cold]

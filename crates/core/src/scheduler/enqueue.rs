@@ -5,7 +5,7 @@
 mod enqueue_tests;
 
 use crate::device::wgpu_device::BacklogLimit;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, HostUse};
 use crate::memory::uses::Policy;
 use crate::scheduler::batch::{Callback, Command, Op};
@@ -412,7 +412,7 @@ fn check_maps(work: &Work) -> Result<()> {
     for touch in work.touches() {
         let order = touch.block.order();
         if order.host == HostUse::Mapped {
-            return Err(Kind::Mapped { array: order.label.to_string() }.into());
+            return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
         }
     }
     Ok(())
@@ -466,7 +466,7 @@ impl State {
         let BacklogLimit { commands: most_commands, bytes: most_bytes } =
             self.backlog_limit.unwrap_or_default();
         let queue = self.queue(slot).label.to_string();
-        Kind::Backlog { queue, commands, bytes, most_commands, most_bytes, why: why.into() }.into()
+        ErrorDetail::Backlog { queue, commands, bytes, most_commands, most_bytes, why: why.into() }.into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Access of the host to the bytes of a block. Also free blocks: the check that a queue may reuse one, and the return
 //! of unused blocks to the driver. S is the state lock.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
 use crate::memory::host_access::{HostAccess, HostUseKind};
 use crate::memory::pool::BlockPool;
@@ -92,7 +92,7 @@ impl Engine {
         state.lost()?;
         let mut order = span.block.order();
         if order.host == HostUse::Mapped {
-            return Err(Kind::Mapped { array: order.label.to_string() }.into());
+            return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
         }
         if let Some(point) = blocker(&state, &order, span, want.writes()) {
             return Ok(HostClaim::After(point));
@@ -389,7 +389,7 @@ impl Engine {
     /// `OutOfMemory`, or the error of the device.
     pub(crate) fn stage(&self, size: u64, fill: &mut dyn FnMut(&mut [u8])) -> Result<Staged> {
         let staged = match self.device.stage(size, fill) {
-            Err(error) if matches!(error.kind(), Kind::OutOfMemory { .. }) => {
+            Err(error) if matches!(error.detail(), ErrorDetail::OutOfMemory { .. }) => {
                 self.trim();
                 self.device.stage(size, fill)
             }

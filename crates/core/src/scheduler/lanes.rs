@@ -5,7 +5,7 @@
 //! point that is submitted but not complete.
 
 use crate::device::{CostModel, LaneValue};
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::scheduler::batch::{Batch, Status, Submitted};
 use crate::scheduler::costs::{CommandCosts, ExpectedCost};
 use crate::scheduler::engine::Engine;
@@ -339,7 +339,7 @@ impl Engine {
         let submit = || lock(&self.lanes[lane].recorder).uncounted().submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
             // If memory is exhausted, tries again after free blocks are released.
-            let again = matches!(failure.error.kind(), Kind::OutOfMemory { .. }) && self.trim() > 0;
+            let again = matches!(failure.error.detail(), ErrorDetail::OutOfMemory { .. }) && self.trim() > 0;
             if again { submit() } else { Err(failure) }
         });
         match outcome {

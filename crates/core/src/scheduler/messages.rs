@@ -8,7 +8,7 @@
 //! A context with threads has a message thread, so that neither a poll nor a wait with a limit calls the user code that
 //! receives the lines. Without threads, a call that makes progress delivers them.
 
-use crate::error::{Error, Kind, panic_text};
+use crate::error::{Error, ErrorDetail, panic_text};
 use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
 use crate::scheduler::batch::Command;
 use crate::scheduler::callbacks::{Inside, catch_panic};
@@ -110,7 +110,7 @@ impl Engine {
         });
         let failed = report.failure.map(|failure| assertion_failed(source, failure));
         failed.or_else(|| {
-            Some(Kind::CallbackPanicked { queue: queue.to_string(), panic: panic.flatten()? }.into())
+            Some(ErrorDetail::CallbackPanicked { queue: queue.to_string(), panic: panic.flatten()? }.into())
         })
     }
 }
@@ -126,7 +126,7 @@ fn assertion_failed(source: &MessageSource, failure: AssertionFailure) -> Error 
     let AssertionFailure { invocation, place, condition, text, count } = failure;
     let kernel = source.kernel.to_string();
     let launch = source.launch;
-    Kind::AssertionFailed { kernel, launch, place, condition, text, invocation, count }.into()
+    ErrorDetail::AssertionFailed { kernel, launch, place, condition, text, invocation, count }.into()
 }
 
 /// Messages of one launch.
@@ -286,7 +286,7 @@ pub struct PrintOptions {
     /// takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
     pub capacity: u32,
     /// Longest time that a wait without a limit of its own waits for one call of the function that receives lines.
-    /// After that, the wait returns [`PrintOverdue`](crate::Kind::PrintOverdue), because the function may be waiting
+    /// After that, the wait returns [`PrintOverdue`](crate::ErrorDetail::PrintOverdue), because the function may be waiting
     /// for the waiting thread. The default is 10 seconds.
     pub limit: Duration,
 }
@@ -332,9 +332,9 @@ pub enum PrintTo {
     Log,
     /// A function that is called for each launch that has printed, on a thread of the context. In a context without
     /// threads, a call that makes progress calls the function. Its calls never overlap. A wait in the function for work
-    /// of the same context returns [`WaitInPrint`](crate::Kind::WaitInPrint), and a wait of another thread for the
+    /// of the same context returns [`WaitInPrint`](crate::ErrorDetail::WaitInPrint), and a wait of another thread for the
     /// lines ends after [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
-    /// [`CallbackPanicked`](crate::Kind::CallbackPanicked).
+    /// [`CallbackPanicked`](crate::ErrorDetail::CallbackPanicked).
     Function(Arc<dyn Fn(&Printed<'_>) + Send + Sync>),
 }
 
@@ -576,14 +576,13 @@ mod tests {
             let point = enqueue_messages(&engine, TEXT, slot);
             execute(&engine, 0, 1, [point]);
             if fails_before {
-                engine.lock().fail_queue(slot, point.stamp, Kind::Busy { array: "x".into() }.into());
+                engine.lock().fail_queue(slot, point.stamp, ErrorDetail::Busy { array: "x".into() }.into());
                 engine.take_queue_error(slot).expect("the queue has failed");
             }
             engine.poll_lane(0);
             engine.deliver_due();
             let error = engine.lock().queue(slot).error.clone();
-            let failed =
-                |error: &Error| matches!(error.kind(), Kind::AssertionFailed { text, .. } if text.is_empty());
+            let failed = |error: &Error| matches!(error.detail(), ErrorDetail::AssertionFailed { text, .. } if text.is_empty());
             assert_eq!(error.as_ref().map(failed), (!fails_before).then_some(true), "{error:?}");
         }
     }

@@ -10,7 +10,7 @@ mod repeated_programs_tests;
 #[cfg(test)]
 mod repeated_replay_tests;
 
-use crate::error::{CommandKind, Error, Kind, Result, Site};
+use crate::error::{CommandKind, Error, ErrorDetail, Result, Site};
 use crate::memory::block::Block;
 use crate::memory::uses::{Policy, Use, UseDetails, UseOrigin};
 use crate::scheduler::state::State;
@@ -35,7 +35,7 @@ pub(crate) struct Admission {
 /// Checks `work` against all earlier uses of its bytes. Returns the waits that must be enqueued before it.
 ///
 /// # Errors
-/// [`Kind::Hazard`] under [`Policy::Checked`] if a wait is missing.
+/// [`ErrorDetail::Hazard`] under [`Policy::Checked`] if a wait is missing.
 #[inline]
 pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
     // A single queue of the program is in order without waits. A context command waits for nothing.
@@ -104,7 +104,7 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array:
         false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
         true => "ctx.synchronize().wait()?".into(),
     };
-    Kind::Hazard {
+    ErrorDetail::Hazard {
         array: array.into(),
         range: touch.range.start.max(earlier.range.start)..touch.range.end.min(earlier.range.end),
         earlier: Box::new(earlier_site),

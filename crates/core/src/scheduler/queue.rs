@@ -597,7 +597,7 @@ mod tests {
     fn failed_commands_complete_after_the_batch_in_flight_before_them() {
         let mut q = queue(3);
         q.pop(Some(Seq(1)));
-        q.fail(Stamp(2), crate::error::Kind::Busy { array: "x".into() }.into());
+        q.fail(Stamp(2), crate::error::ErrorDetail::Busy { array: "x".into() }.into());
         assert_eq!(q.pop_failed(Stamp(3), 10).len(), 2);
         assert_eq!(q.reached(Stamp(3)), PointProgress::Planned(Seq(1)));
         q.advance_completed(|_| true);
@@ -655,7 +655,7 @@ mod tests {
         q.push(Command { stamp: Stamp(2), op: Op::Wait(waited) });
         q.hold = Some(Hold::User(HoldId(1)));
         q.push(Command { stamp: Stamp(3), op: Op::Callback(crate::scheduler::batch::Callback::new(|| ())) });
-        q.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
+        q.fail(Stamp(1), crate::error::ErrorDetail::Busy { array: "x".into() }.into());
         assert!(q.error.is_some() && q.hold.is_none());
         assert_eq!((q.pop_failed(Stamp(9), 10).len(), q.front_has_failed()), (1, false));
         assert!(matches!(q.pending.front().map(|c| &c.op), Some(Op::Wait(point)) if *point == waited));
@@ -669,7 +669,7 @@ mod tests {
     fn a_new_queue_keeps_the_failures_of_the_closed_queue_in_its_slot() {
         let mut gone = queue(1);
         let mut next = queue(0);
-        gone.fail(Stamp(1), crate::error::Kind::Busy { array: "x".into() }.into());
+        gone.fail(Stamp(1), crate::error::ErrorDetail::Busy { array: "x".into() }.into());
         next.inherit_failures(&mut gone);
         assert!(next.result(Stamp(1)).is_err() && next.error.is_none());
     }

@@ -1,7 +1,7 @@
 //! Relays and user events. A relay is a wait of one context, the *waiter*, for a point or event of another context, the
 //! *source*. The host or another context signals a user event. S is the state lock.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::scheduler::batch::Op;
 use crate::scheduler::callbacks::{defer_relay, run_with_deferred};
 use crate::scheduler::complete::FailureWatch;
@@ -82,7 +82,9 @@ impl RelaySource {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
                 Some(engine) => engine.register_waker(WaitTarget::Point(*point), waker),
                 None => {
-                    Some(Err(Kind::Abandoned { event: "a point of a context that has ended".into() }.into()))
+                    Some(Err(
+                        ErrorDetail::Abandoned { event: "a point of a context that has ended".into() }.into()
+                    ))
                 }
             },
             RelaySource::User(engine, user) => match engine.upgrade() {
@@ -202,7 +204,7 @@ impl Relay {
 
     fn failed(&self, error: Error) -> Error {
         let object = self.signaller.state().label().to_owned();
-        Kind::OtherContext { object, error }.into()
+        ErrorDetail::OtherContext { object, error }.into()
     }
 
     /// Returns the point that the relay waits for, with its context.
@@ -251,7 +253,9 @@ impl Relay {
                 let Some(engine) = engine.upgrade() else { return Ok(()) };
                 let waited = engine.wait(*point, Deadline::after(Some(limit)));
                 match waited {
-                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Err(error),
+                    Err(error) if matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }) => {
+                        return Err(error);
+                    }
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_or_leave() => last.await_signal(limit),
                     // The point is reached, and only the work of `then` is left: it waits for a batch that saves the
@@ -303,7 +307,9 @@ impl Relay {
             RelaySource::Point(engine, point, _) => {
                 let engine = engine.upgrade()?;
                 match engine.poll(*point, waker)? {
-                    Err(error) if matches!(error.kind(), Kind::WouldDeadlock { .. }) => return Some(error),
+                    Err(error) if matches!(error.detail(), ErrorDetail::WouldDeadlock { .. }) => {
+                        return Some(error);
+                    }
                     _ => {
                         if !last.poll_in_turn() && !engine.threads {
                             engine.make_progress(Duration::ZERO);
@@ -392,7 +398,7 @@ impl Signaller {
 impl Drop for Signaller {
     fn drop(&mut self) {
         let event = self.0.label().to_string();
-        signal(|| self.0.complete(Err(Kind::Abandoned { event }.into())));
+        signal(|| self.0.complete(Err(ErrorDetail::Abandoned { event }.into())));
     }
 }
 

@@ -9,7 +9,7 @@
 #[cfg(all(test, not(fencepost_loom)))]
 mod loop_tests;
 
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::{ReplaySource, Staged};
 use crate::scheduler::batch::{Callback, Command, Op};
@@ -88,7 +88,7 @@ impl Engine {
         }
         let next = state.next_stamp();
         let queue = state.queue_mut(end.slot);
-        let error = Kind::Cancelled { graph: graph.into() };
+        let error = ErrorDetail::Cancelled { graph: graph.into() };
         queue.cancel(Stamp(before.0 + 1), error.into(), next);
         queue.end_times();
         // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning finds it again.
@@ -436,11 +436,11 @@ impl LoopRun {
         let graph = self.part.run.plan.label.to_string();
         let launch = self.part.run.at;
         if ending {
-            return Some(Kind::Cancelled { graph }.into());
+            return Some(ErrorDetail::Cancelled { graph }.into());
         }
         let limit = limit.filter(|limit| self.started.is_some_and(|start| start.elapsed() > *limit))?;
         let iterations = self.iterations.min(self.chunked.bound.into());
-        Some(Kind::LoopTooLong { graph, launch, iterations, limit }.into())
+        Some(ErrorDetail::LoopTooLong { graph, launch, iterations, limit }.into())
     }
 
     /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed. The
@@ -517,7 +517,7 @@ impl Engine {
             let ReadState::Staged(staging) = read.place() else {
                 let object = "a loop".into();
                 let message = "its state was not copied".into();
-                return Err(Kind::Device { object, message }.into());
+                return Err(ErrorDetail::Device { object, message }.into());
             };
             let mut word = [0; 4];
             let copied = staging.copy_out(&mut word).map_err(|lost| self.device.caps().lost(lost).into());

@@ -589,7 +589,7 @@ impl State {
 #[cfg(test)]
 mod host_clock_tests {
     use super::*;
-    use crate::error::{Error, Kind};
+    use crate::error::{Error, ErrorDetail};
     use crate::memory::uses::Policy;
     use crate::scheduler::test_engine::{engine_with, queues};
     use fencepost_sync::{Slot, Stamp};
@@ -602,7 +602,7 @@ mod host_clock_tests {
     }
 
     fn refusal() -> Error {
-        Kind::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
+        ErrorDetail::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
     }
 
     /// Returns the first point of a queue, which is done, with a clock that covers a stamp of another queue, and that

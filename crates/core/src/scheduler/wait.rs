@@ -9,7 +9,7 @@ mod task_tests;
 mod wait_tests;
 
 use crate::device::checks::{FunctionWait, is_set};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::read_slot::MessageSource;
 use crate::scheduler::batch::{Op, Status};
 use crate::scheduler::callbacks::Blocked;
@@ -45,7 +45,9 @@ const SMALL_BATCH: usize = 64;
 
 impl State {
     pub(crate) fn target_state(&self, target: WaitTarget<'_>) -> TargetState {
-        if let Some(forked) = self.lost.as_ref().filter(|lost| matches!(lost.kind(), Kind::Forked { .. })) {
+        if let Some(forked) =
+            self.lost.as_ref().filter(|lost| matches!(lost.detail(), ErrorDetail::Forked { .. }))
+        {
             return TargetState::Done(Err(forked.clone()));
         }
         match target {
@@ -503,7 +505,7 @@ impl Engine {
 /// Returns the error of a wait in a host function that the device executes.
 #[cold]
 fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
-    Kind::WaitInKernel { awaited: awaited(state, target) }.into()
+    ErrorDetail::WaitInKernel { awaited: awaited(state, target) }.into()
 }
 
 fn awaited(state: &State, target: WaitTarget<'_>) -> String {
@@ -687,7 +689,7 @@ impl State {
         if !self.delivers_here() {
             return Ok(());
         }
-        Err(Kind::WaitInPrint { awaited: awaited(self, target) }.into())
+        Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())
     }
 
     /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
@@ -720,6 +722,6 @@ impl Engine {
         let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
         let awaited = awaited(state, target);
         let kernel = kernel.to_string();
-        Some(Kind::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
+        Some(ErrorDetail::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
     }
 }

@@ -1,6 +1,6 @@
 //! A kernel launch as a plain command, and kernels that are compiled for a device.
 
-use crate::error::{KernelId, Kind, Result, subject};
+use crate::error::{ErrorDetail, KernelId, Result, subject};
 use crate::memory::block::{Block, overlap};
 #[cfg(cpu)]
 use crate::work::step::HostCode;
@@ -198,7 +198,7 @@ fn check_alias(kernel: &KernelInner, block: &Block, i: usize, j: usize) -> Resul
     let array = block.order().label.to_string();
     let subject = kernel.subject();
     let node = String::new();
-    Err(Kind::Aliased { subject, node, first, second, array }.into())
+    Err(ErrorDetail::Aliased { subject, node, first, second, array }.into())
 }
 
 fn of_span(span: &Span, write: bool) -> Touch<'_> {

@@ -3,7 +3,7 @@
 use crate::api::context::Context;
 use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::{CommandQueue, WeakQueue};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::runtime::owner::{Owner, WeakOwner};
 use fencepost_sync::prim::thread_local;
 use std::cell::RefCell;
@@ -127,7 +127,7 @@ impl CommandQueue {
     /// The thread does not keep the queue alive. Once the queue's last handle is dropped, the default queue is current.
     ///
     /// A captured queue ends with its capture and cannot become current in this way: the capture fails with
-    /// [`Kind::Captured`]. [`scope`](Self::scope) makes a captured queue current.
+    /// [`ErrorDetail::Captured`]. [`scope`](Self::scope) makes a captured queue current.
     ///
     /// # Example
     /// ```
@@ -209,11 +209,11 @@ impl Context {
     /// Returns the context of the innermost [`scope`](Self::scope) on this thread.
     ///
     /// # Errors
-    /// Returns [`Kind::NoContext`] outside of every scope: the call never opens a device.
+    /// Returns [`ErrorDetail::NoContext`] outside of every scope: the call never opens a device.
     pub fn current() -> Result<Context> {
         let current = CURRENT.try_with(|current| current.borrow().context.clone()).ok().flatten();
         let owner = current.and_then(|context| context.upgrade());
-        owner.map(|owner| Context { owner }).ok_or_else(|| Kind::NoContext.into())
+        owner.map(|owner| Context { owner }).ok_or_else(|| ErrorDetail::NoContext.into())
     }
 }
 
@@ -273,7 +273,7 @@ fn exchange_context(context: Option<WeakOwner>) -> Option<WeakOwner> {
 #[cfg(test)]
 mod tests {
     use crate::api::context::Context;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
 
     #[test]
@@ -288,8 +288,8 @@ mod tests {
         first.fill(&mut ctx.zeros::<u32, 1>([4]).unwrap(), 1).unwrap();
         let marker = first.scope(|| failed.scope(|| failed.marker()));
         gate.signal();
-        assert!(matches!(marker.wait().unwrap_err().kind(), Kind::Abandoned { .. }));
-        assert!(matches!(failed.finish().wait().unwrap_err().kind(), Kind::Abandoned { .. }));
+        assert!(matches!(marker.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
+        assert!(matches!(failed.finish().wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
         failed.take_error().unwrap();
         failed.finish().wait().unwrap();
     }

@@ -208,7 +208,7 @@ impl Pool<'_> {
     /// because a driver does not report how much memory it has.
     ///
     /// If a new array would exceed the limit, the pool first returns free memory to the driver. If the array still does
-    /// not fit, the call returns [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). Existing arrays remain, even if the
+    /// not fit, the call returns [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory). Existing arrays remain, even if the
     /// limit is below their size.
     ///
     /// # Example

@@ -4,7 +4,7 @@ use crate::api::context::{Context, diagnostics};
 use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
 use crate::device::kernel_folder;
 use crate::driver::caps::Caps;
-use crate::error::{Error, Kind, Result, label_of_verb, panic_text};
+use crate::error::{Error, ErrorDetail, Result, label_of_verb, panic_text};
 use crate::runtime::kernel_cache::{KernelCache, KernelKey};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{LateSteps, Pending, WaitMode, late};
@@ -76,8 +76,8 @@ impl Context {
     /// run of the program.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if shader and arguments do not fit, [`Kind::Unsupported`] if the adapter lacks a
-    /// feature that the shader needs, and [`Kind::Compile`] if the driver refuses the shader.
+    /// Returns [`ErrorDetail::Kernel`] if shader and arguments do not fit, [`ErrorDetail::Unsupported`] if the adapter lacks a
+    /// feature that the shader needs, and [`ErrorDetail::Compile`] if the driver refuses the shader.
     pub fn kernel<A: KernelArgs>(&self) -> Result<Kernel<A::Family>> {
         self.kernel_with::<A>(&[])
     }
@@ -85,7 +85,7 @@ impl Context {
     /// Compiles a kernel as [`kernel`](Self::kernel) does, with values for `override` constants, by name.
     ///
     /// # Errors
-    /// Returns the errors of [`kernel`](Self::kernel), and [`Kind::Kernel`] for a name that the shader does not have.
+    /// Returns the errors of [`kernel`](Self::kernel), and [`ErrorDetail::Kernel`] for a name that the shader does not have.
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
         compiled::<A>(&self.owner, &job::<A>(overrides)?)
     }
@@ -94,10 +94,10 @@ impl Context {
     ///
     /// Besides the statements of WGSL, the text may have `print("x = {}", x);` and `assert(x > 0.0, "x = {}", x);`:
     /// [`set_print`](Self::set_print) says where the lines go, and a failed assertion is
-    /// [`Kind::AssertionFailed`](crate::Kind::AssertionFailed) of the queue.
+    /// [`ErrorDetail::AssertionFailed`](crate::ErrorDetail::AssertionFailed) of the queue.
     ///
     /// # Errors
-    /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`Kind::Kernel`] with line and column for a text
+    /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`ErrorDetail::Kernel`] with line and column for a text
     /// that is not WGSL.
     pub fn kernel_from(&self, source: impl Into<ShaderSource>, entry: &str) -> Result<DynKernel> {
         self.kernel_from_with(source, entry, &[])
@@ -196,14 +196,14 @@ impl Context {
     }
 
     /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep
-    /// their code. If the function panics, the queue of the launch fails with [`Kind::LaunchFailed`]. A wait for the
-    /// same context in the function is [`Kind::WaitInKernel`](crate::Kind::WaitInKernel); a wait for another context is
+    /// their code. If the function panics, the queue of the launch fails with [`ErrorDetail::LaunchFailed`]. A wait for the
+    /// same context in the function is [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel); a wait for another context is
     /// allowed. If functions of several contexts block without a limit for each other's context, one of the waits is
-    /// [`Kind::WaitInKernel`](crate::Kind::WaitInKernel). A cycle in which a function awaits a future, or in which a
+    /// [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel). A cycle in which a function awaits a future, or in which a
     /// host callback waits too, is not detected and hangs.
     ///
     /// # Errors
-    /// Returns [`Kind::Device`] if the context is on an adapter of wgpu.
+    /// Returns [`ErrorDetail::Device`] if the context is on an adapter of wgpu.
     ///
     /// # Example
     /// ```
@@ -227,7 +227,7 @@ impl Context {
         let Some(cpu) = self.owner.cpu() else {
             let object = format!("host kernel `{entry}`");
             let message = "only the CPU runs host kernels".into();
-            return Err(Kind::Device { object, message }.into());
+            return Err(ErrorDetail::Device { object, message }.into());
         };
         self.owner.engine().check_process()?;
         cpu.host_kernel(entry, kernel);
@@ -398,7 +398,7 @@ pub(crate) fn compile(
             fencepost_kernels::Error::WorkgroupTooLarge { kernel, found, .. } => {
                 let limit = caps.max_workgroup;
                 let total = caps.max_invocations;
-                Error::from(Kind::WorkgroupTooLarge { kernel, found, limit, total })
+                Error::from(ErrorDetail::WorkgroupTooLarge { kernel, found, limit, total })
             }
             other => other.into(),
         })?;
@@ -424,7 +424,7 @@ pub(crate) fn compile(
 fn on_known_stack<T: Send>(kernel: &str, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     on_compiler_stack(work).map_err(|error| {
         let object = format!("kernel `{kernel}`");
-        Error::from(Kind::Device { object, message: format!("no thread was started for it: {error}") })
+        Error::from(ErrorDetail::Device { object, message: format!("no thread was started for it: {error}") })
     })?
 }
 
@@ -435,13 +435,13 @@ fn late_pipeline(engine: &Engine, module: Module, known: Entry, origin: KernelTe
         let kernel = known.interface().entry.clone();
         let Some(engine) = me.upgrade() else {
             let message = "the context has ended".into();
-            return Err(Kind::Compile { kernel, message }.into());
+            return Err(ErrorDetail::Compile { kernel, message }.into());
         };
         let made =
             AssertUnwindSafe(|| on_known_stack(&kernel, || pipeline(&engine, &module, &known, &origin)));
         catch_unwind(made).unwrap_or_else(|panic| {
             let message = format!("the compiler panicked: {}", panic_text(panic));
-            Err(Kind::Compile { kernel, message }.into())
+            Err(ErrorDetail::Compile { kernel, message }.into())
         })
     })))
 }
@@ -458,16 +458,22 @@ fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText
 /// Returns the error of a compilation with the name of the verb in place of the kernel's name.
 pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
     let kernel = verb.into();
-    match error.kind() {
-        Kind::Compile { message, .. } => Kind::Compile { kernel, message: message.clone() }.into(),
-        Kind::Unsupported { what, adapter, .. } => {
-            Kind::Unsupported { kernel, what: what.clone(), adapter: adapter.clone() }.into()
+    match error.detail() {
+        ErrorDetail::Compile { message, .. } => {
+            ErrorDetail::Compile { kernel, message: message.clone() }.into()
         }
-        &Kind::TooManyBindings { found, limit, .. } => Kind::TooManyBindings { kernel, found, limit }.into(),
-        &Kind::WorkgroupTooLarge { found, limit, total, .. } => {
-            Kind::WorkgroupTooLarge { kernel, found, limit, total }.into()
+        ErrorDetail::Unsupported { what, adapter, .. } => {
+            ErrorDetail::Unsupported { kernel, what: what.clone(), adapter: adapter.clone() }.into()
         }
-        &Kind::WorkgroupMemory { found, limit, .. } => Kind::WorkgroupMemory { kernel, found, limit }.into(),
+        &ErrorDetail::TooManyBindings { found, limit, .. } => {
+            ErrorDetail::TooManyBindings { kernel, found, limit }.into()
+        }
+        &ErrorDetail::WorkgroupTooLarge { found, limit, total, .. } => {
+            ErrorDetail::WorkgroupTooLarge { kernel, found, limit, total }.into()
+        }
+        &ErrorDetail::WorkgroupMemory { found, limit, .. } => {
+            ErrorDetail::WorkgroupMemory { kernel, found, limit }.into()
+        }
         _ => error,
     }
 }
@@ -477,18 +483,20 @@ fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
     let found = interface.bindings.len();
     let limit = caps.max_bindings;
     if found > limit as usize {
-        return Err(Kind::TooManyBindings { kernel, found, limit }.into());
+        return Err(ErrorDetail::TooManyBindings { kernel, found, limit }.into());
     }
     let found = interface.workgroup;
     let limit = caps.max_workgroup;
     let total: u64 = found.iter().fold(1, |all: u64, &n| all.saturating_mul(u64::from(n)));
     if found.iter().zip(limit).any(|(&n, limit)| n > limit) || total > u64::from(caps.max_invocations) {
-        return Err(Kind::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into());
+        return Err(
+            ErrorDetail::WorkgroupTooLarge { kernel, found, limit, total: caps.max_invocations }.into()
+        );
     }
     let found = interface.workgroup_memory;
     let limit = caps.max_workgroup_memory;
     if found > limit {
-        return Err(Kind::WorkgroupMemory { kernel, found, limit }.into());
+        return Err(ErrorDetail::WorkgroupMemory { kernel, found, limit }.into());
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use crate::api::context::Context;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::storage::Storage;
 use crate::device::wgpu_device::WgpuDevice;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::region::elements;
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
@@ -35,10 +35,10 @@ impl Context {
     /// `[n0, n1, …]`, C order: `size_of::<T>() * n0 * n1 * …` bytes, rounded up to 4, lie in the buffer.
     ///
     /// # Errors
-    /// Returns [`Kind::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
-    /// `COPY_DST`. Returns [`Kind::Device`] if the context is not on a wgpu device, or if the buffer belongs to another
-    /// device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Returns [`Kind::TooLarge`] or
-    /// [`Kind::DeviceLost`].
+    /// Returns [`ErrorDetail::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
+    /// `COPY_DST`. Returns [`ErrorDetail::Device`] if the context is not on a wgpu device, or if the buffer belongs to another
+    /// device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Returns [`ErrorDetail::TooLarge`] or
+    /// [`ErrorDetail::DeviceLost`].
     ///
     /// # Panics
     /// Panics as wgpu does for a buffer of another wgpu instance.
@@ -78,8 +78,8 @@ impl Context {
     /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
     ///
     /// # Errors
-    /// Returns [`Kind::Device`] if wgpu refuses the buffer, or if the context is not on a wgpu device. Returns
-    /// [`Kind::TooLarge`], [`Kind::OutOfMemory`] or [`Kind::DeviceLost`].
+    /// Returns [`ErrorDetail::Device`] if wgpu refuses the buffer, or if the context is not on a wgpu device. Returns
+    /// [`ErrorDetail::TooLarge`], [`ErrorDetail::OutOfMemory`] or [`ErrorDetail::DeviceLost`].
     ///
     /// # Example
     /// ```no_run
@@ -130,8 +130,10 @@ impl Context {
 /// # Errors
 /// Returns `Device` with the name `object` if the context is not on a wgpu device.
 pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
-    let none =
-        || Kind::Device { object: object(), message: "a context on the CPU has no wgpu device".into() };
+    let none = || ErrorDetail::Device {
+        object: object(),
+        message: "a context on the CPU has no wgpu device".into(),
+    };
     owner.wgpu().ok_or_else(|| none().into())
 }
 
@@ -139,7 +141,7 @@ pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Resul
 fn check(buffer: &wgpu::Buffer, bytes: u64, label: &str) -> Result<()> {
     let refused = |found: String, needed: String| {
         let array = label.to_owned();
-        Err(Kind::Buffer { array, found, needed }.into())
+        Err(ErrorDetail::Buffer { array, found, needed }.into())
     };
     let missing = NEEDED - buffer.usage();
     if !missing.is_empty() {

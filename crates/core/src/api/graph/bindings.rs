@@ -8,7 +8,7 @@ use crate::api::graph::spanning::Spanning;
 use crate::api::graph::tape::{TapeState, unique};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::read::ReplayedDownload;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::overlap;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -18,7 +18,6 @@ use crate::work::graph::plan::GraphPlan;
 use crate::work::step::Work;
 use fencepost_kernels::{ArgKind, DType, DynArg, Element, IntoArg, NamedValue, Param, Value, check_argument};
 use std::fmt;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -113,7 +112,7 @@ impl Graph {
             Some(at) => {
                 let graph = self.label().into();
                 let input = plan.names.inputs[at].name.to_string();
-                Err(Kind::Unbound { graph, input }.into())
+                Err(ErrorDetail::Unbound { graph, input }.into())
             }
         }
     }
@@ -138,7 +137,9 @@ impl Graph {
             let object = format!("input `{name}`");
             let expected = described(input.dtype, &input.shape, &input.padded);
             let found = format!("array `{}`, {}", array.label(), described(T::DTYPE, &shape, &padded));
-            return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
+            return Err(
+                ErrorDetail::GraphBinding { graph: self.label().into(), object, expected, found }.into()
+            );
         }
         let alignment = owner.device().caps().binding_alignment;
         check_alignment(input, &array.array, if input.is_bound { alignment } else { 4 })?;
@@ -156,15 +157,17 @@ impl Graph {
             let object = format!("value `{name}`");
             let expected = format!("a value of {}", values[at].dtype);
             let found = format!("a value of {}", T::TYPE);
-            return Err(Kind::GraphBinding { graph: self.label().into(), object, expected, found }.into());
+            return Err(
+                ErrorDetail::GraphBinding { graph: self.label().into(), object, expected, found }.into()
+            );
         }
         Ok((at, Value::new(contents)))
     }
 
     /// Returns the error for a name that the graph does not have.
     #[cold]
-    pub(crate) fn unknown(&self, what: &'static str, name: &str, known: Vec<String>) -> Kind {
-        Kind::GraphName { graph: self.label().into(), what, name: name.into(), known }
+    pub(crate) fn unknown(&self, what: &'static str, name: &str, known: Vec<String>) -> ErrorDetail {
+        ErrorDetail::GraphName { graph: self.label().into(), what, name: name.into(), known }
     }
 }
 
@@ -175,11 +178,11 @@ fn check_alignment(input: &GraphInput, array: &ArrayRef, needed: u64) -> Result<
     }
     // Every use starts at the same distance from the array's start as in the capture.
     if !array.offset.abs_diff(input.offset).is_multiple_of(needed) {
-        return Err(Kind::Alignment { array: array.label(), offset: array.offset, needed }.into());
+        return Err(ErrorDetail::Alignment { array: array.label(), offset: array.offset, needed }.into());
     }
     let end = array.offset + array.bytes();
     if input.is_written && array.followed && !end.is_multiple_of(4) {
-        return Err(Kind::Alignment { array: array.label(), offset: end, needed: 4 }.into());
+        return Err(ErrorDetail::Alignment { array: array.label(), offset: end, needed: 4 }.into());
     }
     Ok(())
 }
@@ -194,9 +197,9 @@ impl Bindings<'_> {
     /// replaces the first.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphName`] for an unknown name; [`Kind::GraphBinding`] if the type or the shape differs;
-    /// [`Kind::Alignment`] for a part of an array whose start does not fit the kernels that use it;
-    /// [`Kind::ForeignContext`].
+    /// Returns [`ErrorDetail::GraphName`] for an unknown name; [`ErrorDetail::GraphBinding`] if the type or the shape differs;
+    /// [`ErrorDetail::Alignment`] for a part of an array whose start does not fit the kernels that use it;
+    /// [`ErrorDetail::ForeignContext`].
     pub fn input<T: Element, const D: usize>(
         mut self,
         name: &str,
@@ -210,7 +213,7 @@ impl Bindings<'_> {
     /// Sets a value.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphName`] for an unknown name, and [`Kind::GraphBinding`] if the type differs.
+    /// Returns [`ErrorDetail::GraphName`] for an unknown name, and [`ErrorDetail::GraphBinding`] if the type differs.
     pub fn value<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
         self.replacements.set_value(self.graph, name, value)?;
         self.plan = OnceLock::new();
@@ -224,47 +227,12 @@ impl fmt::Debug for Bindings<'_> {
     }
 }
 
-/// An array of a graph that a replay can replace. [`Capture::input`] makes one.
-///
-/// An input dereferences to the array that the capture was given, so every verb takes it as that array.
-pub struct Input<T: Element, const D: usize = 1> {
-    array: DeviceArray<T, D>,
-    name: Arc<str>,
-}
-
 /// A named value of a graph that a replay can replace. [`Capture::value`] makes one.
 #[derive(Clone)]
 pub struct GraphValue<T> {
     token: u64,
     name: Arc<str>,
     default: T,
-}
-
-impl<T: Element, const D: usize> Input<T, D> {
-    /// Returns the name of the input.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl<T: Element, const D: usize> Deref for Input<T, D> {
-    type Target = DeviceArray<T, D>;
-
-    fn deref(&self) -> &DeviceArray<T, D> {
-        &self.array
-    }
-}
-
-impl<T: Element, const D: usize> DerefMut for Input<T, D> {
-    fn deref_mut(&mut self) -> &mut DeviceArray<T, D> {
-        &mut self.array
-    }
-}
-
-impl<T: Element, const D: usize> fmt::Debug for Input<T, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Input `{}`: {:?}", self.name, self.array)
-    }
 }
 
 impl<T: Copy> GraphValue<T> {
@@ -312,14 +280,15 @@ const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare 
 
 impl Capture {
     /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
-    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default.
+    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default, and the
+    /// result is a handle of it.
     ///
     /// Every use of the array's bytes in the capture is a use of the input, through any handle, and even before this
     /// call. A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] for a second input of this name, and for an array that overlaps another input;
-    /// [`Kind::ForeignContext`]; [`Kind::CaptureEnded`]. The capture fails with [`Kind::Graph`] if a command accesses
+    /// Returns [`ErrorDetail::Graph`] for a second input of this name, and for an array that overlaps another input;
+    /// [`ErrorDetail::ForeignContext`]; [`ErrorDetail::CaptureEnded`]. The capture fails with [`ErrorDetail::Graph`] if a command accesses
     /// bytes both inside and outside the input.
     ///
     /// # Example
@@ -329,7 +298,7 @@ impl Capture {
     /// let (graph, copied) = queue.capture(|c| {
     ///     let x = c.input("x", &a)?;
     ///     let mut y = c.zeros::<u32, 1>([2])?;
-    ///     c.copy(&*x, &mut y)?;
+    ///     c.copy(&x, &mut y)?;
     ///     c.read_as("y", &y)
     /// })?;
     /// let usual = queue.replay(&graph)?;
@@ -343,14 +312,13 @@ impl Capture {
         &self,
         name: &str,
         array: &DeviceArray<T, D>,
-    ) -> Result<Input<T, D>> {
+    ) -> Result<DeviceArray<T, D>> {
         let at = Location::caller();
         self.own(&array.array)?;
         let captured = self.place();
         captured.not_in_body("input", at, DECLARED_OUTSIDE)?;
         captured.lease(array.array.storage.block(), at)?;
         let input = new_input(name, array);
-        let name = input.name.clone();
         let bound = bytes_of(&array.array);
         captured.with("input", at, |state| {
             state.add_input((**self).label(), input, bound)?;
@@ -358,7 +326,7 @@ impl Capture {
             state.input_contexts.push(context);
             Ok::<_, Error>(())
         })??;
-        Ok(Input { array: array.clone(), name })
+        Ok(array.clone())
     }
 
     /// *Captures* a named value, which launches take as a parameter. [`Bindings::value`](crate::Bindings::value)
@@ -369,7 +337,7 @@ impl Capture {
     /// value.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] for a second value of this name, and [`Kind::CaptureEnded`].
+    /// Returns [`ErrorDetail::Graph`] for a second value of this name, and [`ErrorDetail::CaptureEnded`].
     ///
     /// # Example
     /// ```
@@ -403,8 +371,8 @@ impl Capture {
     /// takes `&value` itself.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if the last
-    /// call on this queue did not capture a launch, or the value belongs to another capture; [`Kind::CaptureEnded`].
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter or its type differs; [`ErrorDetail::Graph`] if the last
+    /// call on this queue did not capture a launch, or the value belongs to another capture; [`ErrorDetail::CaptureEnded`].
     #[track_caller]
     pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
         let captured = self.place();
@@ -420,8 +388,8 @@ impl Capture {
     /// use the name. Several nodes may have one name.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if nothing is captured on this queue, or if the last call was the replay of a graph, a
-    /// condition or a loop: nodes in a body get their names there. Returns [`Kind::CaptureEnded`].
+    /// Returns [`ErrorDetail::Graph`] if nothing is captured on this queue, or if the last call was the replay of a graph, a
+    /// condition or a loop: nodes in a body get their names there. Returns [`ErrorDetail::CaptureEnded`].
     ///
     /// # Example
     /// ```
@@ -523,7 +491,7 @@ fn bind_parameter<T: Param + Copy>(
 
 #[cold]
 fn problem(graph: &str, problem: String) -> Error {
-    Kind::Graph { graph: graph.into(), problem }.into()
+    ErrorDetail::Graph { graph: graph.into(), problem }.into()
 }
 
 /// An output of a graph.
@@ -550,7 +518,7 @@ impl Graph {
     /// several outputs have the name, the call returns the last one.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if the graph has no such output, or if its elements have another type.
+    /// Returns [`ErrorDetail::Graph`] if the graph has no such output, or if its elements have another type.
     ///
     /// # Example
     /// ```
@@ -564,7 +532,7 @@ impl Graph {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn output<T: Element>(&self, name: &str) -> Result<Output<T>> {
-        let problem = |problem: String| Kind::Graph { graph: self.label().into(), problem };
+        let problem = |problem: String| ErrorDetail::Graph { graph: self.label().into(), problem };
         let named = || self.outputs().iter().filter(|output| output.download.is_none());
         let Some(found) = named().rev().find(|output| &*output.name == name) else {
             let known: Vec<String> = named().map(|output| format!("`{}`", output.name)).collect();

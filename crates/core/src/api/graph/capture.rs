@@ -10,7 +10,7 @@ use crate::api::graph::bindings::GraphOutput;
 use crate::api::graph::tape::{CapturedQueue, Tape, unique};
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{CommandKind, Kind, Result, panic_text};
+use crate::error::{CommandKind, ErrorDetail, Result, panic_text};
 use crate::runtime::owner::Owner;
 use crate::work::kernel_launch::{KernelText, Launch};
 use fencepost_kernels::Element;
@@ -25,7 +25,7 @@ use std::thread::ThreadId;
 /// A queue that captures: its verbs add nodes to a graph and execute nothing.
 ///
 /// A capture dereferences to a [`CommandQueue`], so every verb and every algorithm that takes a queue can be captured.
-/// Calls that need a result now, such as a read or a wait, return [`Kind::Captured`](crate::Kind::Captured), and the
+/// Calls that need a result now, such as a read or a wait, return [`ErrorDetail::Captured`](crate::ErrorDetail::Captured), and the
 /// capture fails with the same error. Ordinary queues that the function uses are not captured.
 pub struct Capture {
     pub(crate) queue: CommandQueue,
@@ -83,8 +83,8 @@ impl CommandQueue {
     /// captured queue becomes a part of the graph.
     ///
     /// # Errors
-    /// Returns the error of `f`. Returns [`Kind::Captured`](crate::Kind::Captured) if a call in `f` cannot be captured;
-    /// [`Kind::Unjoined`](crate::Kind::Unjoined) if a forked queue is not joined; [`Kind::Hazard`](crate::Kind::Hazard)
+    /// Returns the error of `f`. Returns [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) if a call in `f` cannot be captured;
+    /// [`ErrorDetail::Unjoined`](crate::ErrorDetail::Unjoined) if a forked queue is not joined; [`ErrorDetail::Hazard`](crate::ErrorDetail::Hazard)
     /// under `Checked`; the queue's own error. The queue remains usable.
     ///
     /// # Panics
@@ -139,7 +139,7 @@ impl Capture {
     /// Returns the capture on a queue that was forked from it, so that nodes of that queue can have labels and values.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) for a queue of another capture or of none.
+    /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) for a queue of another capture or of none.
     pub fn on(&self, queue: &CommandQueue) -> Result<Self> {
         match queue.captured_queue() {
             Some(captured) if Arc::ptr_eq(&captured.tape, &self.place().tape) => {
@@ -147,7 +147,7 @@ impl Capture {
             }
             _ => {
                 let problem = format!("queue `{}` is no queue of this capture", queue.label());
-                Err(Kind::Graph { graph: self.queue.label().into(), problem }.into())
+                Err(ErrorDetail::Graph { graph: self.queue.label().into(), problem }.into())
             }
         }
     }
@@ -161,8 +161,8 @@ impl Capture {
     /// are on one wgpu device.
     ///
     /// # Errors
-    /// Returns [`Kind::Captured`](crate::Kind::Captured) in a body, and in a capture with a condition or a loop;
-    /// [`Kind::CaptureEnded`](crate::Kind::CaptureEnded).
+    /// Returns [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) in a body, and in a capture with a condition or a loop;
+    /// [`ErrorDetail::CaptureEnded`](crate::ErrorDetail::CaptureEnded).
     ///
     /// # Example
     /// ```
@@ -194,9 +194,9 @@ impl Capture {
     /// order of the queue, and [`Replay::read`](crate::Replay::read) returns them.
     ///
     /// # Errors
-    /// Returns [`Kind::Alignment`](crate::Kind::Alignment), [`Kind::ForeignContext`](crate::Kind::ForeignContext),
-    /// [`Kind::Graph`](crate::Kind::Graph) for a second output of one name, and
-    /// [`Kind::Captured`](crate::Kind::Captured) in a body.
+    /// Returns [`ErrorDetail::Alignment`](crate::ErrorDetail::Alignment), [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext),
+    /// [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) for a second output of one name, and
+    /// [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) in a body.
     #[track_caller]
     pub fn read_as<T: Element, const D: usize>(
         &self,
@@ -234,7 +234,7 @@ impl Capture {
     /// fails; later replays call it again.
     ///
     /// # Errors
-    /// Returns [`Kind::CaptureEnded`](crate::Kind::CaptureEnded), and [`Kind::Captured`](crate::Kind::Captured) in a
+    /// Returns [`ErrorDetail::CaptureEnded`](crate::ErrorDetail::CaptureEnded), and [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) in a
     /// body.
     #[track_caller]
     pub fn host(&self, f: impl FnMut() + Send + 'static) -> Result<()> {

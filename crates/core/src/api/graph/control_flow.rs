@@ -13,7 +13,7 @@ use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::storage::Storage;
-use crate::error::{CommandKind, Kind, Result};
+use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::memory::block::{Block, Heap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::Payload;
@@ -96,9 +96,9 @@ impl CommandQueue {
     /// For ordering, a replay counts as a writer of all bytes that a body writes, even if the body does not execute.
     ///
     /// # Errors
-    /// Returns the error of `body`. Returns [`Kind::Shape`] if the condition does not have exactly one element;
-    /// [`Kind::ForeignContext`]; [`Kind::Captured`] if a call in `body` cannot be in a body; [`Kind::Unjoined`];
-    /// [`Kind::GraphTooLong`] for more than 65,536 dispatches in a graph; [`Kind::OutOfMemory`]; the queue's own error.
+    /// Returns the error of `body`. Returns [`ErrorDetail::Shape`] if the condition does not have exactly one element;
+    /// [`ErrorDetail::ForeignContext`]; [`ErrorDetail::Captured`] if a call in `body` cannot be in a body; [`ErrorDetail::Unjoined`];
+    /// [`ErrorDetail::GraphTooLong`] for more than 65,536 dispatches in a graph; [`ErrorDetail::OutOfMemory`]; the queue's own error.
     ///
     /// # Example
     /// ```
@@ -193,7 +193,7 @@ impl CommandQueue {
     /// condition before each later iteration.
     ///
     /// # Errors
-    /// Returns the errors of [`if_`](Self::if_), and [`Kind::Graph`] for a bound of 0.
+    /// Returns the errors of [`if_`](Self::if_), and [`ErrorDetail::Graph`] for a bound of 0.
     ///
     /// # Example
     /// ```
@@ -216,7 +216,7 @@ impl CommandQueue {
         if matches!(bound, Bound::AtMost(0) | Bound::Chunked(0)) {
             let (graph, at) = (self.label().to_string(), Location::caller());
             let problem = format!("`do_while` at {at} executes once at least: give it a bound above 0");
-            return Err(Kind::Graph { graph, problem }.into());
+            return Err(ErrorDetail::Graph { graph, problem }.into());
         }
         let test = |iteration| if iteration == 0 { GateTest::Always } else { GateTest::NonZero };
         self.add_loop("do_while", condition, bound, body, test)
@@ -300,7 +300,7 @@ impl CommandQueue {
             let found = condition.shape().to_vec();
             let expected = vec![1];
             let remedy = "pass an array of one element, or a slice of one";
-            return Err(Kind::Shape { object, found, expected, remedy }.into());
+            return Err(ErrorDetail::Shape { object, found, expected, remedy }.into());
         }
         condition.array.words()
     }
@@ -325,7 +325,7 @@ impl Replay {
     /// are counted together.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if the loop belongs to another graph, and [`Kind::Captured`] for a replay inside a
+    /// Returns [`ErrorDetail::Graph`] if the loop belongs to another graph, and [`ErrorDetail::Captured`] for a replay inside a
     /// capture. The result has the errors of the work.
     ///
     /// # Example
@@ -358,7 +358,7 @@ impl Replay {
         let found = table.and_then(|table| table.layout.loops.iter().position(|&token| token == of.token));
         found.ok_or_else(|| {
             let problem = "the loop belongs to another graph".into();
-            Kind::Graph { graph: self.plan().label.to_string(), problem }.into()
+            ErrorDetail::Graph { graph: self.plan().label.to_string(), problem }.into()
         })
     }
 }
@@ -518,7 +518,7 @@ impl Capture {
     /// even after a load from a file. Several loops may have one label.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`] if the loop belongs to another capture, and [`Kind::CaptureEnded`].
+    /// Returns [`ErrorDetail::Graph`] if the loop belongs to another capture, and [`ErrorDetail::CaptureEnded`].
     ///
     /// # Example
     /// ```
@@ -541,7 +541,7 @@ impl Capture {
         self.place().with("label_loop", Location::caller(), |state| {
             if !state.loops.contains(&of.token) {
                 let problem = format!("the loop for label `{label}` belongs to another capture");
-                return Err(Kind::Graph { graph: (**self).label().into(), problem }.into());
+                return Err(ErrorDetail::Graph { graph: (**self).label().into(), problem }.into());
             }
             state.names.loops.insert(of.token, label.into());
             Ok(())
@@ -554,7 +554,7 @@ impl Graph {
     /// the call returns the last one.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphName`] if the graph has no such loop.
+    /// Returns [`ErrorDetail::GraphName`] if the graph has no such loop.
     ///
     /// # Example
     /// See [`Capture::label_loop`].

@@ -10,7 +10,7 @@ use crate::api::grid::{Grid, GridSize};
 use crate::api::queue::CommandQueue;
 use crate::api::queue::launch::{bound, indirect, nothing};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId};
 use crate::record::own_kernels::dispatches_of;
 use crate::runtime::event::same_context;
@@ -59,7 +59,7 @@ impl Graph {
     /// graph as it is.
     ///
     /// # Errors
-    /// Returns [`Kind::DeviceLost`].
+    /// Returns [`ErrorDetail::DeviceLost`].
     ///
     /// # Example
     /// ```
@@ -96,7 +96,7 @@ impl<'g> GraphEdit<'g> {
     /// without a label.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphName`] for an unknown name.
+    /// Returns [`ErrorDetail::GraphName`] for an unknown name.
     pub fn node(mut self, name: &str) -> Result<Self> {
         let plan = &self.graph.plan;
         self.selected = match plan.names.labels.get(name) {
@@ -118,7 +118,7 @@ impl<'g> GraphEdit<'g> {
     /// Sets the grid of the selected launches.
     ///
     /// # Errors
-    /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Graph`] if no node is selected or a selected
+    /// Returns [`ErrorDetail::GridTooLarge`], [`ErrorDetail::GridNegative`]; [`ErrorDetail::Graph`] if no node is selected or a selected
     /// node is not a launch, or if the workgroup counts are an input.
     pub fn grid(mut self, grid: Grid<'_>) -> Result<Self> {
         let owner = self.owner_of_selected()?;
@@ -156,8 +156,8 @@ impl<'g> GraphEdit<'g> {
     /// Sets the array argument `name` of the selected launches.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if the kernel has no such argument or its type differs; [`Kind::Alignment`],
-    /// [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`], [`Kind::ForeignContext`] as for a launch; [`Kind::Graph`]
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such argument or its type differs; [`ErrorDetail::Alignment`],
+    /// [`ErrorDetail::BindingTooSmall`], [`ErrorDetail::BindingTooLarge`], [`ErrorDetail::ForeignContext`] as for a launch; [`ErrorDetail::Graph`]
     /// if no node is selected or a selected node is not a launch, or if the argument is an input.
     pub fn argument<T: Element, const D: usize>(
         mut self,
@@ -191,7 +191,7 @@ impl<'g> GraphEdit<'g> {
     /// Sets the parameter `name` of the selected launches.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`] if the kernel has no such parameter or its type differs; [`Kind::Graph`] if no node is
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter or its type differs; [`ErrorDetail::Graph`] if no node is
     /// selected or a selected node is not a launch, or if the parameter is a named value.
     pub fn parameter<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
         let names = self.graph.plan.names.clone();
@@ -238,8 +238,8 @@ impl<'g> GraphEdit<'g> {
     /// a capture would order them.
     ///
     /// # Errors
-    /// Returns [`Kind::Aliased`] if two arguments of one launch overlap and one of them is written, and
-    /// [`Kind::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph
+    /// Returns [`ErrorDetail::Aliased`] if two arguments of one launch overlap and one of them is written, and
+    /// [`ErrorDetail::Hazard`] under `Checked` if nothing orders two nodes that use the same bytes. After an error the graph
     /// is unchanged.
     #[track_caller]
     pub fn apply(self) -> Result<()> {
@@ -291,7 +291,7 @@ impl<'g> GraphEdit<'g> {
             return Ok(first.clone());
         }
         let problem = "the selected nodes belong to several contexts: give the nodes of each context a name of their own";
-        Err(Kind::Graph { graph: graph.label().into(), problem: problem.into() }.into())
+        Err(ErrorDetail::Graph { graph: graph.label().into(), problem: problem.into() }.into())
     }
 
     /// Calls `change` for each selected launch. Its inner error is the launch's own; the text of its outer error
@@ -302,7 +302,7 @@ impl<'g> GraphEdit<'g> {
         mut change: impl FnMut(u32, &mut Launch) -> Result<Result<()>, String>,
     ) -> Result<()> {
         let label = self.graph.label().to_string();
-        let problem = |problem: String| Kind::Graph { graph: label.clone(), problem };
+        let problem = |problem: String| ErrorDetail::Graph { graph: label.clone(), problem };
         if self.selected.is_empty() {
             return Err(problem(format!("{what} is set on no node: call `node` first")).into());
         }
@@ -493,7 +493,7 @@ pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]
                     new.command.name(),
                     caps.binding_alignment
                 );
-                return Err(Kind::Graph { graph: graph.label().into(), problem }.into());
+                return Err(ErrorDetail::Graph { graph: graph.label().into(), problem }.into());
             }
         }
     }

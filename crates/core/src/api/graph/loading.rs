@@ -19,7 +19,7 @@ use crate::api::queue::launch::LAUNCH_PARTS;
 use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::DeviceArray;
 use crate::driver::caps::Caps;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap, Memory, overlap};
 use crate::memory::cpu_memory::CpuMemory;
 use crate::memory::read_slot::ReadSlot;
@@ -84,16 +84,16 @@ impl Graph {
     /// loaded graph still launches the kernels of its file: load only files that are trusted to run on the device.
     ///
     /// # Errors
-    /// Returns [`Kind::GraphFileUnread`] if the file cannot be read or is not a plain file; [`Kind::GraphFile`] if it
-    /// is damaged or needs a newer library; [`Kind::GraphMemory`] above the limit; the errors of
+    /// Returns [`ErrorDetail::GraphFileUnread`] if the file cannot be read or is not a plain file; [`ErrorDetail::GraphFile`] if it
+    /// is damaged or needs a newer library; [`ErrorDetail::GraphMemory`] above the limit; the errors of
     /// [`Context::kernel_from`], of a launch and of a new array if the graph does not fit the device.
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// use fencepost::{Graph, Kind};
+    /// use fencepost::{Graph, ErrorDetail};
     /// let error = Graph::load(&ctx, "no such file").unwrap_err();
-    /// assert!(matches!(error.kind(), Kind::GraphFileUnread { .. }));
+    /// assert!(matches!(error.detail(), ErrorDetail::GraphFileUnread { .. }));
     /// # drop(queue);
     /// ```
     #[track_caller]
@@ -122,13 +122,13 @@ impl Graph {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// use fencepost::{Graph, Kind};
+    /// use fencepost::{Graph, ErrorDetail};
     /// let (graph, _) = queue.capture(|c| c.read_as("sevens", &c.full([4], 7_u32)?))?;
     /// let mut bytes = graph.to_bytes()?;
     /// assert_eq!(Graph::from_bytes(&ctx, &bytes)?.nodes(), 2);
     /// bytes[100] ^= 1;
     /// let error = Graph::from_bytes(&ctx, &bytes).unwrap_err();
-    /// assert!(matches!(error.kind(), Kind::GraphFile { .. }));
+    /// assert!(matches!(error.detail(), ErrorDetail::GraphFile { .. }));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
@@ -166,7 +166,7 @@ fn graph_of(
 /// Returns the bytes of a file if the size in its header is within the limit.
 fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     let unreadable = |error: io::Error| {
-        Error::from(Kind::GraphFileUnread { file: file.into(), reason: error.to_string() })
+        Error::from(ErrorDetail::GraphFileUnread { file: file.into(), reason: error.to_string() })
     };
     let opened = plain_file::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
@@ -183,12 +183,12 @@ fn check_memory(file: &str, needed: u64, options: LoadOptions) -> Result<()> {
     if needed <= limit {
         return Ok(());
     }
-    Err(Kind::GraphMemory { file: file.into(), needed, limit }.into())
+    Err(ErrorDetail::GraphMemory { file: file.into(), needed, limit }.into())
 }
 
 #[cold]
 fn damaged(file: &str, FileFault { offset, reason }: FileFault) -> Error {
-    Kind::GraphFile { file: file.into(), offset, reason }.into()
+    ErrorDetail::GraphFile { file: file.into(), offset, reason }.into()
 }
 
 /// A loader that makes a graph from plain data whose indices and ranges are valid.
@@ -424,7 +424,7 @@ pub(super) fn check_launch(
     if launch.groups.iter().any(|&groups| groups > limit) {
         let kernel = name.to_string();
         let groups = launch.groups.map(u64::from);
-        return Err(Kind::GridTooLarge { kernel, groups, limit, folds }.into());
+        return Err(ErrorDetail::GridTooLarge { kernel, groups, limit, folds }.into());
     }
     for (binding, range) in interface.bindings.iter().zip(&launch.bindings) {
         let label = &blocks[range.block as usize].label;
@@ -453,13 +453,13 @@ fn check_binding(
         let array = label.into();
         let offset = range.offset;
         let needed = caps.binding_alignment;
-        return Err(Kind::Alignment { array, offset, needed }.into());
+        return Err(ErrorDetail::Alignment { array, offset, needed }.into());
     }
     if found < needed {
-        return Err(Kind::BindingTooSmall { kernel: name, arg, found, needed }.into());
+        return Err(ErrorDetail::BindingTooSmall { kernel: name, arg, found, needed }.into());
     }
     if found > limit {
-        return Err(Kind::BindingTooLarge {
+        return Err(ErrorDetail::BindingTooLarge {
             subject: kernel.subject(),
             arg,
             found,
@@ -492,7 +492,7 @@ fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]
                 let array = blocks[later.block as usize].label.clone();
                 let subject = kernel.subject();
                 let node = String::new();
-                return Err(Kind::Aliased { subject, node, first, second, array }.into());
+                return Err(ErrorDetail::Aliased { subject, node, first, second, array }.into());
             }
         }
     }
@@ -547,7 +547,7 @@ impl Loader<'_> {
                 let queue = file.label.clone();
                 let location = self.by.at;
                 let limit = MOST_DISPATCHES;
-                return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
+                return Err(ErrorDetail::GraphTooLong { call, queue, location, dispatches, limit }.into());
             }
         }
         Ok(())

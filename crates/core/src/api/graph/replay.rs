@@ -11,7 +11,7 @@ use crate::api::graph::{GraphInner, spanning};
 use crate::api::queue::CommandQueue;
 use crate::arrays::host_array::{PlainMemory, SharedElements};
 use crate::arrays::read::OutputPlace;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::ReplaySource;
 use crate::runtime::event::{Event, Recording, same_context};
@@ -102,8 +102,8 @@ impl CommandQueue {
     /// callbacks, each replay comes after the previous one.
     ///
     /// # Errors
-    /// Returns [`Kind::ForeignContext`](crate::Kind::ForeignContext), [`Kind::Mapped`](crate::Kind::Mapped),
-    /// [`Kind::Hazard`](crate::Kind::Hazard) under `Checked`; [`Kind::Aliased`](crate::Kind::Aliased) for bindings that
+    /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext), [`ErrorDetail::Mapped`](crate::ErrorDetail::Mapped),
+    /// [`ErrorDetail::Hazard`](crate::ErrorDetail::Hazard) under `Checked`; [`ErrorDetail::Aliased`](crate::ErrorDetail::Aliased) for bindings that
     /// make two arguments of a launch overlap; the queue's own error.
     ///
     /// # Example
@@ -233,22 +233,22 @@ impl Replay {
     ///
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. The
     /// bytes that the replay has written stay. The replay, its outputs and the commands enqueued after it on its queue
-    /// before this call end with [`Kind::Cancelled`]. The queue has no error: a command that is enqueued after this
+    /// before this call end with [`ErrorDetail::Cancelled`]. The queue has no error: a command that is enqueued after this
     /// call executes, after the submitted ones.
     ///
     /// # Errors
-    /// Returns [`Kind::Captured`] for a replay inside a capture.
+    /// Returns [`ErrorDetail::Captured`] for a replay inside a capture.
     ///
     /// # Example
     /// ```
-    /// use fencepost::{Bound, Kind};
+    /// use fencepost::{Bound, ErrorDetail};
     /// # let (ctx, queue) = fencepost::doctest();
     /// let go_on = queue.array(&[1_u32])?;
     /// let mut x = ctx.zeros::<u32, 1>([4])?;
     /// let endless = queue.while_(&go_on, Bound::Chunked(u32::MAX), |body| body.fill(&mut x, 7))?;
     /// let run = endless.replay().unwrap();
     /// run.cancel()?;
-    /// assert!(matches!(run.wait().unwrap_err().kind(), Kind::Cancelled { .. }));
+    /// assert!(matches!(run.wait().unwrap_err().detail(), ErrorDetail::Cancelled { .. }));
     /// queue.fill(&mut x, 8)?;
     /// assert_eq!(queue.read(&x).wait()?, [8; 4]);
     /// # Ok::<(), fencepost::Error>(())
@@ -265,8 +265,8 @@ impl Replay {
     /// *Flushes*; the result has the elements of an output of this replay.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the output belongs to another graph, and
-    /// [`Kind::Captured`](crate::Kind::Captured) for a replay inside a capture. The result has the errors of the work.
+    /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) if the output belongs to another graph, and
+    /// [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) for a replay inside a capture. The result has the errors of the work.
     #[track_caller]
     pub fn read<T: Element>(&self, output: &Output<T>) -> Result<Pending<Vec<T>>> {
         self.not_in_capture("Replay::read", Location::caller())?;
@@ -274,7 +274,7 @@ impl Replay {
         let found = inner.graph.outputs.iter().rposition(|known| known.token == output.token);
         let Some(at) = found else {
             let problem = format!("it has no output `{}`: the output belongs to another graph", output.name);
-            return Err(Kind::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
+            return Err(ErrorDetail::Graph { graph: inner.graph.name.1.to_string(), problem }.into());
         };
         self.read_output(at, output.len)
     }
@@ -301,7 +301,7 @@ impl Replay {
         let Recording::Captured(point) = self.inner.event.recording() else { return Ok(()) };
         let remedy = "the replay is a part of the capture: make the call on a replay of the captured graph";
         let queue = point.queue.to_string();
-        Err(point.fault.raise(Kind::Captured { call, queue, location, remedy }.into()))
+        Err(point.fault.raise(ErrorDetail::Captured { call, queue, location, remedy }.into()))
     }
 
     fn read_output<T: Element>(&self, at: usize, len: usize) -> Result<Pending<Vec<T>>> {
@@ -320,8 +320,8 @@ impl Replay {
     /// [`Event::seconds_since`] measures the time between two markers of one replay, or of two replays.
     ///
     /// # Errors
-    /// Returns [`Kind::Graph`](crate::Kind::Graph) if the marker was not captured in this graph, and
-    /// [`Kind::Captured`](crate::Kind::Captured) for a replay inside a capture.
+    /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) if the marker was not captured in this graph, and
+    /// [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) for a replay inside a capture.
     ///
     /// # Example
     /// ```
@@ -345,7 +345,7 @@ impl Replay {
         let inner = &self.inner;
         let wrong = |problem: &str| -> Error {
             let graph = inner.graph.name.1.to_string();
-            Kind::Graph { graph, problem: problem.into() }.into()
+            ErrorDetail::Graph { graph, problem: problem.into() }.into()
         };
         let marked = match marker.recording() {
             Recording::Captured(marked) if marked.tape == inner.graph.id => marked,

@@ -2,7 +2,7 @@
 
 use crate::api::graph::Graph;
 use crate::api::queue::transfer::ArrayOps;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap};
 use crate::memory::staging::Payload;
 use crate::runtime::owner::Owner;
@@ -51,7 +51,7 @@ impl Graph {
     /// graph.
     ///
     /// # Errors
-    /// Returns [`Kind::NotSavable`], which names the node, for a host callback, for an array made outside of the
+    /// Returns [`ErrorDetail::NotSavable`], which names the node, for a host callback, for an array made outside of the
     /// capture, for a pinned array, for an external buffer, and for a queue of another context.
     ///
     /// # Example
@@ -88,7 +88,7 @@ impl Graph {
     /// replaced.
     ///
     /// # Errors
-    /// Returns the errors of [`to_bytes`](Self::to_bytes), and [`Kind::File`] if the file cannot be written.
+    /// Returns the errors of [`to_bytes`](Self::to_bytes), and [`ErrorDetail::File`] if the file cannot be written.
     ///
     /// # Example
     /// ```
@@ -112,7 +112,7 @@ impl Graph {
     /// Writes the graph to a file as [`save`](Self::save) does, with the arrays that `contents` selects.
     ///
     /// # Errors
-    /// Returns the errors of [`to_bytes_with`](Self::to_bytes_with), and [`Kind::File`] if the file cannot be written.
+    /// Returns the errors of [`to_bytes_with`](Self::to_bytes_with), and [`ErrorDetail::File`] if the file cannot be written.
     #[track_caller]
     pub fn save_with(&self, path: impl AsRef<Path>, contents: Contents) -> Result<()> {
         let path = path.as_ref();
@@ -260,7 +260,7 @@ impl<'g> Saver<'g> {
     #[cold]
     fn refuse(&self, node: &str, reason: impl Into<String>) -> Error {
         let graph = self.graph.label().to_owned();
-        Kind::NotSavable { graph, node: node.into(), reason: reason.into() }.into()
+        ErrorDetail::NotSavable { graph, node: node.into(), reason: reason.into() }.into()
     }
 
     fn node(&mut self, saved: SavedNode<'g>) -> Result<FileNode> {

@@ -12,7 +12,7 @@ pub(crate) mod partition;
 
 use crate::api::graph::spanning::partition::{NodePlace, Partition, partition};
 use crate::api::graph::tape::{CapturedCopy, TapeState};
-use crate::error::{CommandKind, Error, KernelId, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, KernelId, Result};
 use crate::memory::block::BlockId;
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::uses::Policy;
@@ -539,5 +539,5 @@ pub(crate) fn wrong_queue(label: &str) -> Error {
     let object = format!(
         "graph `{label}`, which has work of several contexts and is replayed on a queue of the one that captured it,"
     );
-    Kind::ForeignContext { subject: String::new(), arg: String::new(), object }.into()
+    ErrorDetail::ForeignContext { subject: String::new(), arg: String::new(), object }.into()
 }

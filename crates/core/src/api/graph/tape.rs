@@ -8,7 +8,7 @@ pub(crate) mod bodies;
 use crate::api::graph::bindings::GraphOutput;
 use crate::api::graph::capture::HostCall;
 use crate::arrays::read::MessageBuffer;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId};
 use crate::memory::read_slot::ReadSlot;
 use crate::runtime::captured::{CaptureFault, CapturedPoint, CapturedWrites};
@@ -165,10 +165,10 @@ impl Tape {
     }
 
     /// Ends the capture and returns its commands. Later calls on its queues return
-    /// [`CaptureEnded`](Kind::CaptureEnded).
+    /// [`CaptureEnded`](ErrorDetail::CaptureEnded).
     ///
     /// # Errors
-    /// Returns the first error of the capture, or [`Unjoined`](Kind::Unjoined).
+    /// Returns the first error of the capture, or [`Unjoined`](ErrorDetail::Unjoined).
     pub(crate) fn end(&self) -> Result<TapeState> {
         let mut ended = std::mem::take(&mut *lock(&self.state));
         ended.open = false;
@@ -207,7 +207,7 @@ impl TapeState {
             return Ok(());
         }
         let problem = format!("value `{name}` belongs to another capture");
-        Err(Kind::Graph { graph: graph.into(), problem }.into())
+        Err(ErrorDetail::Graph { graph: graph.into(), problem }.into())
     }
 
     /// Adds a queue that comes after everything captured so far on `queue`.
@@ -231,7 +231,7 @@ impl TapeState {
                      and adds no node of its own: nodes in a body get names and values in the body"
                 ),
             };
-            return Err(Kind::Graph { graph, problem }.into());
+            return Err(ErrorDetail::Graph { graph, problem }.into());
         };
         Ok(&mut self.nodes[at as usize])
     }
@@ -275,7 +275,9 @@ impl TapeState {
             let last = self.nodes.iter().rposition(counts);
             let seen = known.get(at).copied().unwrap_or(0) as usize;
             if last.is_some_and(|last| last >= seen) {
-                return Err(Kind::Unjoined { queue: other.label.to_string(), location: other.at }.into());
+                return Err(
+                    ErrorDetail::Unjoined { queue: other.label.to_string(), location: other.at }.into()
+                );
             }
         }
         Ok(())
@@ -295,7 +297,7 @@ impl CapturedQueue {
     /// Calls `change` with the tape.
     ///
     /// # Errors
-    /// Returns [`CaptureEnded`](Kind::CaptureEnded) after the end of the capture. The error names `call`.
+    /// Returns [`CaptureEnded`](ErrorDetail::CaptureEnded) after the end of the capture. The error names `call`.
     pub(crate) fn with<T>(
         &self,
         call: &'static str,
@@ -306,14 +308,17 @@ impl CapturedQueue {
         let mut state = lock(&self.tape.state);
         if !state.open {
             let queue = self.label.to_string();
-            return Err(Kind::CaptureEnded { call, queue, location: at }.into());
+            return Err(ErrorDetail::CaptureEnded { call, queue, location: at }.into());
         }
         if state.body_is_open {
             let queue = self.label.to_string();
             drop(state);
             let remedy = "the function of a condition or a loop captures its body now: use the capture that the \
                           function receives";
-            return Err(self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into()));
+            return Err(self
+                .tape
+                .fault
+                .raise(ErrorDetail::Captured { call, queue, location: at, remedy }.into()));
         }
         Ok(change(&mut state))
     }
@@ -341,7 +346,7 @@ impl CapturedQueue {
             Err(ended) => ended,
             Ok(()) => {
                 let queue = queue.into();
-                self.tape.fault.raise(Kind::Captured { call, queue, location: at, remedy }.into())
+                self.tape.fault.raise(ErrorDetail::Captured { call, queue, location: at, remedy }.into())
             }
         }
     }
@@ -394,7 +399,7 @@ impl CapturedQueue {
         let number = self.with(call, at, |state| {
             if state.outputs.iter().any(|known| known.name == output.name) {
                 let problem = format!("it has two outputs with the name `{}`", output.name);
-                return Err(Kind::Graph { graph: self.label.to_string(), problem });
+                return Err(ErrorDetail::Graph { graph: self.label.to_string(), problem });
             }
             state.outputs.push(output);
             Ok(state.outputs.len() as u32 - 1)

@@ -9,7 +9,7 @@ use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
 use crate::device::adapter::AdapterChoice;
 use crate::device::checks::CheckOptions;
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use fencepost_kernels::args;
 use std::panic::Location;
@@ -192,7 +192,7 @@ fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
         before.wait().expect("the commands before the launch succeed");
 
         let error = wrong.finish().wait().expect_err("the launch has a race");
-        let Kind::KernelMistakes { kernel, launch, mistakes, first } = error.kind() else {
+        let ErrorDetail::KernelMistakes { kernel, launch, mistakes, first } = error.detail() else {
             panic!("{error}")
         };
         assert_eq!((kernel.as_str(), launch, *mistakes), ("races", &line.to_string(), 1));
@@ -225,8 +225,8 @@ fn a_mistake_in_a_graph_fails_the_queue_of_the_replay() {
     let (graph, ()) = captured.capture(|c| capture(c)).expect("it is captured");
     let replay = replays.replay(&graph).expect("a replay");
     let error = replay.wait().expect_err("a launch of the graph has a race");
-    let Kind::GraphNode { error, .. } = error.kind() else { panic!("{error}") };
-    assert!(matches!(error.kind(), Kind::KernelMistakes { .. }), "{error}");
+    let ErrorDetail::GraphNode { error, .. } = error.detail() else { panic!("{error}") };
+    assert!(matches!(error.detail(), ErrorDetail::KernelMistakes { .. }), "{error}");
     assert!(replays.take_error().is_some());
     captured.finish().wait().expect("the captured queue has run nothing");
 }

@@ -20,8 +20,8 @@ impl CommandQueue {
     /// *Enqueues* an array of zeros, in this queue's order.
     ///
     /// # Errors
-    /// Returns [`Kind::TooLarge`](crate::Kind::TooLarge), [`Kind::OutOfMemory`](crate::Kind::OutOfMemory),
-    /// [`Kind::Padding`](crate::Kind::Padding) or the queue's own error.
+    /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
+    /// [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) or the queue's own error.
     #[track_caller]
     pub fn zeros<T: Element, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
         self.by(CommandKind::Fill)?.zeros(shape.into())

@@ -102,7 +102,7 @@ impl CommandQueue {
     /// their arguments from one list, by name. An empty list of kernels enqueues nothing.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`](crate::Kind::Kernel) if an argument does not fit, if no kernel declares it, or if it
+    /// Returns [`ErrorDetail::Kernel`](crate::ErrorDetail::Kernel) if an argument does not fit, if no kernel declares it, or if it
     /// has no name; and the errors of [`launch_all`](Self::launch_all).
     ///
     /// # Example
@@ -229,7 +229,7 @@ impl CommandQueue {
     /// complete, and no later command delays it. With an empty grid, the value is 0.
     ///
     /// # Errors
-    /// Returns the errors of [`launch`](Self::launch), and [`Kind::OutOfMemory`](crate::Kind::OutOfMemory). The
+    /// Returns the errors of [`launch`](Self::launch), and [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory). The
     /// [`Pending`] returns the error of the launch, or of the work before it.
     ///
     /// # Example

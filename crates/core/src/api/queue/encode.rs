@@ -4,7 +4,7 @@ use crate::api::context::wgpu_arrays::device_of;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::driver::error_scopes::{Operation, scoped};
-use crate::error::{CommandKind, Kind, Result};
+use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::runtime::event::same_context;
 use crate::scheduler::ordering::Admission;
 use crate::work::kernel_launch::BoundArray;
@@ -27,9 +27,9 @@ impl AccessList<'_> {
     /// Declares that the commands read an array, and returns its part of the wgpu buffer.
     ///
     /// # Errors
-    /// Returns [`Kind::NotShared`] unless [`shared_array`](crate::Context::shared_array) or
-    /// [`array_on`](crate::Context::array_on) made the array; [`Kind::Alignment`] for a slice that starts or ends
-    /// inside a word of 4 bytes; [`Kind::ForeignContext`].
+    /// Returns [`ErrorDetail::NotShared`] unless [`shared_array`](crate::Context::shared_array) or
+    /// [`array_on`](crate::Context::array_on) made the array; [`ErrorDetail::Alignment`] for a slice that starts or ends
+    /// inside a word of 4 bytes; [`ErrorDetail::ForeignContext`].
     pub fn read<'a, T: Element, const D: usize>(
         &mut self,
         array: &'a DeviceArray<T, D>,
@@ -53,7 +53,7 @@ impl AccessList<'_> {
             format!("array `{}`", array.storage.label())
         })?;
         let shared = array.storage.block().shared_buffer();
-        let buffer = shared.ok_or_else(|| Kind::NotShared { array: array.label() })?;
+        let buffer = shared.ok_or_else(|| ErrorDetail::NotShared { array: array.label() })?;
         let span = array.words()?;
         let range = span.range();
         let offset = span.offset;
@@ -79,8 +79,8 @@ impl CommandQueue {
     /// The call returns the value of `record`. If `record` returns an error, the call enqueues nothing.
     ///
     /// # Errors
-    /// Returns the errors of `record`; [`Kind::Device`] if wgpu refuses the commands, or if the context is not on a
-    /// wgpu device; [`Kind::Mapped`]; [`Kind::Hazard`] under `Checked`; the queue's own error, in which case `record`
+    /// Returns the errors of `record`; [`ErrorDetail::Device`] if wgpu refuses the commands, or if the context is not on a
+    /// wgpu device; [`ErrorDetail::Mapped`]; [`ErrorDetail::Hazard`] under `Checked`; the queue's own error, in which case `record`
     /// does not run.
     ///
     /// # Example

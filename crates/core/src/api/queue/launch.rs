@@ -12,7 +12,7 @@ use crate::api::queue::transfer::ArrayOps;
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::read::MessageBuffer;
 use crate::driver::caps::Caps;
-use crate::error::{CommandKind, Error, Kind, Result};
+use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::MessageSource;
 use crate::runtime::event::same_context;
 use crate::runtime::owner::Owner;
@@ -51,10 +51,10 @@ impl CommandQueue {
     /// an odd number of `f16` elements, and 1 for an empty array.
     ///
     /// # Errors
-    /// Returns [`Kind::GridTooLarge`], [`Kind::GridNegative`]; [`Kind::Aliased`] if two arguments overlap and one of
-    /// them is written; [`Kind::Alignment`] for a slice that does not start at a multiple of the adapter's binding
-    /// alignment; [`Kind::BindingTooSmall`], [`Kind::BindingTooLarge`]; [`Kind::Mapped`]; [`Kind::ForeignContext`];
-    /// [`Kind::Hazard`] under `Checked`; the queue's own error.
+    /// Returns [`ErrorDetail::GridTooLarge`], [`ErrorDetail::GridNegative`]; [`ErrorDetail::Aliased`] if two arguments overlap and one of
+    /// them is written; [`ErrorDetail::Alignment`] for a slice that does not start at a multiple of the adapter's binding
+    /// alignment; [`ErrorDetail::BindingTooSmall`], [`ErrorDetail::BindingTooLarge`]; [`ErrorDetail::Mapped`]; [`ErrorDetail::ForeignContext`];
+    /// [`ErrorDetail::Hazard`] under `Checked`; the queue's own error.
     #[track_caller]
     pub fn launch<F: KernelArgs>(
         &self,
@@ -76,7 +76,7 @@ impl CommandQueue {
     /// position.
     ///
     /// # Errors
-    /// Returns [`Kind::Kernel`], which shows both sides, if an argument does not fit, and the errors of
+    /// Returns [`ErrorDetail::Kernel`], which shows both sides, if an argument does not fit, and the errors of
     /// [`launch`](Self::launch).
     ///
     /// # Example
@@ -408,13 +408,14 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     let name = kernel.name.to_string();
     let arg = binding.name.clone();
     if !offset.is_multiple_of(caps.binding_alignment) {
-        Kind::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
+        ErrorDetail::Alignment { array: array.label(), offset, needed: caps.binding_alignment }.into()
     } else if array.followed && !array.bytes().is_multiple_of(4) {
-        Kind::Alignment { array: array.label(), offset: offset + array.bytes(), needed: 4 }.into()
+        ErrorDetail::Alignment { array: array.label(), offset: offset + array.bytes(), needed: 4 }.into()
     } else if found < needed {
-        Kind::BindingTooSmall { kernel: name, arg, found, needed }.into()
+        ErrorDetail::BindingTooSmall { kernel: name, arg, found, needed }.into()
     } else {
-        Kind::BindingTooLarge { subject: kernel.subject(), arg, found, limit, remedy: LAUNCH_PARTS }.into()
+        ErrorDetail::BindingTooLarge { subject: kernel.subject(), arg, found, limit, remedy: LAUNCH_PARTS }
+            .into()
     }
 }
 
@@ -427,7 +428,7 @@ fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -
         Some(ArgumentSlot::Undeclared) => "an argument of another entry point".into(),
         None => "no further argument".into(),
     };
-    Kind::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()
+    ErrorDetail::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()
 }
 
 /// Describes a parameter of this size in messages.
@@ -460,7 +461,7 @@ fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
 #[cold]
 fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
     let arg = kernel.interface.bindings[at].name.clone();
-    Kind::ForeignContext { subject: kernel.subject(), arg, object }.into()
+    ErrorDetail::ForeignContext { subject: kernel.subject(), arg, object }.into()
 }
 
 /// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The
@@ -484,7 +485,7 @@ pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Spa
     same_context(owner, &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
     let end = at.checked_add(3).filter(|&end| end <= array.len);
     let range = at..at.saturating_add(3);
-    let end = end.ok_or_else(|| Kind::Range { array: array.label(), range, len: array.len })?;
+    let end = end.ok_or_else(|| ErrorDetail::Range { array: array.label(), range, len: array.len })?;
     array.slice(at..end)?.words()
 }
 
@@ -596,7 +597,7 @@ impl CommandQueue {
             "entry point `{}` prints or asserts: a capture launches it with a call of its own, not with several others",
             gather.launch.kernel().name
         );
-        Kind::Graph { graph: self.label().into(), problem }.into()
+        ErrorDetail::Graph { graph: self.label().into(), problem }.into()
     }
 }
 
@@ -622,7 +623,9 @@ impl LaunchArguments<'_> {
 
     /// Returns the messages of the kernel, if `error` says that only their buffer is missing.
     fn missing_messages(&self, error: &Error) -> Option<Messages> {
-        let Kind::Kernel(KernelError::MissingArgument { arg, .. }) = error.kind() else { return None };
+        let ErrorDetail::Kernel(KernelError::MissingArgument { arg, .. }) = error.detail() else {
+            return None;
+        };
         let interface = &self.launch.kernel().interface;
         let buffer = interface.bindings.last()?;
         interface.messages.clone().filter(|_| buffer.name == *arg)
@@ -637,7 +640,12 @@ impl LaunchArguments<'_> {
         let size = u64::from(messages.buffer_size(capacity));
         let limit = ops.owner.device().caps().max_binding;
         if size > limit {
-            return Err(Kind::MessagesTooLarge { kernel: kernel.name.to_string(), found: size, limit }.into());
+            return Err(ErrorDetail::MessagesTooLarge {
+                kernel: kernel.name.to_string(),
+                found: size,
+                limit,
+            }
+            .into());
         }
         let label: Arc<str> = format!("messages of kernel `{}`", kernel.name).into();
         let at = kernel.interface.bindings.len() - 1;
@@ -682,7 +690,7 @@ impl CommandQueue {
                 first.name(),
                 self.label()
             );
-            return Err(Kind::Graph { graph: self.label().into(), problem }.into());
+            return Err(ErrorDetail::Graph { graph: self.label().into(), problem }.into());
         };
         captured.with(call, at, |state| {
             values
@@ -726,7 +734,7 @@ mod tests {
         let KernelInner { id, name, label, interface, pipeline, origin } = &*made.inner;
         let pipeline = pipeline.clone();
         let kernel = name.to_string();
-        let refused = move || Kind::Compile { kernel, message: "refused by the test".into() };
+        let refused = move || ErrorDetail::Compile { kernel, message: "refused by the test".into() };
         let compile = move || if compiles { Ok(pipeline) } else { Err(refused().into()) };
         let late = LatePipeline::new(Box::new(compile));
         let name = name.clone();
@@ -765,7 +773,7 @@ mod tests {
             queue.launch_dyn(&kernel, grid, args)
         };
         let error = launch(&queue, 2, Grid::groups([1])).expect_err("the two parts are one");
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
         launch(&queue, 10, Grid::groups([0])).expect("it has no workgroups");
         assert_eq!(enqueued(), before);
         launch(&queue, 10, Grid::groups([1])).expect("the parts differ");
@@ -798,7 +806,7 @@ mod tests {
                 launch(&mut x).expect("the kernel is there");
             } else {
                 let error = read.expect_err("the kernel is refused");
-                assert!(matches!(error.kind(), Kind::Compile { .. }), "{error}");
+                assert!(matches!(error.detail(), ErrorDetail::Compile { .. }), "{error}");
                 held.take_error().expect("the queue has failed");
                 assert!(launch(&mut x).is_err(), "the kernel is never there");
             }

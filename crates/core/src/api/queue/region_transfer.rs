@@ -288,7 +288,7 @@ impl CommandQueue {
     /// some.
     ///
     /// # Errors
-    /// Returns the errors of a [`Region`]; [`Kind::Shape`](crate::Kind::Shape) if the shapes differ; the errors of
+    /// Returns the errors of a [`Region`]; [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the shapes differ; the errors of
     /// [`copy`](Self::copy), except that elements of less than four bytes may lie anywhere.
     ///
     /// # Example
@@ -415,7 +415,7 @@ impl CommandQueue {
 /// padding holds the elements without gaps, even if its own shape differs.
 ///
 /// # Errors
-/// Returns [`Kind::Shape`](crate::Kind::Shape) if the numbers of elements differ, or if the array is padded and has
+/// Returns [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the numbers of elements differ, or if the array is padded and has
 /// another shape.
 fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Result<PaddedShape<'a>> {
     if !host.is_full() {

@@ -11,7 +11,7 @@ use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array::{Download, HostArray, HostMemory, PlainMemory, Upload};
 use crate::arrays::read::Reading;
 use crate::arrays::upload_source::{HostRef, PlainBytes, SOURCE, Source, SourceBytes, SourceRef};
-use crate::error::{CommandKind, Kind, Result};
+use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::region::{PaddedShape, Region, Shape, count};
@@ -299,7 +299,7 @@ pub(crate) fn same_shape(object: &str, found: &[usize], expected: &[usize]) -> R
     let found = found.into();
     let expected = expected.into();
     let remedy = "pass one of that shape, or take a part of the larger of the two";
-    Err(Kind::Shape { object, found, expected, remedy }.into())
+    Err(ErrorDetail::Shape { object, found, expected, remedy }.into())
 }
 
 impl CommandQueue {
@@ -346,8 +346,8 @@ impl CommandQueue {
     /// *Enqueues* a fill: every element becomes `value`.
     ///
     /// # Errors
-    /// Returns [`Kind::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`Kind::Mapped`];
-    /// [`Kind::ForeignContext`] for an array of another context; [`Kind::Hazard`] under `Checked`; the queue's own
+    /// Returns [`ErrorDetail::Alignment`] for a slice that starts or ends inside a word of 4 bytes; [`ErrorDetail::Mapped`];
+    /// [`ErrorDetail::ForeignContext`] for an array of another context; [`ErrorDetail::Hazard`] under `Checked`; the queue's own
     /// error.
     ///
     /// # Example
@@ -372,7 +372,7 @@ impl CommandQueue {
     /// `src` has as many elements as `dst`.
     ///
     /// # Errors
-    /// Returns [`Kind::Shape`] if the numbers differ, and the errors of [`fill`](Self::fill).
+    /// Returns [`ErrorDetail::Shape`] if the numbers differ, and the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -403,7 +403,7 @@ impl CommandQueue {
     /// *Enqueues* a copy of device memory into a pinned host array, whose `read` waits for the copy.
     ///
     /// # Errors
-    /// Returns [`Kind::Shape`] if the numbers of elements differ, and the errors of [`fill`](Self::fill).
+    /// Returns [`ErrorDetail::Shape`] if the numbers of elements differ, and the errors of [`fill`](Self::fill).
     ///
     /// # Example
     /// ```
@@ -442,7 +442,7 @@ impl CommandQueue {
     /// elements at this place in the order of the queue, and later commands do not change the result.
     ///
     /// # Errors
-    /// The result is [`Kind::Alignment`], [`Kind::Mapped`], [`Kind::ForeignContext`], [`Kind::Hazard`] under `Checked`,
+    /// The result is [`ErrorDetail::Alignment`], [`ErrorDetail::Mapped`], [`ErrorDetail::ForeignContext`], [`ErrorDetail::Hazard`] under `Checked`,
     /// the error of the work, or the queue's own error.
     ///
     /// # Example
@@ -492,7 +492,7 @@ impl CommandQueue {
     /// Blocks until the elements are in `out`. The call fails in the browser, where no call blocks.
     ///
     /// # Errors
-    /// Returns [`Kind::Shape`] if `out` has more or fewer elements than the array, and the errors of
+    /// Returns [`ErrorDetail::Shape`] if `out` has more or fewer elements than the array, and the errors of
     /// [`read`](Self::read).
     #[track_caller]
     pub fn read_into<T: Element, const D: usize>(
@@ -512,11 +512,11 @@ impl CommandQueue {
     /// both contexts, a few megabytes at a time: a piece is read while the piece before it is written. The calling
     /// thread waits for none of this. In the other context, the copy runs after the earlier uses of the array and
     /// before the later uses, as the policy of that context orders them; `Checked` adds these waits as `Ordered` does.
-    /// If the other context fails, this queue fails with [`Kind::OtherContext`], and the target may hold a part of the
+    /// If the other context fails, this queue fails with [`ErrorDetail::OtherContext`], and the target may hold a part of the
     /// bytes.
     ///
     /// # Errors
-    /// Returns [`Kind::Shape`] if the shapes differ. Returns [`Kind::OutOfMemory`] for a copy inside one array, and for
+    /// Returns [`ErrorDetail::Shape`] if the shapes differ. Returns [`ErrorDetail::OutOfMemory`] for a copy inside one array, and for
     /// padded arrays of two contexts, because these copies need memory of their own. Returns the errors of
     /// [`fill`](Self::fill).
     ///
@@ -549,7 +549,7 @@ impl CommandQueue {
     /// *Enqueues* an upload of the elements `range` of a pinned array to all of `dst`.
     ///
     /// # Errors
-    /// Returns [`Kind::Range`] if `range` is not inside `src`, [`Kind::Alignment`] for a range that starts or ends
+    /// Returns [`ErrorDetail::Range`] if `range` is not inside `src`, [`ErrorDetail::Alignment`] for a range that starts or ends
     /// inside a word of 4 bytes, and the errors of [`upload`](Self::upload).
     ///
     /// # Example
@@ -574,7 +574,7 @@ impl CommandQueue {
         src.check_owner(self.owner())?;
         let maker = self.by(CommandKind::Upload)?;
         if range.start > range.end || range.end > src.len() {
-            return Err(Kind::Range { array: src.label().into(), range, len: src.len() }.into());
+            return Err(ErrorDetail::Range { array: src.label().into(), range, len: src.len() }.into());
         }
         same_shape(SOURCE, &[range.len()], &[dst.len()])?;
         src.frame().check_full(|| format!("array `{}`", src.label()))?;
@@ -658,7 +658,7 @@ impl CommandQueue {
     /// *Flushes*; the result is the element at `index`, read as by [`read`](Self::read).
     ///
     /// # Errors
-    /// The result is [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, or an error of
+    /// The result is [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) if `index` is outside the array, or an error of
     /// [`read`](Self::read).
     ///
     /// # Example
@@ -685,7 +685,7 @@ impl CommandQueue {
     /// *Enqueues* an upload of `value` to the element at `index`.
     ///
     /// # Errors
-    /// Returns [`Kind::RegionIndex`](crate::Kind::RegionIndex) if `index` is outside the array, and the errors of
+    /// Returns [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) if `index` is outside the array, and the errors of
     /// [`upload`](Self::upload).
     ///
     /// # Example

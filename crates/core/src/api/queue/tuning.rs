@@ -1,7 +1,7 @@
 //! Measurement of the device time of a queue's launches.
 
 use crate::api::queue::CommandQueue;
-use crate::error::{Error, Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::runtime::event::PointLate;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, late, then};
@@ -11,13 +11,22 @@ use std::sync::Arc;
 /// Remedy for a tuning in a capture.
 const TUNE_REPLAYS: &str = "a capture executes nothing: tune the queue of the replay";
 
+/// A running measurement of a queue's launches, which [`CommandQueue::start_tuning`] started. Dropping it ends the
+/// measurement without a result.
+#[must_use = "dropping it ends the measurement"]
+#[derive(Debug)]
+pub struct Tuning {
+    queue: CommandQueue,
+    is_stopped: bool,
+}
+
 impl CommandQueue {
-    /// Starts to time each launch that is enqueued on this queue, until [`stop_tuning`](Self::stop_tuning). The times
-    /// serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not be a timed
-    /// one.
+    /// Starts to time each launch that is enqueued on this queue, until [`Tuning::stop`] returns the sum of the times.
+    /// The times serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not
+    /// be a timed one.
     ///
     /// # Errors
-    /// Returns [`Kind::NotMeasured`] on an adapter without timestamps; [`Kind::Tuning`] if the queue is being tuned
+    /// Returns [`ErrorDetail::NotMeasured`] on an adapter without timestamps; [`ErrorDetail::Tuning`] if the queue is being tuned
     /// already; the loss of the device.
     ///
     /// # Example
@@ -35,11 +44,11 @@ impl CommandQueue {
     /// let mut fastest = (f64::INFINITY, 0.0);
     /// for workgroup in [32.0, 64.0, 128.0] {
     ///     let saxpy = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", workgroup)])?;
-    ///     queue.start_tuning()?;
+    ///     let tuning = queue.start_tuning()?;
     ///     for _ in 0..10 {
     ///         queue.launch(&saxpy, Grid::threads([4096]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
     ///     }
-    ///     let seconds = queue.stop_tuning().wait()?;
+    ///     let seconds = tuning.stop().wait()?;
     ///     fastest = if seconds < fastest.0 { (seconds, workgroup) } else { fastest };
     /// }
     /// let best = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", fastest.1)])?;
@@ -47,47 +56,58 @@ impl CommandQueue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_tuning(&self) -> Result<()> {
+    pub fn start_tuning(&self) -> Result<Tuning> {
         self.not_captured("start_tuning", TUNE_REPLAYS)?;
         self.owner().engine().check_process()?;
         let slot = self.slot()?;
         let caps = self.owner().device().caps();
         if !caps.timestamps {
             let reason = format!("adapter `{}` has no timestamps", caps.adapter);
-            return Err(Kind::NotMeasured { object: format!("queue `{}`", self.label()), reason }.into());
+            return Err(
+                ErrorDetail::NotMeasured { object: format!("queue `{}`", self.label()), reason }.into()
+            );
         }
         if self.owner().engine().start_tuning(slot) {
-            return Ok(());
+            return Ok(Tuning { queue: self.clone(), is_stopped: false });
         }
-        Err(self.tuning("is being tuned already: call `stop_tuning` first"))
+        let problem = "is being tuned already: call `Tuning::stop` first";
+        Err(ErrorDetail::Tuning { queue: self.label().into(), problem }.into())
     }
+}
 
-    /// Ends the tuning. The result is the sum of the device times of all launches since
-    /// [`start_tuning`](Self::start_tuning), in seconds, each from its start to its end. The sum comes when the
+impl Tuning {
+    /// Ends the measurement. The result is the sum of the device times of all launches since
+    /// [`start_tuning`](CommandQueue::start_tuning), in seconds, each from its start to its end. The sum comes when the
     /// launches are complete, and is 0 if there were none.
     ///
     /// # Errors
-    /// The result is [`Kind::Tuning`] if no tuning was started, [`Kind::NotMeasured`] if the driver gave no valid time
-    /// for a launch, or the error of the work.
+    /// The result is [`ErrorDetail::NotMeasured`] if the driver gave no valid time for a launch, or the error of the
+    /// work.
     #[track_caller]
-    pub fn stop_tuning(&self) -> Pending<f64> {
-        let captured = self.not_captured("stop_tuning", TUNE_REPLAYS);
-        let tuned = captured.and_then(|()| self.slot()).and_then(|slot| {
-            let tuned = self.owner().engine().stop_tuning(slot);
-            tuned.ok_or_else(|| self.tuning("is not being tuned: call `start_tuning` first"))
-        });
+    pub fn stop(mut self) -> Pending<f64> {
+        self.is_stopped = true;
+        let owner = self.queue.owner().clone();
+        let tuned = owner.engine().check_process().and_then(|()| self.queue.slot());
+        let tuned = tuned.map(|slot| owner.engine().stop_tuning(slot));
         let (point, past, launches) = match tuned {
-            Ok(tuned) => tuned,
+            Ok(tuned) => tuned.expect("bug: a queue is tuned until its measurement stops"),
             Err(error) => return Pending::ready(Err(error)),
         };
-        let owner = self.owner().clone();
-        let queue = self.label().to_owned();
+        let queue = self.queue.label().to_owned();
         let ended = late(PointLate::new(owner.clone(), point, past));
         then(ended, move |()| seconds(&owner, &queue, &launches))
     }
+}
 
-    fn tuning(&self, problem: &'static str) -> Error {
-        Kind::Tuning { queue: self.label().into(), problem }.into()
+impl Drop for Tuning {
+    fn drop(&mut self) {
+        let engine = self.queue.owner().engine();
+        if self.is_stopped || engine.check_process().is_err() {
+            return;
+        }
+        if let Ok(slot) = self.queue.slot() {
+            drop(engine.stop_tuning(slot));
+        }
     }
 }
 
@@ -99,7 +119,9 @@ fn seconds(owner: &Owner, queue: &str, launches: &[Arc<TimeSlot>]) -> Result<f64
         let ticks = time.ticks().map_err(|lost| device.caps().lost(lost))?;
         let Some(ticks) = ticks.filter(|ticks| ticks.are_valid()) else {
             let object = format!("a launch of queue `{queue}`");
-            return Err(Kind::NotMeasured { object, reason: "the driver gave no valid time".into() }.into());
+            return Err(
+                ErrorDetail::NotMeasured { object, reason: "the driver gave no valid time".into() }.into()
+            );
         };
         sum += ticks.end - ticks.start;
     }

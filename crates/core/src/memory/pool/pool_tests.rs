@@ -1,6 +1,6 @@
 use crate::api::context::Context;
 use crate::arrays::storage::Storage;
-use crate::error::{CommandKind, Kind};
+use crate::error::{CommandKind, ErrorDetail};
 use crate::memory::allocations::WINDOW;
 use crate::memory::block::{BlockId, Memory};
 use crate::memory::cpu_memory::CpuMemory;
@@ -128,7 +128,10 @@ fn m10_the_largest_array_is_allocated_and_a_larger_one_is_refused() {
     let limit = ctx.owner.device().caps().max_block;
     assert!(allocate(&ctx, limit, "largest", Slot::CONTEXT).is_ok());
     let refused = allocate(&ctx, limit + 1, "larger", Slot::CONTEXT).err().expect("it is too large");
-    assert!(matches!(refused.kind(), Kind::TooLarge { bytes, .. } if *bytes == limit + 1), "{refused}");
+    assert!(
+        matches!(refused.detail(), ErrorDetail::TooLarge { bytes, .. } if *bytes == limit + 1),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::device::checks::DeviceNumber;
 use crate::device::kernel_folder::check;
 use crate::device::{Device, ExecutionFailure};
 use crate::driver::caps::Caps;
-use crate::error::{Error, Kind, MemoryLimit, Result};
+use crate::error::{Error, ErrorDetail, MemoryLimit, Result};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::{Allocate, Block, Heap, Memory};
 use crate::memory::cpu_memory::CpuMemory;
@@ -113,7 +113,7 @@ impl CpuDevice {
     /// Returns the error for an object of `bytes` bytes that exceeds the limit of the device.
     fn exhausted(&self, object: String, bytes: u64, used: u64) -> Error {
         let limit = Some(MemoryLimit::CpuRecorder { used, limit: self.memory });
-        Kind::OutOfMemory { object, bytes, limit }.into()
+        ErrorDetail::OutOfMemory { object, bytes, limit }.into()
     }
 
     /// Returns `true` if the device interprets every kernel: only the interpreter has checks, and an order that a seed
@@ -133,7 +133,9 @@ impl Allocate for CpuDevice {
     fn allocate(&self, _: Heap, size: u64, label: &str) -> Result<Memory> {
         let object = || format!("array `{label}`");
         if size > self.caps.max_block {
-            return Err(Kind::TooLarge { object: object(), bytes: size, limit: self.caps.max_block }.into());
+            return Err(
+                ErrorDetail::TooLarge { object: object(), bytes: size, limit: self.caps.max_block }.into()
+            );
         }
         let mut allocated = lock(&self.allocated);
         if allocated.saturating_add(size) > self.memory {
@@ -145,7 +147,7 @@ impl Allocate for CpuDevice {
             CpuForm::Device => SharedMemory::zeroed(size).map(Memory::Shared),
         };
         let memory =
-            memory.ok_or_else(|| Kind::OutOfMemory { object: object(), bytes: size, limit: None })?;
+            memory.ok_or_else(|| ErrorDetail::OutOfMemory { object: object(), bytes: size, limit: None })?;
         *allocated += size;
         Ok(memory)
     }
@@ -280,14 +282,14 @@ fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
     prepared.map_err(|refusal| {
         let kernel = recipe.interface().entry.clone();
         let message = refusal.problem();
-        Kind::Compile { kernel, message }.into()
+        ErrorDetail::Compile { kernel, message }.into()
     })
 }
 
 /// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.
 #[cfg(not(cpu_code))]
 fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
-    Err(Kind::NoReference { kernel: recipe.interface().entry.clone() }.into())
+    Err(ErrorDetail::NoReference { kernel: recipe.interface().entry.clone() }.into())
 }
 
 /// Copies the bytes of a block from `offset` into `out`.

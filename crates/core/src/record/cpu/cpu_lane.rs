@@ -6,7 +6,7 @@
 
 use crate::device::checks::CheckOptions;
 use crate::device::{CostModel, Device, Failure, Keep, Lane, LaneValue, Recorder};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::record::cpu::cpu_device::{CpuDevice, CpuForm, DeviceClock};
 use crate::record::cpu::cpu_recorder::FailedSteps;
@@ -73,7 +73,7 @@ pub(crate) fn open(
     let thread = thread.map_err(|error| {
         let object = "the thread of the CPU".into();
         let message = error.to_string();
-        crate::error::Error::from(Kind::Device { object, message })
+        crate::error::Error::from(ErrorDetail::Device { object, message })
     })?;
     let cost_model =
         if lateness == Duration::MAX { CostModel::Unknown } else { CostModel::Measured(lateness) };
@@ -432,8 +432,8 @@ pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Er
     let kernel = launch.kernel().name.to_string();
     let launch = launch.at;
     let kind = match fault {
-        Fault::Stopped => Kind::LaunchTooLong { kernel, launch, limit },
-        fault => Kind::LaunchFailed { kernel, launch, problem: fault.to_string() },
+        Fault::Stopped => ErrorDetail::LaunchTooLong { kernel, launch, limit },
+        fault => ErrorDetail::LaunchFailed { kernel, launch, problem: fault.to_string() },
     };
     kind.into()
 }

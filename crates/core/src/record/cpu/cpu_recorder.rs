@@ -8,7 +8,7 @@
 use crate::device::checks::{CheckOptions, DeviceNumber};
 use crate::device::wgpu_device::BacklogLimit;
 use crate::device::{CostModel, ExecutionFailure, Failure, Keep, LAUNCH_LIMIT, Lane, LaneValue, Recorder};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::allocations::ByteMeter;
 use crate::memory::block::BlockId;
 use crate::memory::uses::Policy;
@@ -296,7 +296,7 @@ impl Recorder for CpuRecorder {
             let step = self.rng.bool().then(|| self.rng.usize(..steps.len()));
             let object = "a submission".into();
             let message = "refused by `CpuFaults::refusals`".into();
-            return Err(Failure { step, error: Kind::Device { object, message }.into(), lost: false });
+            return Err(Failure { step, error: ErrorDetail::Device { object, message }.into(), lost: false });
         }
         let running = Running::new(steps, waits, signal);
         lock(&self.devices.lanes).lanes[self.lane].batches.push_back(running);
@@ -563,7 +563,7 @@ impl FailedSteps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorDetail;
     use crate::work::step::Work;
     use smallvec::SmallVec;
 
@@ -577,8 +577,8 @@ mod tests {
     fn a_failure_affects_the_commands_of_its_queue_up_to_those_that_the_scheduler_fails() {
         let failed = FailedSteps::default();
         assert!(!failed.contain(&step(1, 5)) && failed.take(Stamp(9)).is_empty());
-        failed.add(&step(1, 5), Kind::Busy { array: "x".into() }.into());
-        failed.add(&step(1, 6), Kind::Busy { array: "y".into() }.into());
+        failed.add(&step(1, 5), ErrorDetail::Busy { array: "x".into() }.into());
+        failed.add(&step(1, 6), ErrorDetail::Busy { array: "y".into() }.into());
         let contains = |failed: &FailedSteps| [4, 5, 9, 10].map(|stamp| failed.contain(&step(1, stamp)));
         assert_eq!(contains(&failed), [false, true, true, true]);
         assert!(!failed.contain(&step(2, 7)), "another queue goes on");
@@ -589,7 +589,7 @@ mod tests {
         assert!(failed.take(Stamp(12)).is_empty(), "a failure is taken once");
         assert_eq!(contains(&failed), [false, true, true, false]);
 
-        failed.add(&step(1, 20), Kind::Busy { array: "z".into() }.into());
+        failed.add(&step(1, 20), ErrorDetail::Busy { array: "z".into() }.into());
         assert_eq!(failed.take(Stamp(30))[0].first, Stamp(20));
     }
 }

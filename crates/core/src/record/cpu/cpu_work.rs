@@ -1,7 +1,7 @@
 //! The work of steps on host bytes, and the execution of a kernel's code on the CPU.
 
 use crate::device::checks::FunctionMark;
-use crate::error::{Kind, Result, panic_text};
+use crate::error::{ErrorDetail, Result, panic_text};
 use crate::memory::allocations::{ByteMeter, MeteredVec};
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadSlot, ReadState, Readback};
@@ -279,7 +279,7 @@ pub(super) fn run_function(
             let problem = format!("the host function panicked: {}", panic_text(panic));
             let kernel = launch.kernel().name.to_string();
             let launch = launch.at;
-            Kind::LaunchFailed { kernel, launch, problem }.into()
+            ErrorDetail::LaunchFailed { kernel, launch, problem }.into()
         })
     })?;
     if let Some(checks) = checks {

@@ -7,7 +7,7 @@ use crate::api::kernel::DynKernel;
 use crate::api::options::ContextOptions;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use crate::work::kernel_launch::Pipeline;
 use crate::work::step::HostCode;
 use fencepost_kernels::{HostBuffer, args};
@@ -82,9 +82,9 @@ fn launch(queue: &CommandQueue, kernel: &DynKernel, groups: usize, x: &mut Devic
 }
 
 fn too_long(error: &Error) -> Option<(&str, Duration)> {
-    match error.kind() {
-        Kind::LaunchTooLong { kernel, limit, .. } => Some((kernel, *limit)),
-        Kind::GraphNode { error, .. } => too_long(error),
+    match error.detail() {
+        ErrorDetail::LaunchTooLong { kernel, limit, .. } => Some((kernel, *limit)),
+        ErrorDetail::GraphNode { error, .. } => too_long(error),
         _ => None,
     }
 }
@@ -204,7 +204,7 @@ fn an_endless_kernel_of_a_graph_fails_the_replay_and_names_the_node() {
         let (graph, _) = captured.expect("a graph");
         queue.replay(&graph).expect("a replay");
         let error = queue.finish().wait().expect_err("a node never ends");
-        assert!(matches!(error.kind(), Kind::GraphNode { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphNode { .. }), "{error}");
         assert_eq!(too_long(&error), Some(("one", LIMIT)));
         assert!(queue.take_error().is_some());
         assert_eq!(
@@ -273,7 +273,7 @@ fn a_host_function_that_panics_fails_its_queue_and_not_the_device() {
         let mut x = queue.zeros::<u32, 1>([1]).expect("memory");
         launch(&queue, &kernel, 1, &mut x);
         let error = queue.finish().wait().expect_err("the function panics");
-        let Kind::LaunchFailed { kernel, problem, .. } = error.kind() else { panic!("{error}") };
+        let ErrorDetail::LaunchFailed { kernel, problem, .. } = error.detail() else { panic!("{error}") };
         assert_eq!(kernel, "sevens");
         assert_eq!(problem, "the host function panicked: a mistake of the program");
         assert_eq!(other.read(&x).wait().expect("the other queue goes on"), [0], "no byte was written");
@@ -296,7 +296,7 @@ fn a_missed_barrier_fails_its_queue_and_names_the_place() {
     let mut x = queue.array(&[0_u32, 1, 2, 3]).expect("memory");
     launch(&queue, &kernel, 1, &mut x);
     let error = queue.finish().wait().expect_err("one invocation misses the barrier");
-    let Kind::LaunchFailed { problem, .. } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::LaunchFailed { problem, .. } = error.detail() else { panic!("{error}") };
     assert!(problem.contains("only some invocations"), "{problem}");
 }
 
@@ -331,7 +331,7 @@ fn a_wait_for_the_device_in_a_host_function_is_an_error() {
     ctx.synchronize().wait().expect("the device goes on");
     for waited in of_function.recv().expect("the function has run") {
         let error = waited.expect_err("it can never end");
-        assert!(matches!(error.kind(), Kind::WaitInKernel { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::WaitInKernel { .. }), "{error}");
     }
     let other = ctx.queue("another");
     let y = other.full::<u32, 1>([1], 3).expect("memory");
@@ -397,7 +397,7 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
         });
         ended.recv_timeout(Duration::from_secs(60)).expect("the function returns");
         let error = of_function.recv().expect("the function has run").expect_err("it can never end");
-        assert!(matches!(error.kind(), Kind::WaitInKernel { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::WaitInKernel { .. }), "{error}");
     }
 }
 
@@ -428,7 +428,7 @@ fn of_functions_that_wait_for_each_others_devices_one_has_an_error() {
         let waited = wait_in_a_ring(&contexts);
         let errors: Vec<_> = waited.iter().filter_map(|waited| waited.as_ref().err()).collect();
         assert!(
-            matches!(errors[..], [error] if matches!(error.kind(), Kind::WaitInKernel { .. })),
+            matches!(errors[..], [error] if matches!(error.detail(), ErrorDetail::WaitInKernel { .. })),
             "{waited:?}"
         );
         // The waits are not recorded any more, so a function may wait again.

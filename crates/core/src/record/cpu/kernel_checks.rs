@@ -1,7 +1,7 @@
 //! Checks of the launches on the CPU, and their findings.
 
 use crate::device::checks::CheckOptions;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::Block;
 use crate::record::cpu::cpu_lane::ended_early;
 use crate::work::kernel_launch::Launch;
@@ -104,7 +104,7 @@ fn has_mistakes(first: &Finding, mistakes: usize) -> Error {
     let place = first.place().map_or_else(String::new, |place| format!(" at {place}"));
     let kernel = first.kernel.clone();
     let first = format!("{first_line}{place}");
-    Kind::KernelMistakes { kernel, launch, mistakes, first }.into()
+    ErrorDetail::KernelMistakes { kernel, launch, mistakes, first }.into()
 }
 
 impl Found {

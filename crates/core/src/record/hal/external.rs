@@ -11,7 +11,7 @@
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::{Device as _, Failure};
 use crate::driver::backend::Backend;
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::memory::block::BlockId;
 use crate::memory::external_buffers::{ExternalBuffer, transition_external};
 use crate::record::hal::snatch_guard::SnatchGuard;
@@ -104,13 +104,17 @@ impl<A: Backend> ExternalHandles<A> {
 
 fn no_thread(&(at, block): &NamedExternal<'_>, error: &io::Error) -> Failure {
     let object = format!("array `{}`", block.order().label);
-    Failure { step: Some(at), error: Kind::Device { object, message: error.to_string() }.into(), lost: false }
+    Failure {
+        step: Some(at),
+        error: ErrorDetail::Device { object, message: error.to_string() }.into(),
+        lost: false,
+    }
 }
 
 fn destroyed(at: usize, label: &str) -> Failure {
     let object = format!("array `{label}`");
     let message = "its buffer was destroyed".into();
-    Failure { step: Some(at), error: Kind::Device { object, message }.into(), lost: false }
+    Failure { step: Some(at), error: ErrorDetail::Device { object, message }.into(), lost: false }
 }
 
 /// A kernel that is dispatched without workgroups, so it writes nothing. wgpu still counts the bound bytes as written,

@@ -1,13 +1,13 @@
 use super::*;
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 
 fn error(name: &str) -> Error {
-    Kind::Busy { array: name.into() }.into()
+    ErrorDetail::Busy { array: name.into() }.into()
 }
 
 fn name(failures: &FailureHistory, stamp: u64) -> Option<String> {
     let error = failures.of(Stamp(stamp))?;
-    let Kind::Busy { array } = error.kind() else { panic!("{error}") };
+    let ErrorDetail::Busy { array } = error.detail() else { panic!("{error}") };
     Some(array.clone())
 }
 

@@ -1,6 +1,6 @@
 //! Checks that a queue which the host holds continues after the release.
 
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::memory::block::Block;
 use crate::memory::host_access::HostUseKind;
 use crate::scheduler::engine::Engine;
@@ -43,7 +43,7 @@ fn an_abandoned_event_fails_its_queue_and_ends_the_wait() {
         let (point, _) = model.engine.marker(queue);
         model.thread(move |_| drop(gate));
         let error = model.wait(point).expect_err("the event is abandoned");
-        assert!(matches!(error.kind(), Kind::Abandoned { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
     });
 }
 

@@ -1,6 +1,6 @@
 //! Checks that a wait returns the error when the device is lost.
 
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, QUICK, wait};
 
@@ -32,7 +32,7 @@ fn a_wait_during_a_loss_ends_with_success_or_device_lost() {
         let point = model.enqueue(queue);
         model.lose();
         if let Err(error) = model.wait(point) {
-            assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
         }
     });
 }
@@ -53,5 +53,5 @@ fn a_wait_for_the_host_ends_with_device_lost_when_the_device_is_lost() {
 
 fn expect_lost(result: crate::error::Result<()>) {
     let error = result.expect_err("the device is lost before it completes a command");
-    assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Checks that a context observes the end of the work that it waits for in another context.
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
 use crate::scheduler::loom_models::{BY_HAND, Model, QUICK, Setup, explore};
 use crate::scheduler::relay::{Relay, RelaySource, SignalledBy, Signaller};
@@ -102,7 +102,7 @@ fn an_event_abandoned_by_another_context_fails_the_waiter() {
     explore_two(QUICK, |near, far| {
         let (gate, end) = gated(&near, &far);
         far.thread(move |_| drop(gate));
-        expect_failed(&near, end, |kind| matches!(kind, Kind::Abandoned { .. }));
+        expect_failed(&near, end, |kind| matches!(kind, ErrorDetail::Abandoned { .. }));
     });
 }
 
@@ -111,7 +111,7 @@ fn a_device_loss_in_another_context_fails_the_waiter() {
     explore_two(BY_HAND, |near, far| {
         let (held, _) = behind(&near, &far);
         far.lose();
-        expect_failed(&near, held, |kind| matches!(kind, Kind::DeviceLost { .. }));
+        expect_failed(&near, held, |kind| matches!(kind, ErrorDetail::DeviceLost { .. }));
     });
 }
 
@@ -123,7 +123,9 @@ fn closing_a_context_with_a_lost_device_fails_the_waiter_in_another() {
             far.world.lose();
             far.engine.close();
         });
-        let gone = |kind: &Kind| matches!(kind, Kind::DeviceLost { .. } | Kind::Abandoned { .. });
+        let gone = |kind: &ErrorDetail| {
+            matches!(kind, ErrorDetail::DeviceLost { .. } | ErrorDetail::Abandoned { .. })
+        };
         expect_failed(&near, held, gone);
     });
 }
@@ -139,7 +141,7 @@ fn a_device_loss_ends_a_wait_for_another_context_once_that_progresses() {
             there.work_through(1);
         });
         if let Err(error) = near.wait(held) {
-            assert!(matches!(error.kind(), Kind::DeviceLost { .. }), "{error}");
+            assert!(matches!(error.detail(), ErrorDetail::DeviceLost { .. }), "{error}");
         }
     });
 }
@@ -224,10 +226,10 @@ fn wait_across((near, queue): (&Model, Slot), origin: RelaySource) {
 }
 
 /// Waits for work that fails because of the other context.
-fn expect_failed(near: &Model, point: Point, reason: fn(&Kind) -> bool) {
+fn expect_failed(near: &Model, point: Point, reason: fn(&ErrorDetail) -> bool) {
     let error = near.wait(point).expect_err("the source fails");
-    let Kind::OtherContext { error: inner, .. } = error.kind() else { panic!("{error}") };
-    assert!(reason(inner.kind()), "{error}");
+    let ErrorDetail::OtherContext { error: inner, .. } = error.detail() else { panic!("{error}") };
+    assert!(reason(inner.detail()), "{error}");
 }
 
 /// Bytes that arrive later, with the waker that waits for them.

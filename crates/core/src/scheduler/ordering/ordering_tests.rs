@@ -4,7 +4,7 @@
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use std::ops::Range;
@@ -31,8 +31,8 @@ fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
 /// Enqueues a fill that fails with a hazard, and returns the bytes of the block that the error names.
 fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
     let error = try_fill(queue, x, elements).expect_err("no wait orders it");
-    match error.kind() {
-        Kind::Hazard { range, .. } => range.clone(),
+    match error.detail() {
+        ErrorDetail::Hazard { range, .. } => range.clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -7,7 +7,7 @@ use crate::api::graph::bindings::Bindings;
 use crate::api::graph::bindings::sealed::Prepare;
 use crate::api::queue::CommandQueue;
 use crate::arrays::device_array::DeviceArray;
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::runtime::event::UserEvent;
@@ -150,7 +150,7 @@ fn captured(ctx: &Context, number: usize, arrays: &[DeviceArray<u32>]) -> Graph 
         _ => {
             q.value("value", 1_u32)?;
             let x = q.input("x", &part(a, &(0..N)))?;
-            q.copy(&*x, &mut part(b, &(0..N)))?;
+            q.copy(&x, &mut part(b, &(0..N)))?;
             q.copy(&part(c, &(0..N)), &mut part(b, &(0..N)))
         }
     });
@@ -266,7 +266,7 @@ impl<'g> Side<'g> {
                 let slot = self.queues[*queue].slot()?;
                 let mut state = self.ctx.owner.engine().lock();
                 let end = state.queue(slot).end(slot);
-                state.fail_queue(slot, end.stamp, Kind::Busy { array: "x".into() }.into());
+                state.fail_queue(slot, end.stamp, ErrorDetail::Busy { array: "x".into() }.into());
                 drop(state);
                 self.queues[*queue].take_error();
                 Ok(())

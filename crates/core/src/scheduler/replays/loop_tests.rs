@@ -160,7 +160,7 @@ fn g06_a_failed_queue_drops_its_loop_while_chunks_are_in_flight() {
     engine.lock().plan([behind], Priority::Normal);
     engine.submit_one(0);
     let mut state = engine.lock();
-    state.fail_queue(slot, point.stamp, Kind::Busy { array: "x".into() }.into());
+    state.fail_queue(slot, point.stamp, ErrorDetail::Busy { array: "x".into() }.into());
     assert!(slots.iter().all(|&slot| state.queue(slot).hold.is_none()));
     state.plan([behind], Priority::Normal);
     assert!(state.queue(slot).pending.is_empty(), "the loop is dropped");
@@ -207,8 +207,8 @@ fn g12_a_loop_beyond_its_limit_and_a_loop_at_the_end_of_a_context_fail_their_que
         engine.lock().plan([point], Priority::Normal);
         complete_one(&engine);
         let error = engine.wait(point, crate::scheduler::wakers::Deadline::after(None)).unwrap_err();
-        assert_eq!(matches!(error.kind(), Kind::Cancelled { .. }), ending, "{error}");
-        assert_eq!(matches!(error.kind(), Kind::LoopTooLong { .. }), !ending, "{error}");
+        assert_eq!(matches!(error.detail(), ErrorDetail::Cancelled { .. }), ending, "{error}");
+        assert_eq!(matches!(error.detail(), ErrorDetail::LoopTooLong { .. }), !ending, "{error}");
         assert!(engine.take_queue_error(slot).is_some());
     }
 }
@@ -227,6 +227,6 @@ fn g12_a_cancelled_loop_lets_the_queues_go_on_that_wait_for_it() {
     assert_eq!(slots.map(|slot| is_held(&engine, slot)), [false; 2]);
     finish(&engine, behind);
     let result = engine.wait(point, crate::scheduler::wakers::Deadline::after(None));
-    assert!(matches!(result.unwrap_err().kind(), Kind::Cancelled { graph } if graph == "graph"));
+    assert!(matches!(result.unwrap_err().detail(), ErrorDetail::Cancelled { graph } if graph == "graph"));
     assert!(engine.lock().queue(slot).error.is_none());
 }

@@ -1,7 +1,7 @@
 //! Tests a wait, a poll and a flush on an engine whose threads never run. All work happens in the calls of a test.
 
 use crate::api::context::Context;
-use crate::error::Kind;
+use crate::error::ErrorDetail;
 use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
@@ -261,7 +261,7 @@ fn d03_without_threads_every_wait_for_a_host_event_detects_the_loss() {
 fn r01_every_wait_for_a_failed_point_returns_its_error() {
     let engine = engine(false);
     let (slot, point) = one_command(&engine);
-    engine.lock().fail_queue(slot, point.stamp, Kind::Busy { array: "x".into() }.into());
+    engine.lock().fail_queue(slot, point.stamp, ErrorDetail::Busy { array: "x".into() }.into());
     assert!(engine.wait(point, Deadline::after(None)).is_err());
     assert!(engine.is_complete(point, &Clock::default()).is_err());
     assert!(matches!(engine.poll(point, Waker::noop()), Some(Err(_))));
@@ -275,7 +275,7 @@ fn r01_a_context_whose_own_queue_failed_refuses_every_flush() {
     let slot = queue(&engine);
     let own = enqueue(&engine, Slot::CONTEXT);
     assert!(engine.flush(slot, Caller::Continues).is_ok());
-    engine.lock().fail_queue(Slot::CONTEXT, own.stamp, Kind::Busy { array: "x".into() }.into());
+    engine.lock().fail_queue(Slot::CONTEXT, own.stamp, ErrorDetail::Busy { array: "x".into() }.into());
     assert!(engine.flush(slot, Caller::Continues).is_err() && engine.flush(slot, Caller::Waits).is_err());
     assert!(engine.lock().queue(slot).error.is_none());
 }

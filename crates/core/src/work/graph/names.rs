@@ -2,7 +2,7 @@
 //!
 //! A load compares the hash of a kernel's interface, and so detects a kernel whose arguments have changed.
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, overlap};
 use crate::work::graph::file::container::ByteWriter;
 use crate::work::graph::nodes::{CommandPart, GraphNode, parts};
@@ -186,7 +186,7 @@ fn outside(
         node.command.at,
         input.name
     );
-    Kind::Graph { graph: graph.into(), problem }.into()
+    ErrorDetail::Graph { graph: graph.into(), problem }.into()
 }
 
 /// Returns the hash of the entry point's name and of everything in its interface that places arguments. It is equal on all

@@ -7,7 +7,7 @@
 //! In a file, a node names other nodes and gates by their distance. So the nodes of all iterations of a loop are equal,
 //! and the file has them once.
 
-use crate::error::{CommandKind, Error, Kind, Result, Site};
+use crate::error::{CommandKind, Error, ErrorDetail, Result, Site};
 use crate::memory::block::{Block, overlap};
 use crate::work::graph::file::contents::FileNode;
 use crate::work::graph::order::UnorderedNodes;
@@ -308,7 +308,7 @@ pub(crate) fn check_parts(work: &Work) -> Result<()> {
         }
         let array = src.block.order().label.to_string();
         let [subject, first, second] = ["a copy", "source", "target"].map(String::from);
-        Err(Kind::Aliased { subject, node: String::new(), first, second, array }.into())
+        Err(ErrorDetail::Aliased { subject, node: String::new(), first, second, array }.into())
     };
     match work {
         Work::Launch(launch) => check_aliases(launch.kernel(), &launch.bindings),
@@ -437,7 +437,7 @@ pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedN
     let later_access = access(pair.later_writes);
     let access = access(pair.earlier_writes);
     let range = pair.range.clone();
-    Kind::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
+    ErrorDetail::Hazard { array, range, earlier, later, access, later_access, wait, gone: false }.into()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! order if the same uses overlap. A signature describes the overlaps, and a graph keeps the orders of the last few
 //! signatures. A signature names blocks by their numbers and keeps no memory.
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BlockId, overlap};
 use crate::memory::staging::{Payload, ReplaySource};
 use crate::work::graph::control::{ChunkedLoop, ControlTable, Cut, Cuts, cuts};
@@ -417,13 +417,14 @@ impl GraphPlan {
     /// # Errors
     /// Returns `Aliased`, with the place of the command in the graph.
     fn check(&self, command: &NodeCommand) -> Result<()> {
-        check_parts(&command.work).map_err(|error| match error.kind() {
-            Kind::Aliased { subject, first, second, array, .. } => {
+        check_parts(&command.work).map_err(|error| match error.detail() {
+            ErrorDetail::Aliased { subject, first, second, array, .. } => {
                 let place = (command.name(), &self.label, command.at);
                 let node = format!(" of node `{}` in graph `{}`, captured at {}", place.0, place.1, place.2);
                 let subject = subject.clone();
                 let first = first.clone();
-                Kind::Aliased { subject, node, first, second: second.clone(), array: array.clone() }.into()
+                ErrorDetail::Aliased { subject, node, first, second: second.clone(), array: array.clone() }
+                    .into()
             }
             _ => error,
         })

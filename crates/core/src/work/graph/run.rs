@@ -2,7 +2,7 @@
 //!
 //! The scheduler sees a part of a graph as one step of a batch; only recorders see its nodes.
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use crate::memory::block::{Block, LastUse};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::staging::{ReplaySource, Staged};
@@ -83,7 +83,7 @@ impl GraphStep {
         let plan = &self.run.plan;
         let command = plan.command(node);
         let queue = &plan.queues[plan.nodes[node as usize].queue as usize];
-        Kind::GraphNode {
+        ErrorDetail::GraphNode {
             graph: plan.label.to_string(),
             node: command.name(),
             captured: Box::new(command.site(queue)),

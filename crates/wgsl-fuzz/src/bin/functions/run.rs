@@ -431,9 +431,11 @@ impl Runner {
                 Some(difference) => Outcome::Wrong(difference),
             },
             Ok(None) => Outcome::Crash("it does not end".into()),
-            Err(error) if matches!(error.kind(), fencepost::Kind::Unsupported { .. }) => Outcome::Lacking,
+            Err(error) if matches!(error.detail(), fencepost::ErrorDetail::Unsupported { .. }) => {
+                Outcome::Lacking
+            }
             // A driver that does not compile a valid text has failed.
-            Err(error) if matches!(error.kind(), fencepost::Kind::Compile { .. }) => {
+            Err(error) if matches!(error.detail(), fencepost::ErrorDetail::Compile { .. }) => {
                 Outcome::Crash(error.to_string())
             }
             Err(error) => Outcome::Refused(error.to_string()),

@@ -5,7 +5,7 @@ use crate::api::graph::Graph;
 use crate::api::graph::loading::LoadOptions;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorDetail};
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::work::graph::file::contents::{
     BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork, GraphFile,
@@ -72,11 +72,11 @@ fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
         binding.offset = 4;
         binding.size = 4;
     });
-    assert!(matches!(alignment.kind(), Kind::Alignment { offset: 4, .. }), "{alignment}");
+    assert!(matches!(alignment.detail(), ErrorDetail::Alignment { offset: 4, .. }), "{alignment}");
     let small = refused(|file| launch_of(file).bindings[1].size = 8);
-    assert!(matches!(small.kind(), Kind::BindingTooSmall { found: 8, needed: 16, .. }), "{small}");
+    assert!(matches!(small.detail(), ErrorDetail::BindingTooSmall { found: 8, needed: 16, .. }), "{small}");
     let aliased = refused(|file| launch_of(file).bindings[0].block = 1);
-    assert!(matches!(aliased.kind(), Kind::Aliased { .. }), "{aliased}");
+    assert!(matches!(aliased.detail(), ErrorDetail::Aliased { .. }), "{aliased}");
     let large = refused(|file| {
         let size = 1 << 32;
         let offset = 0;
@@ -88,9 +88,9 @@ fn a_launch_that_the_device_cannot_run_is_the_error_of_a_launch() {
         file.blocks.push(FileBlock { label: "huge".into(), size, contents: BlockContents::Input(input) });
         launch_of(file).bindings[0] = FileRange { block, offset, size };
     });
-    assert!(matches!(large.kind(), Kind::BindingTooLarge { .. }), "{large}");
+    assert!(matches!(large.detail(), ErrorDetail::BindingTooLarge { .. }), "{large}");
     let grid = refused(|file| launch_of(file).groups = [u32::MAX; 3]);
-    assert!(matches!(grid.kind(), Kind::GridTooLarge { .. }), "{grid}");
+    assert!(matches!(grid.detail(), ErrorDetail::GridTooLarge { .. }), "{grid}");
 }
 
 const READS_AROUND_A_WRITE: &str = "
@@ -124,14 +124,14 @@ fn only_arguments_that_are_read_may_share_bytes() {
     for apart in [[0, 256, 1024], [1024, 256, 0]] {
         let changes: Vec<(usize, u64)> = apart.into_iter().enumerate().collect();
         let error = load(&changes).unwrap_err();
-        assert!(matches!(error.kind(), Kind::Aliased { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
 }
 
 #[test]
 fn a_launch_that_its_kernel_cannot_have_is_an_error_of_the_file() {
     let expect = |error: Error, text: &str| {
-        assert!(matches!(error.kind(), Kind::GraphFile { offset: 1.., .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphFile { offset: 1.., .. }), "{error}");
         assert!(error.to_string().contains(text), "{error}");
     };
     let fewer = |file: &mut GraphFile| launch_of(file).bindings.truncate(1);
@@ -157,7 +157,7 @@ fn a_kernel_that_does_not_compile_is_the_error_of_the_kernel() {
     ];
     for change in changes {
         let error = refused(change);
-        assert!(matches!(error.kind(), Kind::Kernel(_)), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::Kernel(_)), "{error}");
     }
 }
 
@@ -170,24 +170,27 @@ fn memory_above_the_limit_is_refused_before_anything_is_allocated() {
         let mut file = saved();
         file.blocks.extend(sizes.into_iter().map(huge));
         let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
-        assert!(matches!(error.kind(), Kind::GraphMemory { .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphMemory { .. }), "{error}");
     }
     // The clocks of many queues take memory too.
     let mut file = saved();
     file.queues = vec![String::new(); 40_000];
     let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GraphMemory { .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphMemory { .. }), "{error}");
     assert_eq!(ctx.pool().stats().used, before.used);
     let options = LoadOptions { memory_limit: 1024 };
     let error = Graph::from_bytes_with(&ctx, &encode(&saved()), options).unwrap_err();
-    assert!(matches!(error.kind(), Kind::GraphMemory { needed: 2048, limit: 1024, .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphMemory { needed: 2048, limit: 1024, .. }), "{error}");
     let options = LoadOptions { memory_limit: 2048 };
     assert!(Graph::from_bytes_with(&ctx, &encode(&saved()), options).is_ok());
     // The device has less memory than the limit allows.
     let mut file = saved();
     file.blocks.push(huge(1 << 28));
     let error = Graph::from_bytes(&ctx, &encode(&file)).unwrap_err();
-    assert!(matches!(error.kind(), Kind::OutOfMemory { .. } | Kind::TooLarge { .. }), "{error}");
+    assert!(
+        matches!(error.detail(), ErrorDetail::OutOfMemory { .. } | ErrorDetail::TooLarge { .. }),
+        "{error}"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::api::graph::Graph;
 use crate::api::graph::control_flow::Bound;
 use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorDetail, Result};
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::region;
 use crate::runtime::event::EventOptions;
@@ -73,7 +73,7 @@ fn saved(bound: Bound) -> Vec<u8> {
                 inner.if_else(&condition, |half| copy(half), |half| half.fill(&mut z.clone(), 9))
             })?;
             body.upload(&[7_u32; 4], &mut z.slice(32..36)?)?;
-            body.copy_region(&*x, region![..8; 2], &mut z, region![40..44])
+            body.copy_region(&x, region![..8; 2], &mut z, region![40..44])
         })?;
         c.label_loop("rounds", &rounds)?;
         c.read_as("y", &y)?;
@@ -164,7 +164,7 @@ fn a_node_of_a_body_that_does_not_come_after_its_gate_is_an_error() {
         let of_side = file.nodes.iter_mut().find(|node| node.queue > 0 && node.gate.is_some());
         of_side.expect("a fork is in the body").after.clear();
     });
-    assert!(matches!(error.kind(), Kind::GraphFile { offset: 1.., .. }), "{error}");
+    assert!(matches!(error.detail(), ErrorDetail::GraphFile { offset: 1.., .. }), "{error}");
     assert!(error.to_string().contains("does not come after the gate"), "{error}");
 }
 
@@ -199,7 +199,7 @@ fn add_huge_input(file: &mut GraphFile) -> u32 {
 #[test]
 fn bodies_of_too_many_dispatches_are_an_error() {
     let is_too_long = |error: Error| {
-        assert!(matches!(error.kind(), Kind::GraphTooLong { limit: 65_536, .. }), "{error}");
+        assert!(matches!(error.detail(), ErrorDetail::GraphTooLong { limit: 65_536, .. }), "{error}");
     };
     is_too_long(refused(|file| {
         let block = add_huge_input(file);

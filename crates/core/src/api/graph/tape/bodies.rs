@@ -8,7 +8,7 @@ use crate::api::graph::Graph;
 use crate::api::graph::control_flow::Bound;
 use crate::api::graph::tape::{CapturedCopy, CapturedQueue, ChildReplay, Tape, TapeState, raise, unique};
 use crate::arrays::storage::Storage;
-use crate::error::{CommandKind, Kind, Result};
+use crate::error::{CommandKind, ErrorDetail, Result};
 use crate::memory::block::{Heap, overlap};
 use crate::memory::read_slot::ReadSlot;
 use crate::memory::uses::Policy;
@@ -256,7 +256,7 @@ impl TapeState {
         let limit = MOST_DISPATCHES;
         if dispatches > limit {
             let queue = self.queues[queue as usize].label.to_string();
-            return Err(Kind::GraphTooLong { call, queue, location, dispatches, limit }.into());
+            return Err(ErrorDetail::GraphTooLong { call, queue, location, dispatches, limit }.into());
         }
         self.dispatches = dispatches;
         Ok(())
@@ -606,7 +606,7 @@ impl Tape {
             return Ok(());
         }
         let queue = state.queues[queue as usize].label.to_string();
-        Err(self.fault.raise(Kind::Captured { call, queue, location: at, remedy: NO_GATES }.into()))
+        Err(self.fault.raise(ErrorDetail::Captured { call, queue, location: at, remedy: NO_GATES }.into()))
     }
 }
 
@@ -625,7 +625,7 @@ impl TapeState {
             return Ok(known as u32);
         }
         let refuse = |queue: String, remedy: &'static str| -> crate::error::Error {
-            Kind::Captured { call, queue, location: at, remedy }.into()
+            ErrorDetail::Captured { call, queue, location: at, remedy }.into()
         };
         let label = || self.queues[queue.index as usize].label.to_string();
         if queue.tape.is_body {
