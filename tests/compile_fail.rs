@@ -66,7 +66,8 @@ fn refused(case: &Path) -> Result<(), Failed> {
     if output.status.success() {
         return Err("the case compiles".into());
     }
-    let (printed, file) = (portable(&String::from_utf8(output.stderr)?), case.with_extension("stderr"));
+    let printed = portable(&String::from_utf8(output.stderr)?);
+    let file = case.with_extension("stderr");
     if env::var("FENCEPOST_MESSAGES").is_ok_and(|value| value == "write") {
         return Ok(fs::write(file, printed)?);
     }
@@ -128,7 +129,8 @@ fn portable(said: &str) -> String {
 /// an arrow, and becomes one space.
 fn portable_message(message: &str) -> String {
     let numbers = message.lines().find(|line| is_location(line)).map_or(0, indentation);
-    let (mut kept, mut choice) = (String::new(), None);
+    let mut kept = String::new();
+    let mut choice = None;
     for line in message.lines() {
         if choice.is_some_and(|head| indentation(line) > head) {
             continue;

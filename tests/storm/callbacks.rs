@@ -57,7 +57,9 @@ impl Worker<'_> {
             0 | 1 if self.arrays.iter().any(|owned| !owned.part) => {
                 let at = self.some_array(|owned| !owned.part).expect("there is one");
                 let owned = self.arrays.swap_remove(at);
-                let (other, rng, from) = (self.lane_at(owned.home), self.rng.fork(), self.here());
+                let other = self.lane_at(owned.home);
+                let rng = self.rng.fork();
+                let from = self.here();
                 lane.queue.callback(move || {
                     let behind = is_over(&before);
                     let back = work(owned, &other, rng, from);

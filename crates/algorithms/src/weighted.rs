@@ -46,7 +46,7 @@ pub(crate) fn histogram_fixed<T: Reducible, const D: usize>(
 ) -> Result<()> {
     same_shape(queue, x, "weights", weights)?;
     if fraction_bits > MOST_FRACTION_BITS {
-        let object = "the number of bits behind the point of a weight".into();
+        let object = "the number of bits after the point of a weight".into();
         let found = fraction_bits.to_string();
         return Err(ErrorDetail::Value { object, found, needed: "a number in 0..=31" }.into());
     }

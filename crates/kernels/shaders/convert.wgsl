@@ -18,7 +18,7 @@ struct Params { n: u32 }
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
 
 const SIGN: u32 = 0x80000000u;
-const FRACTION: u32 = 0x007FFFFFu;          // the bits of a float behind those of its exponent
+const FRACTION: u32 = 0x007FFFFFu;          // the bits of a float after those of its exponent
 const INFINITY: u32 = 0x7F800000u;
 
 // Returns the bits of the float next to an integer.

@@ -16,7 +16,7 @@ struct Params { n: u32, share: u32 }
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
 
 const FIRST: u32 = 0u;                      // before the key of each number
-const LAST: u32 = 0xFFFFFFFFu;              // behind the key of each number
+const LAST: u32 = 0xFFFFFFFFu;              // after the key of each number
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
 const NAN: u32 = 0x7FC00000u;

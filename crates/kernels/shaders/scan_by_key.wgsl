@@ -20,7 +20,7 @@ override STAGE: u32 = 0;                    // 0: writes the results of each sha
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
 override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
-override REVERSED: u32 = 0;                 // 1: an element is combined with the elements behind it
+override REVERSED: u32 = 0;                 // 1: an element is combined with the elements after it
 override HEADS: u32 = 0;                    // 1: keys has a bit for each element, which is set where a run begins
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T, initial: T }

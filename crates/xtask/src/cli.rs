@@ -116,7 +116,7 @@ pub(crate) enum Command {
         /// A part of a test's name, for instance the number of a rule in small letters
         filter: Option<String>,
     },
-    /// Runs the random programs of many seeds on the CPU recorder: no wrong byte, no hang, no panic
+    /// Runs the random programs of many seeds in the simulator: no wrong byte, no hang, no panic
     #[command(after_help = "Examples:\n  cargo xtask seeds\n  cargo xtask seeds --from 5000 --count 200")]
     Seeds {
         /// Number of seeds
@@ -168,7 +168,7 @@ pub(crate) enum Command {
         The faults are those of tests/faults.json. The copy is below target/mutants, and all faults are built into it at\n\
         once; FENCEPOST_FAULT=<name> chooses one when a test program of the copy starts. It runs, up to the first failure,\n\
         the conformance tests of the broken rule, the unit tests of core and sync, the random programs and the conformance\n\
-        suite, on the CPU recorder and the CPU device. Exits with 1 if a fault does not build, or survives without an\n\
+        suite, in the simulator and the CPU device. Exits with 1 if a fault does not build, or survives without an\n\
         explanation in the list."
     )]
     Mutants {
@@ -388,7 +388,7 @@ pub(crate) struct Storm {
     /// Minutes to run
     #[arg(long, default_value_t = 10.0, value_parser = minutes)]
     minutes: f64,
-    /// Places, with commas between them; without, the CPU recorder and every adapter that the system can get
+    /// Places, with commas between them; without, the simulator and every adapter that the system can get
     #[arg(long, value_delimiter = ',')]
     adapters: Vec<String>,
     /// Run this mode only; may be given several times

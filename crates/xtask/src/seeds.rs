@@ -1,4 +1,4 @@
-//! `cargo xtask seeds`: runs the random programs of many seeds on the CPU recorder.
+//! `cargo xtask seeds`: runs the random programs of many seeds in the simulator.
 
 use std::ops::Range;
 

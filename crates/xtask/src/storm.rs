@@ -164,7 +164,7 @@ impl fmt::Display for At {
     }
 }
 
-/// Returns the variables of the requested adapters; sets up no adapter if only the CPU recorder is requested.
+/// Returns the variables of the requested adapters; sets up no adapter if only the simulator is requested.
 fn vars(workspace: &Workspace, options: &Options) -> Result<Vars> {
     if !options.adapters.is_empty() && options.adapters.iter().all(|name| name == CPU) {
         return Ok(vec![("FENCEPOST_TEST_ADAPTERS".to_owned(), "none".to_owned())]);

@@ -79,7 +79,7 @@ fn endless(subject: &Subject) {
     );
     assert_eq!(other.read(&beside).wait().unwrap(), [6; 8]);
     assert!(queue.take_error().is_some());
-    assert_eq!(queue.read(&out).wait().unwrap(), [0; 8], "the fill behind the launch is not executed");
+    assert_eq!(queue.read(&out).wait().unwrap(), [0; 8], "the fill after the launch is not executed");
     queue.fill(&mut out, 1).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [1; 8]);
@@ -190,6 +190,6 @@ fn fails(subject: &Subject) {
         "{error}"
     );
     assert!(queue.take_error().is_some());
-    assert_eq!(queue.read(&behind).wait().unwrap(), [0; 8], "the fill behind the launch is not executed");
+    assert_eq!(queue.read(&behind).wait().unwrap(), [0; 8], "the fill after the launch is not executed");
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49], "the device goes on");
 }

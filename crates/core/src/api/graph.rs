@@ -34,7 +34,6 @@ use crate::work::graph::plan::{GraphPlan, PlanParts};
 use crate::work::graph::uses::UseCounts;
 use crate::work::step::Work;
 use rustc_hash::FxHashMap;
-use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
@@ -130,7 +129,7 @@ impl Graph {
             queues,
             calls: calls.iter().map(|(at, _)| *at).collect(),
             loops: chunked,
-            keep: leases.clone() as Arc<dyn Any + Send + Sync>,
+            keep: leases.clone() as Arc<dyn Send + Sync>,
             takes_turns,
             names,
             inputs,

@@ -528,7 +528,7 @@ fn captured_wait(
         Recording::Captured(point) if point.tape == captured.tape.id => captured.wait(&point, at),
         Recording::Failed(error) => Err(error),
         Recording::Captured(_) => {
-            let remedy = "the event is a marker of another capture or of another body; the commands behind a replay, a \
+            let remedy = "the event is a marker of another capture or of another body; the commands after a replay, a \
                           condition or a loop come after all of it without a wait";
             Err(captured.refuse("wait_for", queue, at, remedy))
         }

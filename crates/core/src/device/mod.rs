@@ -252,11 +252,7 @@ pub(crate) trait Recorder: Send {
 /// Objects that a submission uses besides its steps, such as staging memory and bind groups. The scheduler drops them,
 /// without the state lock S, after the fence has passed the submission's value. On a lost device the scheduler leaks
 /// them.
-pub(crate) type Keep = Option<Box<dyn KeepAlive>>;
-
-/// A type that a submission can keep alive.
-pub(crate) trait KeepAlive: Send {}
-impl<T: Send> KeepAlive for T {}
+pub(crate) type Keep = Option<Box<dyn Send>>;
 
 /// A value of a lane's fence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,7 +3,6 @@
 
 use fencepost_sync::Process;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock, try_lock};
-use std::any::Any;
 use std::sync::Arc;
 
 /// The lock that serialises calls of a wgpu device on GL.
@@ -14,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct GlGate {
     turn: Arc<Mutex<()>>,
     one_at_a_time: bool,
-    dead: Mutex<Vec<Box<dyn Any + Send>>>,
+    dead: Mutex<Vec<Box<dyn Send>>>,
     process: Process,
 }
 

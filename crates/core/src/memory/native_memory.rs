@@ -31,12 +31,8 @@ pub(crate) struct HostView {
     bytes: NonNull<u8>,
     size: u64,
     /// Owner that keeps the bytes mapped.
-    _owner: Arc<dyn KeepsBytes>,
+    _owner: Arc<dyn Send + Sync>,
 }
-
-/// A type that keeps bytes mapped or allocated.
-pub(crate) trait KeepsBytes: Send + Sync {}
-impl<T: Send + Sync> KeepsBytes for T {}
 
 // SAFETY: the memory at `bytes` stays mapped while the buffer lives, and every thread of the process may access it.
 unsafe impl Send for HostView {}
@@ -328,7 +324,7 @@ impl HostView {
     /// `size` initialised bytes are at the address while `owner` lives, and they are accessed through the view, or as a
     /// device accesses its memory: in the order that the scheduler gives.
     #[cfg(cpu_code)]
-    pub(crate) unsafe fn new(bytes: NonNull<u8>, size: u64, owner: Arc<dyn KeepsBytes>) -> Self {
+    pub(crate) unsafe fn new(bytes: NonNull<u8>, size: u64, owner: Arc<dyn Send + Sync>) -> Self {
         Self { bytes, size, _owner: owner }
     }
 

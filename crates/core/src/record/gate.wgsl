@@ -16,8 +16,8 @@ struct Params {
     first: u32, // the first dispatch of the body
     dispatches: u32,
     wanted_at: u32,
-    counter_at: u32, // the word of the iterations of a loop, or NONE; the word behind it says if the bound is reached
-    flags: u32, // 1: resets the counter, 2: is behind the last iteration, 4: has a bound
+    counter_at: u32, // the word of the iterations of a loop, or NONE; the word after it says if the bound is reached
+    flags: u32, // 1: resets the counter, 2: is after the last iteration, 4: has a bound
     bound: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;

@@ -54,7 +54,7 @@ impl CaptureFault {
 }
 
 /// Remedy for an access of the host to the results of captured commands.
-const NOT_WRITTEN_YET: &str = "a capture executes nothing: declare an output with `Capture::read_as`, or access the array behind a replay";
+const NOT_WRITTEN_YET: &str = "a capture executes nothing: declare an output with `Capture::read_as`, or access the array after a replay";
 
 thread_local! {
     /// Captures that are open on this thread, the innermost one at the end.

@@ -5,7 +5,7 @@
 //! again. A command that fails after the device began to execute it fails its own queue; other queues go on. A queue
 //! keeps the failures that a later call can still ask for.
 
-use crate::device::{ExecutionFailure, Failure, KeepAlive};
+use crate::device::{ExecutionFailure, Failure};
 use crate::error::{Error, ErrorDetail};
 use crate::scheduler::batch::{Batch, Command, Op, Status, Submitted};
 use crate::scheduler::callbacks::wake_all;
@@ -205,8 +205,8 @@ impl State {
     }
 
     /// Removes all work and all wakers from the scheduler. The caller leaks the work and wakes the wakers.
-    fn give_up(&mut self) -> (Vec<Box<dyn KeepAlive>>, Vec<Waker>) {
-        let mut leaked: Vec<Box<dyn KeepAlive>> = Vec::new();
+    fn give_up(&mut self) -> (Vec<Box<dyn Send>>, Vec<Waker>) {
+        let mut leaked: Vec<Box<dyn Send>> = Vec::new();
         for lane in &mut self.lanes {
             let (batches, submitted) = lane.take_all();
             batches.into_iter().for_each(|batch| leaked.push(Box::new(batch)));

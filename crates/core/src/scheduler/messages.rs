@@ -354,11 +354,11 @@ impl PrintTo {
     pub(crate) fn receiver(&self) -> (&'static str, &'static str) {
         match self {
             Self::StandardOutput if cfg!(unix) => {
-                ("the standard output", "it takes no more bytes until the program behind it reads them")
+                ("the standard output", "it takes no more bytes until its reader takes some")
             }
             Self::StandardOutput => (
                 "the standard output",
-                "hold no `stdout().lock()` while you wait, and let the program behind it read what it gets",
+                "hold no `stdout().lock()` while you wait, and let the program that reads it take its input",
             ),
             Self::Log => (
                 "the logger of the program",

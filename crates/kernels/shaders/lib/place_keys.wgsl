@@ -8,7 +8,7 @@
 // Tolerance  exact; a NaN comes before all numbers or after them, as KEEP_NAN says; -0 and +0 are equal
 //
 // A device may assume that no float is a NaN, so the keys are integers: the smallest key belongs to the wanted element.
-const LAST: u32 = 0xFFFFFFFFu;              // behind each key and each place
+const LAST: u32 = 0xFFFFFFFFu;              // after each key and each place
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
 

@@ -174,7 +174,7 @@ fn no_text(tokens: &[Token<'_>], name: Token<'_>, found: Option<Range<usize>>) -
     let at = found.map_or(name.at..name.end(), |found| tokens[found.start].at..tokens[found.end - 1].end());
     let message = match name.text {
         "assert" => {
-            "a text in quotes comes behind the condition of `assert`: `assert(x > 0.0, \"x = {}\", x);`"
+            "a text in quotes comes after the condition of `assert`: `assert(x > 0.0, \"x = {}\", x);`"
         }
         _ => "`print` takes a text in quotes first: `print(\"x = {}\", x);`",
     };
@@ -287,7 +287,7 @@ mod tests {
             ("print(\"{}{}\", x);", "\"{}{}\"", "this text has 2 `{}` for values, and 1 value follows it"),
             ("assert();", "assert", "`assert` takes a condition first"),
             ("assert(\"x\");", "assert", "`assert` takes a condition first"),
-            ("assert(a, b);", "b", "a text in quotes comes behind the condition"),
+            ("assert(a, b);", "b", "a text in quotes comes after the condition"),
             ("assert(a, \"m\", b);", "\"m\"", "this text has 0 `{}` for values, and 1 value follows it"),
             ("print(\"a;", "print", "the closing `)` of this `print` is missing"),
             ("print(\"{\");", "{", "`{}` stands for a value"),

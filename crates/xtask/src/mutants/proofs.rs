@@ -1,4 +1,4 @@
-//! The quick proofs: unit tests, random programs and the conformance suite, on the CPU recorder and the CPU device.
+//! The quick proofs: unit tests, random programs and the conformance suite, in the simulator and the CPU device.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

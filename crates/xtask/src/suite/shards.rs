@@ -204,7 +204,7 @@ fn places(ids: &[String]) -> Vec<String> {
     places
 }
 
-/// Returns the place of a test `<test>::<place>`; the CPU recorder is one place for all seeds.
+/// Returns the place of a test `<test>::<place>`; the simulator is one place for all seeds.
 fn place_of(id: &str) -> Option<&str> {
     let (_, place) = id.rsplit_once("::")?;
     Some(if place.starts_with("cpu") { "cpu" } else { place })

@@ -206,7 +206,7 @@ impl Capture {
         let at = Location::caller();
         self.queue.own(&array.array)?;
         let captured = self.place();
-        captured.not_in_body("read_as", at, "read the array behind the condition or the loop")?;
+        captured.not_in_body("read_as", at, "read the array after the condition or the loop")?;
         let maker = self.queue.by(CommandKind::Read)?;
         let full;
         let whole = if array.frame().is_full() {
@@ -240,7 +240,7 @@ impl Capture {
     pub fn host(&self, f: impl FnMut() + Send + 'static) -> Result<()> {
         let at = Location::caller();
         let captured = self.place();
-        captured.not_in_body("host", at, "call the function before or behind the condition or the loop")?;
+        captured.not_in_body("host", at, "call the function before or after the condition or the loop")?;
         captured.with("host", at, |state| {
             state.queues[captured.index as usize].clear_last_call();
             let before = state.nodes.len() as u32;

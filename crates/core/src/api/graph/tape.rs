@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Remedy for a timed marker in a body.
-const NO_TIME_IN_BODY: &str = "a body executes any number of times in a replay: put the marker before or behind the condition or the loop";
+const NO_TIME_IN_BODY: &str = "a body executes any number of times in a replay: put the marker before or after the condition or the loop";
 
 /// The commands of one capture.
 pub(crate) struct Tape {

@@ -202,7 +202,7 @@ fn a_mistake_fails_the_queue_of_its_launch_if_the_program_wants() {
         assert_eq!(
             other.read(&z).wait().expect("a read"),
             [0; 4],
-            "the fill behind the launch is not executed"
+            "the fill after the launch is not executed"
         );
 
         wrong.take_error().expect("the queue has failed");

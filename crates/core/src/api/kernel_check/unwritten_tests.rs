@@ -114,7 +114,7 @@ fn each_command_writes_its_bytes_and_no_others() {
         assert_eq!(p.unwritten(&x), Some((3, 12)), "an upload in place");
         p.launch(&x, &mut p.ones());
         p.queue.upload(&[1_u32], &mut x.slice(5..6).expect("a part")).expect("an upload");
-        assert_eq!(p.unwritten(&x), Some((3, 11)), "an upload behind a launch");
+        assert_eq!(p.unwritten(&x), Some((3, 11)), "an upload after a launch");
         p.queue
             .copy(&p.ones().slice(0..1).expect("a part"), &mut x.slice(3..4).expect("a part"))
             .expect("a copy");
@@ -132,7 +132,7 @@ fn each_command_writes_its_bytes_and_no_others() {
         p.launch(&square.reshape([LEN]).expect("16 elements"), &mut p.ones());
         p.queue.upload_region(&[1_u32; 4], &mut square.clone(), region![.., 3]).expect("an upload");
         let rest = p.unwritten(&square.reshape([LEN]).expect("16 elements"));
-        assert_eq!(rest, Some((2, 4)), "a region behind a launch");
+        assert_eq!(rest, Some((2, 4)), "a region after a launch");
     });
 }
 

@@ -545,7 +545,7 @@ impl CommandQueue {
 }
 
 /// Remedy for a launch with messages in a body.
-const MESSAGES_IN_BODY: &str = "a kernel that prints or asserts runs once in a replay: launch it before or behind the condition or the loop";
+const MESSAGES_IN_BODY: &str = "a kernel that prints or asserts runs once in a replay: launch it before or after the condition or the loop";
 
 impl CommandQueue {
     /// *Enqueues* a launch that lacks only its message buffer. For any other launch, returns `error`, the reason why

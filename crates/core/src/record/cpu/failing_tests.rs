@@ -210,7 +210,7 @@ fn an_endless_kernel_of_a_graph_fails_the_replay_and_names_the_node() {
         assert_eq!(
             queue.read(&y).wait().expect("the device goes on"),
             [0; 4],
-            "the copy is behind the launch"
+            "the copy is after the launch"
         );
         assert_eq!(queue.read(&x).wait().expect("the device goes on"), [2; 4], "the nodes before it stay");
 

@@ -3,7 +3,7 @@
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::BindGroups;
-use crate::device::{Device as _, Failure, Keep, KeepAlive, LaneValue, Recorder};
+use crate::device::{Device as _, Failure, Keep, LaneValue, Recorder};
 use crate::driver::backend::Backend;
 use crate::driver::caps::Caps;
 use crate::driver::native_queue;
@@ -568,7 +568,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
             self.last = if sent.is_ok() { signal } else { self.last };
             return sent;
         }
-        let keep: Box<dyn KeepAlive> = match &*submission {
+        let keep: Box<dyn Send> = match &*submission {
             HalSubmission::Wgpu(submitter) => {
                 let submitted = self.submit_through_wgpu(submitter, steps, signal);
                 let mut kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;

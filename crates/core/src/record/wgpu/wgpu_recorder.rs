@@ -2,7 +2,7 @@
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::{BindGroups, WgpuPipeline};
-use crate::device::{Device as _, Failure, Keep, KeepAlive, LaneValue, Recorder};
+use crate::device::{Device as _, Failure, Keep, LaneValue, Recorder};
 use crate::driver::caps::Caps;
 use crate::error::Result;
 use crate::memory::block::Block;
@@ -250,7 +250,7 @@ impl Recorder for WgpuRecorder {
         let submitted = submitter.submit(signal, record, downloads);
         let kept = submitted.map_err(|failure| attribute(submitter.device(), steps, failure))?;
         let nothing = kept.0.is_none() && kept.1.is_empty();
-        Ok((!nothing).then(|| Box::new(kept) as Box<dyn KeepAlive>))
+        Ok((!nothing).then(|| Box::new(kept) as Box<dyn Send>))
     }
 }
 

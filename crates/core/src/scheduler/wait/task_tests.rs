@@ -218,7 +218,7 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let (_, waker) = TestTask::new();
     assert!(near.poll(point, &waker).is_none()); // the poll starts the work of the other context
     gate.signal();
-    assert!(ran.try_recv().is_err(), "the callback may wait for work behind the signal");
+    assert!(ran.try_recv().is_err(), "the callback may wait for work after the signal");
     finish(&near, point);
     ran.recv().expect("the callback ran");
     threads.end(&near, &Arc::default());

@@ -22,7 +22,6 @@ use fencepost_kernels::{ArgumentSlot, ParamsBlock, Value};
 use fencepost_sync::prim::{Mutex, lock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,7 +46,7 @@ pub(crate) struct GraphPlan {
     /// Uses of the whole graph.
     pub(crate) uses: Arc<BoundUses>,
     /// Owner of the memory of the nodes.
-    pub(crate) keep: Arc<dyn Any + Send + Sync>,
+    pub(crate) keep: Arc<dyn Send + Sync>,
     /// `true` if each replay comes after the previous one: nodes may write memory that no array outside of the graph
     /// refers to, or the graph has host callbacks.
     pub(crate) takes_turns: bool,
@@ -89,7 +88,7 @@ pub(crate) struct PlanParts {
     pub(crate) calls: Vec<u32>,
     /// Loops in chunks, in the order of their nodes.
     pub(crate) loops: Vec<ChunkedLoop>,
-    pub(crate) keep: Arc<dyn Any + Send + Sync>,
+    pub(crate) keep: Arc<dyn Send + Sync>,
     pub(crate) takes_turns: bool,
     /// Inputs and values, without their nodes.
     pub(crate) names: GraphNames,
@@ -302,7 +301,7 @@ pub(crate) struct PlanChange {
     /// Values with other contents.
     pub(crate) values: SmallVec<[(usize, Value); 1]>,
     /// Owner of the new plan's memory, or `None` to keep the memory of the old plan.
-    pub(crate) keep: Option<Arc<dyn Any + Send + Sync>>,
+    pub(crate) keep: Option<Arc<dyn Send + Sync>>,
     /// Table of the gates of the new plan, if a node in a body has other dispatches.
     pub(crate) control: Option<Arc<ControlTable>>,
 }

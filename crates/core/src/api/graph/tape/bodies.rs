@@ -36,7 +36,7 @@ const PART: u64 = 4;
 const SMALL_PART: u64 = 2;
 /// Remedy for a copy from or to pinned memory in a body.
 const PINNED_IN_BODY: &str =
-    "a body moves no bytes between the host and the device: copy before or behind the condition or the loop";
+    "a body moves no bytes between the host and the device: copy before or after the condition or the loop";
 
 /// A condition or a loop on a captured queue.
 pub(crate) struct Construct<'c> {
@@ -588,7 +588,7 @@ impl TapeState {
 
 /// Remedy for a second context in a body.
 const ONE_CONTEXT: &str =
-    "a body has the work of one context: use the other context before or behind the condition or the loop";
+    "a body has the work of one context: use the other context before or after the condition or the loop";
 /// Remedy for conditions and loops in a capture of several contexts.
 const NO_GATES: &str = "a graph with a condition or a loop has the work of one context: put the condition or the loop into a graph of \
                         its own, and replay it before or after";

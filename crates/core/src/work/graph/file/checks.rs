@@ -335,7 +335,7 @@ fn check_ring(graph: &GraphFile, ring: &Ring) -> Checked {
     for &(gate, node) in &ring.gates {
         let of_file = &graph.nodes[node as usize];
         let is_next = of_file.previous == previous && of_file.gate.is_none();
-        ensure(is_next, || format!("gate {gate} does not stand behind the gate of loop {index} before it"))?;
+        ensure(is_next, || format!("gate {gate} does not come after the gate of loop {index} before it"))?;
         previous = Some(gate);
     }
     Ok(())
@@ -464,16 +464,16 @@ mod tests {
     fn a_ring_with_other_gates_is_an_error() {
         assert!(refused(|graph| graph.loops[1].chunks = Some(0)).contains("at most 0 iterations"));
         let inner = |graph: &mut GraphFile| graph.loops[0].chunks = Some(9);
-        assert!(refused(inner).contains("gate 2 does not stand behind the gate of loop 0"));
+        assert!(refused(inner).contains("gate 2 does not come after the gate of loop 0"));
         let without = |graph: &mut GraphFile| graph.loops.push(FileLoop { chunks: Some(9), label: None });
         assert!(refused(without).contains("loop 2, which is in chunks, has 0 gates"));
         assert!(refused(|graph| graph.nodes.truncate(7)).contains("has 2 gates"));
         let apart = |graph: &mut GraphFile| graph.nodes[10].previous = Some(1);
-        assert!(refused(apart).contains("gate 5 does not stand behind the gate of loop 1"));
+        assert!(refused(apart).contains("gate 5 does not come after the gate of loop 1"));
         let first = |graph: &mut GraphFile| graph.nodes[2].previous = Some(0);
-        assert!(refused(first).contains("gate 1 does not stand behind"));
+        assert!(refused(first).contains("gate 1 does not come after"));
         let in_body = |graph: &mut GraphFile| graph.nodes[10].gate = Some(2);
-        assert!(refused(in_body).contains("gate 5 does not stand behind"));
+        assert!(refused(in_body).contains("gate 5 does not come after"));
     }
 
     #[test]
