@@ -69,7 +69,7 @@ impl Event {
 
 /// Returns the error for a point of a queue that is not timed.
 fn untimed(owner: &Owner, point: Point) -> ErrorDetail {
-    let queue = owner.engine().lock().name_of(point).to_string();
+    let queue = owner.engine().lock().queues.name_of(point).to_string();
     let caps = owner.device().caps();
     if caps.timestamps {
         return ErrorDetail::Untimed { queue };

@@ -361,10 +361,10 @@ impl State {
             return firsts;
         };
         // The command may have overtaken others, which fail with it.
-        *own = (*own).min(self.first_context_command());
+        *own = (*own).min(self.queues.first_context_command());
         let own = *own;
         let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
-        for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
+        for slot in self.queues.slots().filter(|slot| !blamed.contains(slot)) {
             let queue = self.queue(slot);
             if queue.end(slot).stamp > own {
                 let pending = queue.pending.front().map(|command| command.stamp);
@@ -401,7 +401,7 @@ impl State {
         {
             batch.deps.extend(before.iter().copied());
         }
-        for at in self.slots() {
+        for at in self.queues.slots() {
             if self.queue_mut(at).replace_batch(seq, &before) {
                 before.iter().for_each(|&dep| self.batches.watch(dep, at));
             }

@@ -198,7 +198,7 @@ impl Engine {
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
-        let lane = state.lane_with_fewest_queues();
+        let lane = state.queues.emptiest_lane(state.lanes.len());
         let slot = state.new_queue(label.into(), priority, lane, std::panic::Location::caller());
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
         let clocked = self.device.caps().timestamps;
@@ -213,7 +213,7 @@ impl Engine {
     pub(crate) fn helper(&self, label: &str, priority: Priority) -> Result<Slot, Error> {
         let mut state = self.lock();
         state.lost()?;
-        let lane = state.lane_with_fewest_queues();
+        let lane = state.queues.emptiest_lane(state.lanes.len());
         let slot = state.new_helper(label.into(), priority, lane);
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
         Ok(slot)
@@ -259,7 +259,7 @@ impl Engine {
     pub(crate) fn close(&self) {
         // No queue is held by a user event of the program any more, because a handle of an event keeps its context
         // alive.
-        let ends = self.lock().ends();
+        let ends = self.lock().queues.ends();
         let deadline = Deadline::after(Some(LOOPS_END));
         if ends.iter().any(|&end| matches!(self.wait(end, deadline), Ok(false))) {
             self.end_loops();
@@ -326,13 +326,6 @@ impl Engine {
     }
 }
 
-impl State {
-    /// Returns the ends of all queues.
-    pub(crate) fn ends(&self) -> Vec<Point> {
-        self.slots().map(|slot| self.queue(slot).end(slot)).collect()
-    }
-}
-
 impl Engine {
     /// Plans all enqueued commands.
     ///
@@ -386,7 +379,7 @@ impl Engine {
         if state.policy() != Policy::Unchecked || state.lost.is_some() {
             return;
         }
-        let ends: Vec<Point> = state.ends().into_iter().filter(|end| end.slot != slot).collect();
+        let ends: Vec<Point> = state.queues.ends().into_iter().filter(|end| end.slot != slot).collect();
         for point in ends {
             state.push_wait(slot, point, WaitCause::Policy, at);
         }
@@ -410,7 +403,7 @@ impl State {
     /// done. The first end belongs to the context's own queue. Its clock covers everything enqueued so far, so a report
     /// that this end is complete reports that everything is complete.
     fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
-        let mut here: Vec<Slot> = self.slots().filter(|&slot| !self.queue(slot).free).collect();
+        let mut here: Vec<Slot> = self.queues.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);
         let mut ends: Vec<(Point, Arc<PointHistory>)> =
             here.into_iter().map(|slot| self.marker(slot)).collect();

@@ -206,7 +206,7 @@ impl Engine {
         state.check(slot)?;
         let callback = state.note_callback(slot, callback, at);
         let queue = state.queue(slot);
-        let is_due = queue.is_finished() && queue.hold.is_none() && !state.has_context_commands();
+        let is_due = queue.is_finished() && queue.hold.is_none() && !state.queues.has_context_commands();
         if !(self.threads && is_due) {
             return self.push_op(state, slot, Op::Callback(callback));
         }
@@ -553,7 +553,7 @@ impl Engine {
             let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
                 Hold::Host(_) => true,
                 Hold::User(hold) => {
-                    let by = state.held_event(hold).map(|event| event.signalled_by());
+                    let by = state.queues.held_event(hold).map(|event| event.signalled_by());
                     by == Some(SignalledBy::Program)
                         || by != Some(SignalledBy::OwnThread) && since.elapsed() > LONGEST_HOLD
                 }

@@ -80,7 +80,7 @@ impl Engine {
 
     /// Returns `true` if `error` is the error that the command at `point` has ended with.
     pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
-        self.lock().is_outcome(point, error)
+        self.lock().queues.is_outcome(point, error)
     }
 
     /// Grants the host access to `span`, or returns the reason why the host must wait.
@@ -108,7 +108,7 @@ impl Engine {
         };
         if want == HostUseKind::Overwrite {
             let born = order.born;
-            order.uses.overwrite(&span.range(), |u| state.sticky_failure(u, born).is_some());
+            order.uses.overwrite(&span.range(), |u| state.queues.sticky_failure(u, born).is_some());
         }
         state.host_uses += 1;
         order.fresh &= !want.writes();
@@ -149,7 +149,7 @@ fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Optio
 
 /// Returns the error of a failed command that wrote bytes of `span` last, if the program has not taken the error.
 fn failed_write<'s>(state: &'s State, order: &BlockState, span: &Span) -> Option<&'s Error> {
-    order.uses.failed_write(&span.range(), |u| state.sticky_failure(u, order.born))
+    order.uses.failed_write(&span.range(), |u| state.queues.sticky_failure(u, order.born))
 }
 
 /// The last commands that write some bytes, as of one time.
@@ -176,8 +176,9 @@ impl Engine {
     /// Returns the error of one that has failed, until the program has taken it.
     pub(crate) fn check_written(&self, writers: &LastWriters) -> Result<()> {
         let state = self.lock();
-        let failed =
-            writers.uses.failed_write(&writers.span.range(), |u| state.sticky_failure(u, writers.born));
+        let failed = writers
+            .uses
+            .failed_write(&writers.span.range(), |u| state.queues.sticky_failure(u, writers.born));
         failed.map_or(Ok(()), |error| Err(error.clone()))
     }
 }

@@ -392,7 +392,7 @@ impl State {
         let at = &self.lanes[lane];
         let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
         let priority = at.choose(submitted)?;
-        at.has_room_for(priority, self.urgent_above(priority)).then_some(priority)
+        at.has_room_for(priority, self.queues.any_above(priority)).then_some(priority)
     }
 
     /// Takes the token and the next batch of a lane, with its value and its device waits.

@@ -39,7 +39,7 @@ pub(crate) struct Admission {
 #[inline]
 pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
     // A single queue of the program is in order without waits. A context command waits for nothing.
-    if state.single_queue() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
+    if state.queues.is_single() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
     find_missing_waits(state, by, work)
@@ -99,7 +99,7 @@ fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
 fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
     let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
     let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
-    let gone = state.has_no_handle(earlier.point());
+    let gone = state.queues.has_no_handle(earlier.point());
     let wait = match gone {
         false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
         true => "ctx.synchronize().wait()?".into(),
@@ -126,7 +126,7 @@ fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
 /// Returns the label of the queue that made a use. The use itself keeps the label if possible, because another queue
 /// may have the slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
-    earlier.origin().map_or_else(|| state.name_of(earlier.point()), |origin| origin.queue.clone())
+    earlier.origin().map_or_else(|| state.queues.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
 /// Returns the word for the access in messages.
@@ -159,7 +159,7 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         // The list of uses has grown long, so uses that no later command can need are removed.
         if many {
             let born = order.born;
-            let is_failed = |u: &Use| state.sticky_failure(u, born).is_some();
+            let is_failed = |u: &Use| state.queues.sticky_failure(u, born).is_some();
             order.uses.retain_with_failed(|u| !state.forgettable(u), is_failed);
         }
     }
@@ -202,7 +202,7 @@ pub(crate) fn note_requested_wait(
     let Some(already) = already(state, slot, point, clock) else { return };
     let Some(mut log) = state.wait_log.take() else { return };
     let queue = state.queue(slot).label.clone();
-    let wait = RedundantWaitKey { queue, at, waited_for: state.name_of(point), already };
+    let wait = RedundantWaitKey { queue, at, waited_for: state.queues.name_of(point), already };
     *log.redundant.entry(wait).or_default() += 1;
     state.wait_log = Some(log);
 }
@@ -213,7 +213,11 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
     if point.slot == slot {
         // If `point` is of an earlier queue of the slot, this queue has been ordered after that queue since its
         // creation.
-        return Some(if state.label_of(point).is_some() { Already::SameQueue } else { Already::Ordered });
+        return Some(if state.queues.label_of(point).is_some() {
+            Already::SameQueue
+        } else {
+            Already::Ordered
+        });
     }
     let own = &state.queue(slot).clock;
     let host = state.host_clock();
@@ -222,7 +226,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
     let all = |known: &dyn Fn(Slot, Stamp) -> bool| {
         known(point.slot, point.stamp)
             && clock.entries().all(|(at, stamp)| known(at, stamp))
-            && state.known_upto(clock.all(), known)
+            && state.queues.known_upto(clock.all(), known)
     };
     match () {
         () if all(&ordered) => Some(Already::Ordered),

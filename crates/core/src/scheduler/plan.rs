@@ -167,11 +167,6 @@ impl State {
         self.collect_wakers();
         rest
     }
-
-    /// Returns `true` if an open queue has a higher priority than `priority`.
-    pub(crate) fn urgent_above(&self, priority: Priority) -> bool {
-        self.queues.any_above(priority)
-    }
 }
 
 impl Planner<'_> {
@@ -192,7 +187,7 @@ impl Planner<'_> {
     fn rounds_to_a_limit(&mut self, mut roots: Vec<Point>) -> PlanRest {
         let mut empty_rounds = 0;
         loop {
-            if self.round == PlanRound::Short && self.state.has_context_commands() {
+            if self.round == PlanRound::Short && self.state.queues.has_context_commands() {
                 self.begin_with_context_commands(&roots);
             }
             let took_long = std::mem::take(&mut self.took_long);
@@ -290,7 +285,7 @@ impl Planner<'_> {
             return self.plan_context_commands(goal.upto);
         }
         let host_uses = self.state.host_uses;
-        let first_context = self.state.first_context_command();
+        let first_context = self.state.queues.first_context_command();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
             return FrontStep::Planned;
@@ -437,7 +432,7 @@ impl Planner<'_> {
         let mut upto = goal.upto;
         if slot != Slot::CONTEXT {
             let front = self.state.queue(slot).pending.front().map_or(Stamp(0), |front| front.stamp);
-            let next_context = self.state.first_context_command();
+            let next_context = self.state.queues.first_context_command();
             upto = upto.min(front.max(Stamp(next_context.0.saturating_sub(1))));
             for seq in self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0)) {
                 self.state.batches.watch(seq, slot);
@@ -570,7 +565,7 @@ impl Planner<'_> {
     /// Moves the launches at the front into the same batch, as long as they make no result in the batch late. They
     /// follow a command of their own queue, so the planner checks no dependency for them.
     fn append_launches(&mut self, goal: PlanGoal) {
-        let first_context = self.state.first_context_command();
+        let first_context = self.state.queues.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &mut queues[goal.slot];
         let Some(open) = self.open[queue.lane].as_mut() else { return };

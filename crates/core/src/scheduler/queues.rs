@@ -1,11 +1,17 @@
 //! The queues of a context with their priorities, and with indexes that keep the work of one call independent of the
 //! number of queues. S is the state lock.
 
+use crate::error::Error;
+use crate::memory::uses::Use;
+use crate::scheduler::batch::Op;
+use crate::scheduler::plan::open_batch::MOST_CONTEXT_COMMANDS;
 use crate::scheduler::queue::{Backlog, Hold, QueueState};
-use fencepost_sync::{Slot, Stamp};
+use crate::scheduler::relay::UserWait;
+use fencepost_sync::{HoldId, Point, Slot, Stamp};
 use rustc_hash::FxHashMap;
 use std::cell::{RefCell, RefMut};
 use std::ops::{Index, IndexMut};
+use std::sync::Arc;
 
 /// The queues of a context by slot.
 ///
@@ -227,6 +233,101 @@ impl Queues {
             }
             next = mark.older;
         }
+    }
+
+    /// Returns `true` if a context command is not planned yet.
+    pub(crate) fn has_context_commands(&self) -> bool {
+        !self[Slot::CONTEXT].pending.is_empty()
+    }
+
+    /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
+    pub(crate) fn first_context_command(&self) -> Stamp {
+        self[Slot::CONTEXT].pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
+    }
+
+    /// Returns `true` if the context has at most one queue of the program, so that no waits have to be added.
+    pub(crate) fn is_single(&self) -> bool {
+        self.len() <= 2
+    }
+
+    /// Returns `true` if `known` holds for the end of each existing queue, or for `upto` if the end is later.
+    pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
+        self.slots().all(|slot| {
+            let queue = &self[slot];
+            queue.born > upto || known(slot, queue.enqueued().min(upto))
+        })
+    }
+
+    /// Returns the label of the queue of a point, or `None` if another queue has the slot now.
+    pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
+        let queue = &self[point.slot];
+        (queue.born <= point.stamp).then(|| queue.label.clone())
+    }
+
+    /// Like [`label_of`](Self::label_of), but returns `(gone)` if the label is no longer known.
+    pub(crate) fn name_of(&self, point: Point) -> Arc<str> {
+        self.label_of(point).unwrap_or_else(|| "(gone)".into())
+    }
+
+    /// Returns `true` if the program has no handle of the queue of a point.
+    pub(crate) fn has_no_handle(&self, point: Point) -> bool {
+        !self[point.slot].open || self.label_of(point).is_none()
+    }
+
+    /// Puts a queue into a free slot, or into a new one.
+    pub(crate) fn place(&mut self, mut queue: QueueState) -> Slot {
+        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program comes after
+        // those queues, but a helper queue does not, so it reuses only the slots of helpers.
+        match self.free_slot(queue.helper) {
+            Some(slot) => {
+                queue.inherit_failures(&mut self[slot]);
+                self.replace(slot, queue);
+                slot
+            }
+            None => self.push(queue),
+        }
+    }
+
+    /// Returns the error of the command of a use, if the program has not taken the error. Uses up to the stamp `born` are those
+    /// of an earlier array.
+    pub(crate) fn sticky_failure(&self, u: &Use, born: Stamp) -> Option<&Error> {
+        let failures = &self[u.slot].failures;
+        if u.stamp() > born { failures.sticky(u.stamp()) } else { None }
+    }
+
+    /// Returns the event that holds queues.
+    pub(crate) fn held_event(&self, hold: HoldId) -> Option<&UserWait> {
+        let held = self.held(Hold::User(hold)).into_iter();
+        held.filter_map(|slot| self[slot].pending.front()).find_map(|front| match &front.op {
+            Op::WaitUser(event) if event.hold == hold => Some(event),
+            _ => None,
+        })
+    }
+
+    /// Returns the ends of all queues.
+    pub(crate) fn ends(&self) -> Vec<Point> {
+        self.slots().map(|slot| self[slot].end(slot)).collect()
+    }
+
+    /// Returns `true` if `error` is the error that the command at `point` has ended with.
+    pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
+        self[point.slot].result(point.stamp).is_err_and(|own| own.is(error))
+    }
+
+    /// Returns `true` if the thread of a lane plans the context commands now.
+    pub(crate) fn plans_context_on(&self, lane: usize) -> bool {
+        let queue = &self[Slot::CONTEXT];
+        !queue.pending.is_empty()
+            && queue.lane == lane
+            && queue.hold.is_none()
+            && self.context_commands_are_due()
+    }
+
+    /// Returns `true` if the threads plan the context commands although no other command needs them: the program
+    /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
+    pub(crate) fn context_commands_are_due(&self) -> bool {
+        let queue = &self[Slot::CONTEXT];
+        queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
     }
 
     /// Returns the number of queues that queries have looked at so far.
@@ -478,7 +579,7 @@ mod tests {
                 engine.flush_all().expect("the device is there");
             }
         }
-        let ends = engine.lock().ends();
+        let ends = engine.lock().queues.ends();
         let waits = ends.iter().map(|end| engine.lock().queue(end.slot).pending.len()).sum::<usize>() as u64;
         engine.flush_all().expect("the device is there");
         ends.iter().for_each(|&end| finish(&engine, end));

@@ -72,7 +72,7 @@ pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 impl RelaySource {
     /// Returns the name of a point of another context for messages.
     pub(crate) fn name(engine: &Engine, point: Point) -> String {
-        let label = engine.lock().name_of(point);
+        let label = engine.lock().queues.name_of(point);
         format!("queue `{label}` on `{}`", engine.device.caps().adapter)
     }
 

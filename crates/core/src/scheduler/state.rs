@@ -149,25 +149,6 @@ impl State {
         &mut self.queues[slot]
     }
 
-    /// Returns `true` if a context command is not planned yet.
-    pub(crate) fn has_context_commands(&self) -> bool {
-        !self.queue(Slot::CONTEXT).pending.is_empty()
-    }
-
-    /// Returns the stamp of the first unplanned context command, or the largest stamp if there is none.
-    pub(crate) fn first_context_command(&self) -> Stamp {
-        self.queue(Slot::CONTEXT).pending.front().map_or(Stamp(u64::MAX), |front| front.stamp)
-    }
-
-    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
-        self.queues.slots()
-    }
-
-    /// Returns `true` if the context has at most one queue of the program, so that no waits have to be added.
-    pub(crate) fn single_queue(&self) -> bool {
-        self.queues.len() <= 2
-    }
-
     /// Returns the stamp of the last enqueued command.
     pub(crate) fn last_stamp(&self) -> Stamp {
         self.stamp
@@ -181,19 +162,6 @@ impl State {
     pub(crate) fn new_hold(&mut self) -> HoldId {
         self.holds += 1;
         HoldId(self.holds)
-    }
-
-    /// Returns `true` if `known` holds for the end of each existing queue, or for `upto` if the end is later.
-    pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
-        self.slots().all(|slot| {
-            let queue = self.queue(slot);
-            queue.born > upto || known(slot, queue.enqueued().min(upto))
-        })
-    }
-
-    /// Returns the lane with the fewest open queues.
-    pub(crate) fn lane_with_fewest_queues(&self) -> usize {
-        self.queues.emptiest_lane(self.lanes.len())
     }
 
     /// Makes a queue that follows everything enqueued so far.
@@ -220,7 +188,7 @@ impl State {
         // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
-        let slot = self.place(queue);
+        let slot = self.queues.place(queue);
         for point in born_after {
             self.push_wait(slot, point, WaitCause::QueueCreation, at);
         }
@@ -233,7 +201,7 @@ impl State {
         let stamp = self.next_stamp();
         let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
         queue.helper = true;
-        self.place(queue)
+        self.queues.place(queue)
     }
 
     /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. If
@@ -255,20 +223,6 @@ impl State {
             waited.all() < last
         });
         (Clock::after_all(self.stamp), points)
-    }
-
-    /// Puts a queue into a free slot, or into a new one.
-    fn place(&mut self, mut queue: QueueState) -> Slot {
-        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program comes after
-        // those queues, but a helper queue does not, so it reuses only the slots of helpers.
-        match self.queues.free_slot(queue.helper) {
-            Some(slot) => {
-                queue.inherit_failures(&mut self.queues[slot]);
-                self.queues.replace(slot, queue);
-                slot
-            }
-            None => self.queues.push(queue),
-        }
     }
 
     /// Marks the slot of a queue as free if the queue is closed and its work is complete.
@@ -320,29 +274,6 @@ impl State {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp()),
             _ => self.queue(earlier.slot).completed() >= earlier.stamp(),
         }
-    }
-
-    /// Returns the error of the command of a use, if the program has not taken the error. Uses up to the stamp `born` are those
-    /// of an earlier array.
-    pub(crate) fn sticky_failure(&self, u: &Use, born: Stamp) -> Option<&Error> {
-        let failures = &self.queue(u.slot).failures;
-        if u.stamp() > born { failures.sticky(u.stamp()) } else { None }
-    }
-
-    /// Returns the label of the queue of a point, or `None` if another queue has the slot now.
-    pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
-        let queue = self.queue(point.slot);
-        (queue.born <= point.stamp).then(|| queue.label.clone())
-    }
-
-    /// Like [`label_of`](Self::label_of), but returns `(gone)` if the label is no longer known.
-    pub(crate) fn name_of(&self, point: Point) -> Arc<str> {
-        self.label_of(point).unwrap_or_else(|| "(gone)".into())
-    }
-
-    /// Returns `true` if the program has no handle of the queue of a point.
-    pub(crate) fn has_no_handle(&self, point: Point) -> bool {
-        !self.queue(point.slot).open || self.label_of(point).is_none()
     }
 
     /// Returns the site of a command on a queue with this label, which names the command in messages.

@@ -376,8 +376,9 @@ impl State {
         let gathers = |priority: Priority| self.plannable(lane, priority) == Plannable::Nothing;
         let own = self.queue(Slot::CONTEXT);
         let plans = |priority: Priority| {
-            let plans_own =
-                || priority == own.priority && (!urgent || own.urgent()) && self.plans_context_on(lane);
+            let plans_own = || {
+                priority == own.priority && (!urgent || own.urgent()) && self.queues.plans_context_on(lane)
+            };
             (self.queues.can_plan(lane, priority, urgent) || plans_own()) && !gathers(priority)
         };
         self.lanes[lane].has_room(false) && Priority::ORDER.into_iter().any(plans)

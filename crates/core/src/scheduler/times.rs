@@ -2,7 +2,7 @@
 //!
 //! The host clock is the work that the program was told is complete.
 
-use crate::error::{CommandKind, Error, Result};
+use crate::error::{CommandKind, Result};
 use crate::memory::uses::Use;
 use crate::scheduler::batch::{Callback, Command, Op, Timed};
 use crate::scheduler::complete::PointHistory;
@@ -42,14 +42,9 @@ impl State {
     /// work, and everything that the work came after, is complete. An error of a refused call or of a lost device
     /// reports nothing about the work.
     pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
-        if answer.as_ref().err().is_none_or(|error| self.is_outcome(point, error)) {
+        if answer.as_ref().err().is_none_or(|error| self.queues.is_outcome(point, error)) {
             self.note_done(point, Some(clock));
         }
-    }
-
-    /// Returns `true` if `error` is the error that the command at `point` has ended with.
-    pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
-        self.queue(point.slot).result(point.stamp).is_err_and(|own| own.is(error))
     }
 
     /// Adds completed uses of an array to the host clock.
@@ -410,7 +405,7 @@ impl Engine {
         if last {
             state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
         }
-        (upto, state.ends())
+        (upto, state.queues.ends())
     }
 
     /// Removes a reader of the notes. The last one drops the log.
@@ -514,7 +509,7 @@ impl State {
     ) {
         if self.log.is_some() {
             let stamp = self.next_stamp();
-            let label = self.label_of(point);
+            let label = self.queues.label_of(point);
             self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
         }
     }

@@ -11,14 +11,14 @@ mod wait_tests;
 use crate::device::checks::{FunctionWait, is_set};
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::read_slot::MessageSource;
-use crate::scheduler::batch::{Op, Status};
+use crate::scheduler::batch::Status;
 use crate::scheduler::callbacks::Blocked;
 use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::open_batch::DueCommands;
 use crate::scheduler::queue::{Hold, PointProgress};
 use crate::scheduler::queues::Priority;
-use crate::scheduler::relay::{Relay, UserSignal, UserWait};
+use crate::scheduler::relay::{Relay, UserSignal};
 use crate::scheduler::state::State;
 use crate::scheduler::threads::{
     SignallingMark, ThreadWakeups, is_inside_callback, replace_lane_thread, replace_lane_thread_in_task,
@@ -69,27 +69,7 @@ impl State {
         // command of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let waits = self.reached(point) == PointProgress::Unplanned;
-        Relay::of(self.held_event(hold).filter(|_| waits)?)
-    }
-
-    /// Returns the event that holds queues.
-    pub(crate) fn held_event(&self, hold: HoldId) -> Option<&UserWait> {
-        let held = self.queues.held(Hold::User(hold)).into_iter();
-        held.filter_map(|slot| self.queue(slot).pending.front()).find_map(|front| match &front.op {
-            Op::WaitUser(event) if event.hold == hold => Some(event),
-            _ => None,
-        })
-    }
-
-    /// Returns `true` if no queue has a callback, and none waits for the host or for another context.
-    fn has_device_work_only(&self) -> bool {
-        self.queues.have_device_work_only()
-    }
-
-    /// Returns `true` if all open queues have the same priority. A longer batch, or a batch that is planned later, then
-    /// delays no queue of higher priority.
-    pub(crate) fn one_priority(&self) -> bool {
-        self.queues.one_priority()
+        Relay::of(self.queues.held_event(hold).filter(|_| waits)?)
     }
 
     /// Marks every command up to `point` as requested, and plans these commands unless the lane thread will plan
@@ -267,7 +247,7 @@ impl Engine {
     /// Like [`flush`](Self::flush), even on a failed queue. Releases S.
     pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
-        if caller == Caller::Continues && self.device.postpones() && state.has_device_work_only() {
+        if caller == Caller::Continues && self.device.postpones() && state.queues.have_device_work_only() {
             // The next tick of the lane thread, or without threads the next wait, plans the commands together with
             // later commands of other queues. The program sees no difference, since nothing on the host depends on
             // them.
@@ -275,7 +255,7 @@ impl Engine {
                 state.queue_mut(slot).request(end.stamp);
             }
             self.unlock(state);
-        } else if caller == Caller::Continues && self.threads && state.one_priority() {
+        } else if caller == Caller::Continues && self.threads && state.queues.one_priority() {
             state.queue_mut(slot).request(end.stamp);
             // The lane thread plans the queue, so that commands flushed together share a batch.
             self.notify_lane(state, slot);
@@ -510,7 +490,7 @@ fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
 
 fn awaited(state: &State, target: WaitTarget<'_>) -> String {
     match target {
-        WaitTarget::Point(point) => format!("queue `{}`", state.name_of(point)),
+        WaitTarget::Point(point) => format!("queue `{}`", state.queues.name_of(point)),
         WaitTarget::Batch(_) => "a submission".into(),
         WaitTarget::User(_) => "a user event".into(),
     }

@@ -159,7 +159,7 @@ impl ArrayOps<'_> {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
             // The progress of the device must not decide if there is a hazard.
-            let is_checked = state.policy() == Policy::Checked && !state.single_queue();
+            let is_checked = state.policy() == Policy::Checked && !state.queues.is_single();
             // Awaited work may fail, or come after a read of another queue that the program orders itself.
             let may_stop = state.queue(self.by.slot).may_stop();
             self.by.slot != Slot::CONTEXT && (is_checked || may_stop)

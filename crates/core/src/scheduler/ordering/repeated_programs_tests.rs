@@ -291,7 +291,7 @@ impl<'g> Side<'g> {
             });
             wait.collect()
         };
-        state.slots().map(of_slot).collect()
+        state.queues.slots().map(of_slot).collect()
     }
 
     /// Lists the uses of each array and of each block of a graph.

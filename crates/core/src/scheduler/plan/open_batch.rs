@@ -377,24 +377,6 @@ pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 /// With at most this many pending context commands, each command comes after all earlier context commands.
 pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
 
-impl State {
-    /// Returns `true` if the thread of a lane plans the context commands now.
-    pub(crate) fn plans_context_on(&self, lane: usize) -> bool {
-        let queue = self.queue(Slot::CONTEXT);
-        !queue.pending.is_empty()
-            && queue.lane == lane
-            && queue.hold.is_none()
-            && self.context_commands_are_due()
-    }
-
-    /// Returns `true` if the threads plan the context commands although no other command needs them: the program
-    /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
-    pub(crate) fn context_commands_are_due(&self) -> bool {
-        let queue = self.queue(Slot::CONTEXT);
-        queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
-    }
-}
-
 impl Planner<'_> {
     /// Puts the context commands up to the last of `roots` first in the batch, if they are few, as long as they delay
     /// no later command by more than the bound of the lane.
@@ -412,7 +394,7 @@ impl Planner<'_> {
     /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
     /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
     pub(crate) fn plan_context_commands(&mut self, upto: Stamp) -> FrontStep {
-        if self.state.first_context_command() > upto {
+        if self.state.queues.first_context_command() > upto {
             return FrontStep::Planned;
         }
         if !self.has_only_context_commands() {
@@ -583,7 +565,7 @@ impl Planner<'_> {
     /// step has taken `count` of them so far.
     fn drain_context_commands(&mut self, upto: Stamp, seconds: f32, mut count: usize) {
         let mut left = seconds;
-        while self.taken < LARGEST_BATCH && self.state.first_context_command() <= upto {
+        while self.taken < LARGEST_BATCH && self.state.queues.first_context_command() <= upto {
             if self.state.queue(Slot::CONTEXT).front_has_failed() {
                 self.discard_failed(PlanGoal { slot: Slot::CONTEXT, upto, needed: false });
                 continue;
@@ -624,7 +606,7 @@ impl State {
     /// [`plannable`](State::plannable) permits.
     pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
         let all = due == DueCommands::All;
-        if !self.queues.can_plan_any(lane, !all) && !self.plans_context_on(lane) {
+        if !self.queues.can_plan_any(lane, !all) && !self.queues.plans_context_on(lane) {
             return;
         }
         let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
@@ -638,7 +620,7 @@ impl State {
                 continue;
             }
             let mut slots = self.queues.to_plan(lane, priority, !all);
-            if priority == self.queue(Slot::CONTEXT).priority && self.plans_context_on(lane) {
+            if priority == self.queue(Slot::CONTEXT).priority && self.queues.plans_context_on(lane) {
                 slots.push(Slot::CONTEXT);
             }
             if slots.is_empty() {
@@ -741,7 +723,7 @@ impl Planner<'_> {
         }
         let lane = self.state.queue(goal.slot).lane;
         let each = self.state.lanes[lane].costs.of_work(&work);
-        let factor = if self.state.urgent_above(self.priority) { 1.0 } else { LONGEST_CHUNK };
+        let factor = if self.state.queues.any_above(self.priority) { 1.0 } else { LONGEST_CHUNK };
         let longest = factor * self.state.lanes[lane].costs.bound;
         let is_long = each.is_finite() && each * most as f32 > longest;
         let parts = if is_long { ((longest / each) as u32).clamp(1, most) } else { most };

@@ -255,9 +255,9 @@ fn e08_commands_behind_the_planned_point_stay_pending() {
 fn q10_a_closed_queue_is_not_urgent() {
     let engine = engine(1);
     let urgent = queue_of(&engine, Priority::High);
-    assert!(engine.lock().urgent_above(Priority::Normal));
+    assert!(engine.lock().queues.any_above(Priority::Normal));
     engine.close_queue(urgent);
-    assert!(!engine.lock().urgent_above(Priority::Normal));
+    assert!(!engine.lock().queues.any_above(Priority::Normal));
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn q10_one_planning_takes_a_limited_number_of_context_commands() {
     enqueue_work(&engine, slot, fill(&made));
     let mut state = engine.lock();
     for left in [2 * MOST_CONTEXT_COMMANDS, MOST_CONTEXT_COMMANDS, 0] {
-        assert!(state.context_commands_are_due() || left == 0, "{left} commands are left");
+        assert!(state.queues.context_commands_are_due() || left == 0, "{left} commands are left");
         drop(state.plan([end], Priority::Normal));
         assert_eq!(state.queue(Slot::CONTEXT).pending.len(), left);
     }
