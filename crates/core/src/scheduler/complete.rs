@@ -220,7 +220,7 @@ impl State {
         leaked.push(Box::new(self.deliveries.take()));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.external)));
-        (leaked, self.wakers.take_all())
+        (leaked, self.waiters.wakers.take_all())
     }
 
     /// Returns the error of a lost device.

@@ -223,7 +223,7 @@ impl Engine {
     pub(crate) fn release(&self, hold: HoldId) {
         let mut state = self.lock();
         state.release(Hold::User(hold));
-        let wakers = state.wakers.take(WakeCondition::User(hold));
+        let wakers = state.waiters.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
             state.wake_all_waiters(); // a task that found no work can make progress now

@@ -248,10 +248,10 @@ impl State {
     /// Removes and returns the wakers whose point was submitted, or is done.
     #[cold]
     pub(crate) fn take_submitted(&mut self) -> Vec<Waker> {
-        let mut wakers = std::mem::take(&mut self.wakers);
+        let mut wakers = std::mem::take(&mut self.waiters.wakers);
         let due =
             wakers.take_submitted(|at| self.reached(at) == PointProgress::Done || self.is_submitted(at));
-        self.wakers = wakers;
+        self.waiters.wakers = wakers;
         due
     }
 }
@@ -269,7 +269,7 @@ impl Engine {
         let mut state = self.lock();
         let submitted = state.is_submitted(point);
         if !submitted && state.reached(point) != PointProgress::Done {
-            state.wakers.register(WakeCondition::submitted(point), waker);
+            state.waiters.wakers.register(WakeCondition::submitted(point), waker);
         }
         submitted
     }
@@ -364,7 +364,7 @@ impl Engine {
                 });
                 state.lanes[lane].debug_check();
                 state.batches.set(seq, Status::Submitted(value));
-                if state.wakers.has_submission_wakers() {
+                if state.waiters.wakers.has_submission_wakers() {
                     let due = state.take_submitted();
                     state.after.wakers.extend(due);
                 }

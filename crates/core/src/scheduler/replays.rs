@@ -549,7 +549,7 @@ impl State {
     /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
     /// incomplete chunks are registered again, because a waker may be called early.
     fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
-        let Self { queues, batches, wakers, loops, .. } = self;
+        let Self { queues, batches, waiters, loops, .. } = self;
         let mut complete = Vec::new();
         let goes_on =
             |&(slot, hold): &(Slot, HoldId)| front_loop(&queues[slot]).is_some_and(|run| run.hold == hold);
@@ -559,7 +559,7 @@ impl State {
                 if batches.is_done(chunk.seq) {
                     complete.push((run.hold, chunk.read.clone()));
                 } else {
-                    wakers.register(WakeCondition::Batch(chunk.seq), run.waker());
+                    waiters.wakers.register(WakeCondition::Batch(chunk.seq), run.waker());
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::scheduler::ordering::WaitLog;
 use crate::scheduler::queue::{Hold, PointProgress, QueueState};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::times::{ProfileLog, QueueTiming};
-use crate::scheduler::wakers::{ParkedCaller, WakeCondition, Wakers};
+use crate::scheduler::wakers::{Waiters, WakeCondition};
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
@@ -91,20 +91,13 @@ pub(crate) struct State {
     pub(crate) callbacks_announced: bool,
     /// Running callbacks.
     pub(crate) callbacks: Callbacks,
-    /// Queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll again.
-    pub(crate) repolls: Vec<(Slot, Option<Hold>)>,
-    /// Registered wakers.
-    pub(crate) wakers: Wakers,
+    pub(crate) waiters: Waiters,
     /// First error that occurred in a `Drop`.
     pub(crate) drop_error: Option<Error>,
     /// Actions that run once S is released.
     pub(crate) after: AfterUnlock,
     /// Number of guards that give the host access to a block.
     pub(crate) host_uses: u32,
-    /// Number of callers that are parked until something makes progress.
-    pub(crate) callers_asleep: u32,
-    /// Callers that are parked until a planned batch is done. They do not count as `callers_asleep`.
-    pub(crate) parked: Vec<ParkedCaller>,
     /// `true` while the callback thread is parked.
     pub(crate) calls_idle: bool,
     /// Profile notes, while a profiler or a reader of the notes exists.
@@ -339,13 +332,11 @@ impl State {
     /// Moves the wakers that are due without the completion of a batch to `after`: planning completed their point,
     /// their queue has another hold, or their point is submitted.
     pub(crate) fn collect_wakers(&mut self) {
-        if !self.repolls.is_empty() {
-            self.collect_repolls();
-        }
         let queues = &self.queues;
-        let reached = self.wakers.take_reached(|slot| queues[slot].completed());
+        self.waiters.collect_repolls(queues, &mut self.after.wakers);
+        let reached = self.waiters.wakers.take_reached(|slot| queues[slot].completed());
         self.after.wakers.extend(reached);
-        if self.wakers.has_submission_wakers() {
+        if self.waiters.wakers.has_submission_wakers() {
             let due = self.take_submitted();
             self.after.wakers.extend(due);
         }
@@ -354,24 +345,24 @@ impl State {
     /// Moves every waker that waits for a completion to `after`, so that all tasks poll again.
     pub(crate) fn wake_all_waiters(&mut self) {
         // A callback may signal the event that tasks wait for, and that callback may be able to run now.
-        self.after.wakers.extend(self.wakers.take_completion_wakers());
+        self.after.wakers.extend(self.waiters.wakers.take_completion_wakers());
     }
 
     /// Records that a batch is complete and updates its queues. Returns the wakers to call.
     pub(crate) fn complete_batch(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
-        let mut wakers = self.wakers.take(WakeCondition::Batch(seq));
+        let mut wakers = self.waiters.wakers.take(WakeCondition::Batch(seq));
         for slot in slots {
             let batches = &self.batches;
             let queue = &mut self.queues[slot];
             queue.advance_completed(|seq| batches.is_done(seq));
-            wakers.extend(self.wakers.take_upto(slot, queue.completed()));
+            wakers.extend(self.waiters.wakers.take_upto(slot, queue.completed()));
             if queue.is_drained() {
                 self.release(Hold::Drain(slot));
             }
             self.free_slot(slot);
         }
-        if self.wakers.has_submission_wakers() {
+        if self.waiters.wakers.has_submission_wakers() {
             wakers.extend(self.take_submitted());
         }
         self.batches.trim();
@@ -434,7 +425,7 @@ impl State {
         let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
         let known =
             self.queues.iter().map(|queue| queue.clock.len()).sum::<usize>() + self.host_clock().len();
-        (self.wakers.len(), failures, known, self.kernels.len())
+        (self.waiters.wakers.len(), failures, known, self.kernels.len())
     }
 
     fn describe(&self, queue: &QueueState) -> String {

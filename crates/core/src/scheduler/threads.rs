@@ -324,7 +324,7 @@ impl State {
         self.calls_idle &= !wakeups.calls;
         wakeups.messages = self.deliveries.idle && (over || self.has_due_delivery());
         self.deliveries.idle &= !wakeups.messages;
-        wakeups.callers = self.callers_asleep > 0;
+        wakeups.callers = self.waiters.asleep > 0;
         wakeups.parked = self.due_callers();
         wakeups
     }
@@ -354,7 +354,7 @@ impl State {
     /// thread of lane 0 polls for the loss.
     pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
-        lane == 0 && self.wakers.has_completion_wakers() && idle()
+        lane == 0 && self.waiters.wakers.has_completion_wakers() && idle()
     }
 
     /// Returns `true` if the thread of a lane can submit a batch or plan a queue; with `urgent`, only an urgent queue

@@ -361,7 +361,7 @@ impl Engine {
             return Err(result);
         }
         state.lost().map_err(Err)?;
-        state.wakers.register(target.wake_condition(), waker);
+        state.waiters.wakers.register(target.wake_condition(), waker);
         Ok(state)
     }
 
@@ -415,7 +415,7 @@ impl Engine {
         let mut state = self.lock();
         let result = event.result();
         if result.is_none() {
-            state.wakers.register(WakeCondition::User(event.hold), waker);
+            state.waiters.wakers.register(WakeCondition::User(event.hold), waker);
         }
         result
     }

@@ -11,7 +11,7 @@ use crate::scheduler::engine::{Engine, SLICE};
 use crate::scheduler::plan::PlanRest;
 use crate::scheduler::plan::open_batch::DueCommands;
 use crate::scheduler::queue::{Hold, PointProgress};
-use crate::scheduler::queues::Priority;
+use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::state::State;
 use crate::scheduler::wait::{TargetState, WaitTarget};
 #[cfg(target_arch = "wasm32")]
@@ -198,6 +198,50 @@ impl Wakers {
     }
 }
 
+/// Callers and tasks that wait for the context.
+///
+/// A caller is listed, or counted, only while it sleeps on its condition variable: on its own one if it waits for a
+/// planned batch, and otherwise on that of the context. A queue has at most one entry in `repolls`.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    /// Number of callers that are parked until something makes progress.
+    pub(crate) asleep: u32,
+    /// Callers that are parked until a planned batch is done. They do not count as asleep.
+    pub(crate) parked: Vec<ParkedCaller>,
+    /// Queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll again.
+    repolls: Vec<(Slot, Option<Hold>)>,
+    /// Registered wakers.
+    pub(crate) wakers: Wakers,
+}
+
+impl Waiters {
+    /// Records the hold of a queue that tasks wait for. They poll again once the queue has another hold.
+    fn note_hold(&mut self, slot: Slot, hold: Option<Hold>) {
+        match self.repolls.iter_mut().find(|(of, _)| *of == slot) {
+            Some((_, seen)) => *seen = hold,
+            None => self.repolls.push((slot, hold)),
+        }
+    }
+
+    /// Moves the wakers of the tasks that must poll again to `due`.
+    pub(crate) fn collect_repolls(&mut self, queues: &Queues, due: &mut Vec<Waker>) {
+        if self.repolls.is_empty() {
+            return;
+        }
+        for (slot, seen) in std::mem::take(&mut self.repolls) {
+            let queue = &queues[slot];
+            match queue.hold {
+                Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
+                    let wakers = self.wakers.take_upto(slot, Stamp(u64::MAX));
+                    due.extend(wakers);
+                }
+                None if queue.pending.is_empty() => {}
+                _ => self.repolls.push((slot, seen)),
+            }
+        }
+    }
+}
+
 impl State {
     /// Registers the queue of `point`. The tasks that wait for the queue poll again once planning has given it
     /// another hold. The new hold may be another context that the tasks must drive because it has no threads, or a
@@ -206,26 +250,7 @@ impl State {
         if self.reached(point) != PointProgress::Unplanned {
             return;
         }
-        let hold = self.queue(point.slot).hold;
-        match self.repolls.iter_mut().find(|(slot, _)| *slot == point.slot) {
-            Some((_, seen)) => *seen = hold,
-            None => self.repolls.push((point.slot, hold)),
-        }
-    }
-
-    /// Collects the wakers of the tasks that must poll again.
-    pub(crate) fn collect_repolls(&mut self) {
-        for (slot, seen) in std::mem::take(&mut self.repolls) {
-            let queue = self.queue(slot);
-            match queue.hold {
-                Some(Hold::User(_) | Hold::Callback(_)) if queue.hold != seen => {
-                    let wakers = self.wakers.take_upto(slot, Stamp(u64::MAX));
-                    self.after.wakers.extend(wakers);
-                }
-                None if queue.pending.is_empty() => {}
-                _ => self.repolls.push((slot, seen)),
-            }
-        }
+        self.waiters.note_hold(point.slot, self.queues[point.slot].hold);
     }
 }
 
@@ -258,7 +283,7 @@ impl Engine {
     /// Removes `waker` from this context and from the contexts that it was forwarded to.
     pub(crate) fn forget(&self, waker: &Waker) {
         forget_polls_of(waker);
-        let (removed, beyond) = self.lock().wakers.remove(waker);
+        let (removed, beyond) = self.lock().waiters.wakers.remove(waker);
         drop(removed);
         for engine in beyond.iter().filter_map(Weak::upgrade) {
             engine.forget(waker);
@@ -267,7 +292,7 @@ impl Engine {
 
     /// Records that `waker`, which is registered here, is also registered with the other context `to`.
     pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
-        self.lock().wakers.forward_waker(waker, to);
+        self.lock().waiters.wakers.forward_waker(waker, to);
     }
 }
 
@@ -318,9 +343,9 @@ impl Engine {
     pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {
-            state.callers_asleep += 1;
+            state.waiters.asleep += 1;
             state = sleep_for(&self.done, state, limit);
-            state.callers_asleep -= 1;
+            state.waiters.asleep -= 1;
         }
         drop(state);
         self.poll_loss_after(start, limit);
@@ -338,9 +363,9 @@ impl Engine {
         let start = Instant::now();
         if !limit.is_zero() {
             let wakeup = Arc::new(Condvar::new());
-            state.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
+            state.waiters.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
             state = sleep_for(&wakeup, state, limit);
-            state.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
+            state.waiters.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
         }
         drop(state);
         self.poll_loss_after(start, limit);
@@ -360,10 +385,10 @@ impl State {
     /// any other one, since each caller can submit the batches of the others.
     pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
         let mut due = SmallVec::new();
-        if self.parked.is_empty() {
+        if self.waiters.parked.is_empty() {
             return due;
         }
-        let mut parked = std::mem::take(&mut self.parked);
+        let mut parked = std::mem::take(&mut self.waiters.parked);
         let mut notify = |caller: &mut ParkedCaller| {
             caller.notified = true;
             due.push(caller.wakeup.clone());
@@ -378,7 +403,7 @@ impl State {
             };
             submitter.filter(waiting).into_iter().for_each(&mut notify);
         }
-        self.parked = parked;
+        self.waiters.parked = parked;
         due
     }
 
@@ -581,13 +606,13 @@ mod tests {
             let seq = batch_of(&state, point);
             let wakeup = Arc::new(Condvar::new());
             let point = (slot != slots[1]).then_some(point);
-            state.parked.push(ParkedCaller { point, seq, wakeup, notified: false });
+            state.waiters.parked.push(ParkedCaller { point, seq, wakeup, notified: false });
         }
         engine
     }
 
     fn notified(engine: &Engine) -> Vec<bool> {
-        engine.lock().parked.iter().map(|caller| caller.notified).collect()
+        engine.lock().waiters.parked.iter().map(|caller| caller.notified).collect()
     }
 
     #[test]
@@ -607,7 +632,7 @@ mod tests {
     #[test]
     fn e02_one_parked_caller_is_notified_if_a_batch_of_another_caller_can_be_submitted() {
         let engine = parked();
-        engine.lock().parked.remove(0);
+        engine.lock().waiters.parked.remove(0);
         assert_eq!(engine.lock().due_callers().len(), 1);
         assert_eq!(notified(&engine), [true, false]);
     }
@@ -623,14 +648,17 @@ mod tests {
     #[test]
     fn e02_a_parked_caller_is_notified_once_its_batch_is_done() {
         let engine = parked();
-        let seqs: Vec<_> = engine.lock().parked.iter().map(|caller| caller.seq).collect();
+        let seqs: Vec<_> = engine.lock().waiters.parked.iter().map(|caller| caller.seq).collect();
         while seqs.iter().any(|&seq| !engine.lock().batches.is_done(seq)) {
-            engine.lock().parked.iter_mut().for_each(|caller| caller.notified = false);
+            engine.lock().waiters.parked.iter_mut().for_each(|caller| caller.notified = false);
             engine.submit_one(0);
             engine.poll_lane(0);
         }
         let state = engine.lock();
-        assert!(state.parked.last().is_some_and(|caller| caller.notified), "its batch is the last one");
+        assert!(
+            state.waiters.parked.last().is_some_and(|caller| caller.notified),
+            "its batch is the last one"
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn on_one_device_work_is_submitted_behind_incomplete_work() {
         drop(near);
         far.world.work_through(1);
         far.join();
-        assert!(!far.engine.lock().wakers.has_submission_wakers());
+        assert!(!far.engine.lock().waiters.wakers.has_submission_wakers());
     });
 }
 
@@ -67,7 +67,7 @@ fn on_one_device_a_wait_for_a_point_that_is_never_submitted_ends() {
         far.thread(move |_| gate.signal());
         near.finish(end);
         far.join();
-        assert!(!far.engine.lock().wakers.has_submission_wakers());
+        assert!(!far.engine.lock().waiters.wakers.has_submission_wakers());
     });
 }
 

@@ -752,7 +752,7 @@ impl Planner<'_> {
             if !self.state.loops.contains(&(goal.slot, hold)) {
                 self.state.loops.push((goal.slot, hold));
             }
-            self.state.wakers.register(WakeCondition::Batch(seq), &waker);
+            self.state.waiters.wakers.register(WakeCondition::Batch(seq), &waker);
         }
         self.state.queue_mut(goal.slot).note_part(seq);
         self.close(lane);

@@ -143,7 +143,7 @@ fn g06_tasks_of_a_context_without_threads_poll_again_when_a_loop_goes_on() {
     let (woken, waker) = TestTask::new();
     let mut state = engine.lock();
     state.plan([point], Priority::Normal);
-    state.wakers.register(WakeCondition::point(point), &waker);
+    state.waiters.wakers.register(WakeCondition::point(point), &waker);
     drop(state);
     complete_one(&engine);
     assert_eq!((woken.woken(), is_held(&engine, slot)), (1, false));

@@ -451,7 +451,7 @@ fn open_futures(ctx: &Context) -> (UserEvent, Vec<MakeFuture>) {
 fn e05_a_future_registers_one_waker_per_condition_and_none_after_its_drop() {
     let ctx = context(0);
     let (gate, futures) = open_futures(&ctx);
-    let wakers = || ctx.owner.engine().lock().wakers.len();
+    let wakers = || ctx.owner.engine().lock().waiters.wakers.len();
     for (at, future) in futures.iter().enumerate() {
         let mut future = future();
         let mut polled = |count: usize| {
@@ -490,7 +490,7 @@ fn e07_a_dropped_future_leaves_no_waker_in_the_contexts_it_waits_for() {
     far.wait_for(&gate.event()).expect("nothing has failed");
     middle.wait_for(&far.marker()).expect("nothing has failed");
     near.wait_for(&middle.marker()).expect("nothing has failed");
-    let wakers = || contexts.each_ref().map(|ctx| ctx.owner.engine().lock().wakers.len());
+    let wakers = || contexts.each_ref().map(|ctx| ctx.owner.engine().lock().waiters.wakers.len());
     let relays = wakers();
     let mut future = near.finish();
     for round in 0..100 {
