@@ -59,7 +59,7 @@ impl Engine {
         let mut state = self.lock();
         if is_thread_of_a_lane() || is_signalling() {
             // The waiters are woken once, because a woken relay calls this function again on the same thread.
-            if !state.calls.is_empty() && !std::mem::replace(&mut state.callbacks_announced, true) {
+            if state.callbacks.announce() {
                 state.wake_all_waiters();
             }
             self.unlock(state);
@@ -71,17 +71,17 @@ impl Engine {
                 engine.make_progress(Duration::ZERO);
             }
         };
-        if !state.calls.is_empty() && defer_calls(later) {
+        if state.callbacks.are_due() && defer_calls(later) {
             return false;
         }
-        let any = !state.calls.is_empty();
+        let any = state.callbacks.are_due();
         drop(self.run_callbacks(state));
         any
     }
 
     /// Runs the due callbacks, including those that become due meanwhile.
     pub(crate) fn run_callbacks<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        while let Some((id, slot, run)) = state.calls.pop_front() {
+        while let Some((id, slot, run)) = state.callbacks.next_due() {
             state = self.run_callback(state, id, slot, run);
         }
         state
@@ -95,7 +95,7 @@ impl Engine {
         slot: Slot,
         run: Callback,
     ) -> MutexGuard<'a, State> {
-        state.callbacks.running.push((id, this_thread()));
+        state.callbacks.begin(id);
         drop(state);
         let inside = Inside::enter();
         let panic = catch_unwind(AssertUnwindSafe(|| run.call())).err().map(panic_text);
@@ -115,7 +115,7 @@ impl Engine {
 impl State {
     /// Resumes the queue of a callback that has run. A callback that panicked fails its queue.
     fn finish_callback(&mut self, id: HoldId, slot: Slot, panic: Option<String>) {
-        self.callbacks.running.retain(|(running, _)| *running != id);
+        self.callbacks.end(id);
         self.release(Hold::Callback(id));
         if self.lost.is_some() {
             return;
@@ -146,19 +146,79 @@ impl State {
         let mut queues = held.into_iter().map(|slot| self.queue(slot));
         let of = queues.find(|queue| queue.pending.front().is_some_and(|front| is_due(&front.op)));
         let queue = of.map(|queue| queue.label.clone()).unwrap_or_default();
-        let running = self.callbacks.running.iter().find(|(id, _)| *id == callback);
-        let thread = running.map(|(_, thread)| *thread).or(self.callbacks.thread);
+        let thread = self.callbacks.thread_of(callback);
         Some(BlockingCallback { callback, queue, thread })
     }
 }
 
-/// Callbacks that run at this moment, each with its thread, and the callback thread of the context.
+/// Host callbacks of a context that are due or run at this moment, and the callback thread.
+///
+/// A callback is due or runs, never both, and holds its queue from the moment at which it becomes due until it has run.
 #[derive(Default)]
 pub(crate) struct Callbacks {
+    /// Due callbacks, in the order in which they became due. Each holds its queue.
+    due: VecDeque<(HoldId, Slot, Callback)>,
+    /// `true` if the waiting calls and tasks of a context without threads were notified that callbacks are due.
+    announced: bool,
     /// Running callbacks, each once. A callback that runs inside a wait of another one runs on the same thread.
-    pub(crate) running: Vec<(HoldId, ThreadId)>,
-    /// `None` in a context without threads. There, any thread that makes progress runs the due callbacks.
+    running: Vec<(HoldId, ThreadId)>,
+    /// Callback thread. `None` in a context without threads. There, any thread that makes progress runs the due
+    /// callbacks.
     pub(crate) thread: Option<ThreadId>,
+    /// `true` while the callback thread is parked.
+    pub(crate) idle: bool,
+}
+
+impl Callbacks {
+    /// Adds a callback that has become due, and was not announced yet.
+    pub(crate) fn add(&mut self, id: HoldId, slot: Slot, run: Callback) {
+        self.due.push_back((id, slot, run));
+        self.announced = false;
+    }
+
+    /// Returns `true` if a callback is due.
+    pub(crate) fn are_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// Removes and returns the callback that became due first.
+    pub(crate) fn next_due(&mut self) -> Option<(HoldId, Slot, Callback)> {
+        self.due.pop_front()
+    }
+
+    /// Removes and returns all due callbacks. The device is lost.
+    pub(crate) fn take_due(&mut self) -> VecDeque<(HoldId, Slot, Callback)> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// Returns `true` if a due callback was not announced, and marks all due callbacks as announced.
+    fn announce(&mut self) -> bool {
+        self.are_due() && !std::mem::replace(&mut self.announced, true)
+    }
+
+    /// Records that this thread runs a callback.
+    fn begin(&mut self, id: HoldId) {
+        self.running.push((id, this_thread()));
+    }
+
+    /// Records that a callback has run.
+    fn end(&mut self, id: HoldId) {
+        self.running.retain(|(running, _)| *running != id);
+    }
+
+    /// Returns the thread that runs a callback, or the callback thread if the callback does not run yet.
+    fn thread_of(&self, callback: HoldId) -> Option<ThreadId> {
+        let running = self.running.iter().find(|(id, _)| *id == callback);
+        running.map(|(_, thread)| *thread).or(self.thread)
+    }
+
+    /// Returns `true` if the callback thread is parked and has to be notified, and marks it as awake. The thread ends if
+    /// `over` is true.
+    pub(crate) fn wake_thread(&mut self, over: bool) -> bool {
+        let wakes = self.idle && (over || self.are_due());
+        self.idle &= !wakes;
+        wakes
+    }
 }
 
 /// A callback that must run before a point is reached.
@@ -540,7 +600,7 @@ mod callbacks_tests {
             let mut state = engine.lock();
             let callback = state.queue(slot).end(slot);
             state.plan([callback], Priority::Normal);
-            let (id, _, _run) = state.calls.pop_front().expect("the callback is due");
+            let (id, _, _run) = state.callbacks.next_due().expect("the callback is due");
             state.fail_queue(slot, callback.stamp, ErrorDetail::Busy { array: "x".into() }.into());
             state.plan([callback], Priority::Normal);
             drop(state);

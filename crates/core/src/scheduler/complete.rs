@@ -9,7 +9,6 @@ use crate::device::{ExecutionFailure, Failure};
 use crate::error::{Error, ErrorDetail};
 use crate::scheduler::batch::{Batch, Command, Op, Status, Submitted};
 use crate::scheduler::callbacks::wake_all;
-use crate::scheduler::costs::ExpectedCost;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::state::State;
@@ -21,7 +20,6 @@ use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
-use web_time::Instant;
 
 impl Engine {
     /// Waits on the fence of a lane without any lock, and processes the batches that have completed.
@@ -114,7 +112,7 @@ impl Engine {
             return;
         }
         let (done, wakers) = state.complete(lane);
-        state.learn(lane, &done);
+        state.lanes[lane].learn(&done);
         let wakeups = state.wakeups();
         let surplus = state.pool.has_surplus();
         let times = std::mem::take(&mut state.after.times);
@@ -191,19 +189,6 @@ impl State {
         (done, wakers)
     }
 
-    /// Learns from completed batches how long commands take. The measured time starts at the submission of the
-    /// first one, or at the previous completion on the lane if that was later.
-    fn learn(&mut self, lane: usize, done: &[Submitted]) {
-        let Some(first) = done.first() else { return };
-        let now = Instant::now();
-        let at = &mut self.lanes[lane];
-        let start =
-            at.last_finish.replace(now).map_or(first.submitted_at, |last| last.max(first.submitted_at));
-        let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
-        let steps = done.iter().flat_map(|batch| batch.steps.iter());
-        at.costs.learn(steps, expected, (now - start).as_secs_f32());
-    }
-
     /// Removes all work and all wakers from the scheduler. The caller leaks the work and wakes the wakers.
     fn give_up(&mut self) -> (Vec<Box<dyn Send>>, Vec<Waker>) {
         let mut leaked: Vec<Box<dyn Send>> = Vec::new();
@@ -216,7 +201,7 @@ impl State {
             leaked.push(Box::new(queue.take_pending()));
             queue.hold = None;
         });
-        leaked.push(Box::new(std::mem::take(&mut self.calls)));
+        leaked.push(Box::new(self.callbacks.take_due()));
         leaked.push(Box::new(self.deliveries.take()));
         leaked.push(Box::new(std::mem::take(&mut self.pool)));
         leaked.push(Box::new(std::mem::take(&mut self.external)));

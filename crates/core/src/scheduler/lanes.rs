@@ -219,6 +219,24 @@ impl LaneState {
         }
     }
 
+    /// Returns `true` if a batch is in flight and no caller polls the lane's fence. The completer must then wait for the
+    /// fence.
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.timeline.in_flight() > 0 && self.watchers == 0
+    }
+
+    /// Learns from completed batches how long commands take. The measured time starts at the submission of the
+    /// first one, or at the previous completion on the lane if that was later.
+    pub(crate) fn learn(&mut self, done: &[Submitted]) {
+        let Some(first) = done.first() else { return };
+        let now = web_time::Instant::now();
+        let start =
+            self.last_finish.replace(now).map_or(first.submitted_at, |last| last.max(first.submitted_at));
+        let expected = done.iter().fold(ExpectedCost::default(), |all, batch| all.and(batch.expected));
+        let steps = done.iter().flat_map(|batch| batch.steps.iter());
+        self.costs.learn(steps, expected, (now - start).as_secs_f32());
+    }
+
     /// Checks that each batch in flight has one value of the timeline.
     pub(crate) fn debug_check(&self) {
         let batches = self.submitted.len() as u64;

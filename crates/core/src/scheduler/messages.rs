@@ -13,6 +13,7 @@ use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
 use crate::scheduler::batch::Command;
 use crate::scheduler::callbacks::{Inside, catch_panic};
 use crate::scheduler::engine::Engine;
+use crate::scheduler::queues::Queues;
 use crate::scheduler::state::State;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::scheduler::threads::is_replaced;
@@ -193,6 +194,35 @@ impl Deliveries {
     pub(crate) fn take(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.planned).into_values().collect()
     }
+
+    /// Returns the earliest delivery whose launch is complete, with everything before it in its queue.
+    fn first_due(&self, queues: &Queues) -> Option<Seq> {
+        if self.planned.is_empty() {
+            return None;
+        }
+        let due =
+            self.planned.iter().filter(|(seq, delivery)| queues[delivery.queue].first_batch() == Some(**seq));
+        let due = due.map(|(&seq, delivery)| (delivery.stamp, seq));
+        due.min().map(|(_, seq)| seq)
+    }
+
+    /// Returns `true` if messages can be delivered now.
+    pub(crate) fn are_due(&self, queues: &Queues) -> bool {
+        self.running.is_none() && self.first_due(queues).is_some()
+    }
+
+    /// Returns `true` if this thread delivers messages.
+    pub(crate) fn are_here(&self) -> bool {
+        self.running.as_ref().is_some_and(RunningDelivery::is_here)
+    }
+
+    /// Returns `true` if the message thread is parked and has to be notified, and marks it as awake. The thread ends if
+    /// `over` is true.
+    pub(crate) fn wake_thread(&mut self, over: bool, queues: &Queues) -> bool {
+        let wakes = self.idle && (over || self.are_due(queues));
+        self.idle &= !wakes;
+        wakes
+    }
 }
 
 impl State {
@@ -210,28 +240,12 @@ impl State {
         Some(command)
     }
 
-    /// Returns the earliest delivery whose launch is complete, with everything before it in its queue.
-    fn due_delivery(&self) -> Option<Seq> {
-        if self.deliveries.planned.is_empty() {
-            return None;
-        }
-        let planned = self.deliveries.planned.iter();
-        let due = planned.filter(|(seq, delivery)| self.queue(delivery.queue).first_batch() == Some(**seq));
-        let due = due.map(|(&seq, delivery)| (delivery.stamp, seq));
-        due.min().map(|(_, seq)| seq)
-    }
-
-    /// Returns `true` if messages can be delivered now.
-    pub(crate) fn has_due_delivery(&self) -> bool {
-        self.deliveries.running.is_none() && self.due_delivery().is_some()
-    }
-
     /// Begins the next delivery on this thread. Returns `None` if there is none, or if another one is running.
     pub(crate) fn begin_delivery(&mut self) -> Option<(Seq, Delivery)> {
         if self.deliveries.running.is_some() || self.lost.is_some() {
             return None;
         }
-        let seq = self.due_delivery()?;
+        let seq = self.deliveries.first_due(&self.queues)?;
         let delivery = self.deliveries.planned.get(&seq)?.clone();
         self.deliveries.running = Some(RunningDelivery::begin(delivery.read.clone()));
         Some((seq, delivery))
@@ -254,11 +268,6 @@ impl State {
         if running.is_older_than(limit) && !std::mem::replace(&mut running.announced, true) {
             self.wake_all_waiters();
         }
-    }
-
-    /// Returns `true` if this thread delivers messages.
-    pub(crate) fn delivers_here(&self) -> bool {
-        self.deliveries.running.as_ref().is_some_and(RunningDelivery::is_here)
     }
 }
 

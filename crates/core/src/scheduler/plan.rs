@@ -532,9 +532,8 @@ impl Planner<'_> {
         let front =
             queue.pending.front_mut().map(|front| std::mem::replace(&mut front.op, Op::DueCallback(id)));
         if let Some(Op::Callback(run)) = front {
-            self.state.calls.push_back((id, slot, run));
+            self.state.callbacks.add(id, slot, run);
             self.state.after.planned_any = true;
-            self.state.callbacks_announced = false;
         }
         FrontStep::Held(Hold::Callback(id))
     }

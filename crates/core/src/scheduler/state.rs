@@ -7,7 +7,7 @@ use crate::error::{CommandKind, Error, Result, Site, subject};
 use crate::memory::block::Block;
 use crate::memory::pool::BlockPool;
 use crate::memory::uses::{Policy, Use};
-use crate::scheduler::batch::{Batches, Callback, Command, Op};
+use crate::scheduler::batch::{Batches, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
 use crate::scheduler::costs::KernelNames;
 use crate::scheduler::engine::Engine;
@@ -85,11 +85,6 @@ pub(crate) struct State {
     pub(crate) ends_loops: bool,
     /// `true` once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
-    /// Due callbacks for the callback thread, in the order in which they became due. Each holds its queue.
-    pub(crate) calls: VecDeque<(HoldId, Slot, Callback)>,
-    /// `true` if the waiting calls and tasks of a context without threads were notified that callbacks are due.
-    pub(crate) callbacks_announced: bool,
-    /// Running callbacks.
     pub(crate) callbacks: Callbacks,
     pub(crate) waiters: Waiters,
     /// First error that occurred in a `Drop`.
@@ -98,8 +93,6 @@ pub(crate) struct State {
     pub(crate) after: AfterUnlock,
     /// Number of guards that give the host access to a block.
     pub(crate) host_uses: u32,
-    /// `true` while the callback thread is parked.
-    pub(crate) calls_idle: bool,
     /// Profile notes, while a profiler or a reader of the notes exists.
     pub(crate) log: Option<Box<ProfileLog>>,
     /// All waits so far, if the context records them.
@@ -249,7 +242,7 @@ impl State {
     /// not count, so an idle context may still be [`busy`](Self::busy).
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
-        self.calls.is_empty() && !self.has_due_delivery() && self.lanes.iter().all(idle)
+        !self.callbacks.are_due() && !self.deliveries.are_due(&self.queues) && self.lanes.iter().all(idle)
     }
 
     /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback or messages are
@@ -257,7 +250,7 @@ impl State {
     /// not the opposite of [`idle`](Self::idle).
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
-        !self.calls.is_empty() || self.has_due_delivery() || (0..self.lanes.len()).any(works)
+        self.callbacks.are_due() || self.deliveries.are_due(&self.queues) || (0..self.lanes.len()).any(works)
     }
 
     /// Returns `true` if no later use can have to wait for `earlier`. Under [`Policy::Checked`] only the host clock

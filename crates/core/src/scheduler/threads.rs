@@ -139,7 +139,7 @@ impl Engine {
     /// caller that submits a batch in order to wait for it does not notify the completer, and may then drop the result
     /// instead.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let unwatched = state.unwatched(lane);
+        let unwatched = state.lanes[lane].is_unwatched();
         let at = &mut state.lanes[lane];
         let completer = at.idle && unwatched;
         let needs_cleanup = std::mem::take(&mut at.needs_cleanup);
@@ -163,7 +163,7 @@ impl Engine {
         while !is_replaced() {
             let next = {
                 let mut state = self.lock();
-                while !state.unwatched(lane) {
+                while !state.lanes[lane].is_unwatched() {
                     if state.finished() {
                         return;
                     }
@@ -191,9 +191,9 @@ impl Engine {
                 state.callbacks.thread = None;
                 return;
             }
-            state.calls_idle = true;
+            state.callbacks.idle = true;
             state = sleep(&self.calls, state);
-            state.calls_idle = false;
+            state.callbacks.idle = false;
         }
     }
 }
@@ -312,7 +312,7 @@ impl State {
                 ThreadRest::Asleep => over || self.something_for(lane) || self.needs_loss_poll(lane),
                 ThreadRest::PollingForLoss => over || self.something_for(lane),
             };
-            let completer = self.lanes[lane].idle && (over || self.unwatched(lane));
+            let completer = self.lanes[lane].idle && (over || self.lanes[lane].is_unwatched());
             let at = &mut self.lanes[lane];
             if thread {
                 at.rest = ThreadRest::Awake;
@@ -320,10 +320,8 @@ impl State {
             at.idle &= !completer;
             wakeups.lanes.push((thread, completer));
         }
-        wakeups.calls = self.calls_idle && (over || !self.calls.is_empty());
-        self.calls_idle &= !wakeups.calls;
-        wakeups.messages = self.deliveries.idle && (over || self.has_due_delivery());
-        self.deliveries.idle &= !wakeups.messages;
+        wakeups.calls = self.callbacks.wake_thread(over);
+        wakeups.messages = self.deliveries.wake_thread(over, &self.queues);
         wakeups.callers = self.waiters.asleep > 0;
         wakeups.parked = self.due_callers();
         wakeups
@@ -332,12 +330,6 @@ impl State {
     /// Returns `true` if the threads have no further work: the device is lost or the context is closing.
     pub(crate) fn finished(&self) -> bool {
         self.lost.is_some() || self.closing
-    }
-
-    /// Returns `true` if a batch of a lane is in flight and no caller polls the lane's fence. The completer must
-    /// then wait for the fence.
-    pub(crate) fn unwatched(&self, lane: usize) -> bool {
-        self.lanes[lane].timeline.in_flight() > 0 && self.lanes[lane].watchers == 0
     }
 
     /// Returns `true` if the thread of a lane can submit or plan something.

@@ -440,7 +440,7 @@ impl Engine {
     fn plan_and_submit(&self, due: DueCommands) -> bool {
         let mut state = self.lock();
         (0..self.lanes.len()).for_each(|lane| state.plan_lane(lane, due));
-        let mut any = if state.after.is_empty() && state.calls.is_empty() {
+        let mut any = if state.after.is_empty() && !state.callbacks.are_due() {
             drop(state);
             false
         } else {
@@ -666,7 +666,7 @@ impl State {
     /// # Errors
     /// `WaitInPrint`.
     pub(crate) fn check_print(&self, target: WaitTarget<'_>) -> Result<()> {
-        if !self.delivers_here() {
+        if !self.deliveries.are_here() {
             return Ok(());
         }
         Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())

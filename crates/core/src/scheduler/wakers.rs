@@ -316,7 +316,7 @@ impl Engine {
     /// progress. A completion on the device schedules a microtask of its own.
     pub(crate) fn schedule_more(&self) {
         let state = self.lock();
-        let more = !state.calls.is_empty() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
+        let more = state.callbacks.are_due() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
         drop(state);
         if more {
             self.schedule();

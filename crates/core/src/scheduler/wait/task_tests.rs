@@ -130,7 +130,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
             enqueue_callback(engine, slot, || ());
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
-            let (id, slot, run) = state.calls.pop_front().expect("the callback is due");
+            let (id, slot, run) = state.callbacks.next_due().expect("the callback is due");
             engine.unlock(state);
             let engine = engine.clone();
             Box::new(move || drop(engine.run_callback(engine.lock(), id, slot, run)))

@@ -341,7 +341,7 @@ fn q04_a_flush_before_a_wait_submits_and_leaves_completion_to_the_completer() {
     engine.flush(slot, Caller::Waits).expect("nothing has failed");
     let state = engine.lock();
     assert_eq!((state.lanes[0].timeline.in_flight(), state.lanes[0].watchers), (1, 0));
-    assert!(state.unwatched(0));
+    assert!(state.lanes[0].is_unwatched());
 }
 
 #[test]
