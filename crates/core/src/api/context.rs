@@ -211,7 +211,7 @@ impl Context {
     fn limited(self, launch_limit: Duration, backlog: BacklogLimit) -> Self {
         let mut state = self.owner.engine().lock();
         state.loop_limit = Some(launch_limit);
-        state.backlog_limit = Some(backlog);
+        state.room.limit = Some(backlog);
         drop(state);
         self
     }

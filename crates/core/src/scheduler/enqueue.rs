@@ -15,6 +15,7 @@ use crate::scheduler::lanes::ThreadRest;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::queue::{Backlog, Hold, PointProgress};
+use crate::scheduler::queues::Queues;
 use crate::scheduler::relay::{SignalledBy, UserSignal, UserWait};
 use crate::scheduler::state::{State, describe_hold};
 use crate::scheduler::threads::{SignallingMark, is_inside_callback, replace_lane_thread};
@@ -23,6 +24,7 @@ use fencepost_profile::WaitCause;
 use fencepost_sync::prim::{MutexGuard, assert_unlocked};
 use fencepost_sync::{Clock, HoldId, Point, Slot, Stamp};
 use smallvec::SmallVec;
+use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
@@ -434,43 +436,65 @@ impl Backlog {
     }
 }
 
-impl State {
+/// Room for further commands in the backlog of a context.
+///
+/// A call is listed from the moment at which it finds no room until it gets room or fails. The calls of one queue get
+/// room in the order of the calls.
+#[derive(Default)]
+pub(crate) struct BacklogRoom {
+    /// Limit of the work that is enqueued and not planned. `None` means no limit.
+    pub(crate) limit: Option<BacklogLimit>,
+    /// Calls that wait until their queue takes another command, in the order of the calls.
+    callers: VecDeque<(Slot, HoldId)>,
+}
+
+impl BacklogRoom {
     /// Returns `true` if a queue takes no further command now. A queue with little work of its own always takes one, so
     /// that a queue with much work cannot stop the others.
     #[inline]
-    fn is_full(&self, slot: Slot) -> bool {
-        let Some(limit) = self.backlog_limit else { return false };
-        let own = self.queue(slot).backlog();
+    fn is_full(&self, queues: &Queues, slot: Slot) -> bool {
+        let Some(limit) = self.limit else { return false };
+        let own = queues[slot].backlog();
         if slot == Slot::CONTEXT {
             return own.fills(limit, 1);
         }
-        own.fills(limit, SHARES) && self.queues.backlog().fills(limit, 1)
+        own.fills(limit, SHARES) && queues.backlog().fills(limit, 1)
     }
 
     /// Returns `true` if other calls wait for room in this queue. A new call must then wait for its turn.
     #[inline]
-    fn has_callers_for_room(&self, slot: Slot) -> bool {
-        !self.callers_for_room.is_empty() && self.callers_for_room.iter().any(|(of, _)| *of == slot)
+    fn has_callers(&self, slot: Slot) -> bool {
+        !self.callers.is_empty() && self.callers.iter().any(|(of, _)| *of == slot)
     }
 
-    /// Marks all commands of a queue as requested, so that the threads plan them.
-    fn request_all(&mut self, slot: Slot) {
-        let end = self.queue(slot).enqueued();
-        self.queue_mut(slot).request(end);
+    /// Adds a call that waits for room in a queue.
+    fn add_caller(&mut self, slot: Slot, id: HoldId) {
+        self.callers.push_back((slot, id));
     }
 
+    /// Removes a call. Returns `true` if other calls wait for room.
+    fn remove_caller(&mut self, id: HoldId) -> bool {
+        self.callers.retain(|(_, of)| *of != id);
+        !self.callers.is_empty()
+    }
+
+    /// Returns the call that gets the next room in a queue.
+    fn first_caller(&self, slot: Slot) -> Option<HoldId> {
+        self.callers.iter().find(|(of, _)| *of == slot).map(|(_, id)| *id)
+    }
+
+    /// Returns the error of a call that must not wait for room.
     #[cold]
-    fn backlog_error(&self, slot: Slot, why: &str) -> Error {
+    fn error(&self, queues: &Queues, slot: Slot, why: &str) -> Error {
         let Backlog { commands, bytes } =
-            if slot == Slot::CONTEXT { self.queue(slot).backlog() } else { self.queues.backlog() };
-        let BacklogLimit { commands: most_commands, bytes: most_bytes } =
-            self.backlog_limit.unwrap_or_default();
-        let queue = self.queue(slot).label.to_string();
+            if slot == Slot::CONTEXT { queues[slot].backlog() } else { queues.backlog() };
+        let BacklogLimit { commands: most_commands, bytes: most_bytes } = self.limit.unwrap_or_default();
+        let queue = queues[slot].label.to_string();
         ErrorDetail::Backlog { queue, commands, bytes, most_commands, most_bytes, why: why.into() }.into()
     }
 }
 
-/// A call that waits for room. It is listed in `State::callers_for_room` until it is dropped.
+/// A call that waits for room. It is listed in [`BacklogRoom`] until it is dropped.
 struct CallerForRoom<'a> {
     engine: &'a Engine,
     id: HoldId,
@@ -479,8 +503,7 @@ struct CallerForRoom<'a> {
 impl Drop for CallerForRoom<'_> {
     fn drop(&mut self) {
         let mut state = self.engine.lock();
-        state.callers_for_room.retain(|(_, id)| *id != self.id);
-        let next = !state.callers_for_room.is_empty();
+        let next = state.room.remove_caller(self.id);
         drop(state);
         if next {
             self.engine.done.notify_all();
@@ -496,7 +519,7 @@ impl Engine {
     #[inline]
     pub(crate) fn lock_with_room(&self, slot: Slot) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
-        if state.is_full(slot) || state.has_callers_for_room(slot) {
+        if state.room.is_full(&state.queues, slot) || state.room.has_callers(slot) {
             self.wait_for_room(state, slot)
         } else {
             Ok(state)
@@ -515,12 +538,11 @@ impl Engine {
         state.check(slot)?;
         if cfg!(target_arch = "wasm32") || self.is_in_function() || is_inside_callback() {
             let what = if is_inside_callback() { "a host callback" } else { "this call" };
-            return Err(
-                state.backlog_error(slot, &format!("{what} must not block until the device has taken it"))
-            );
+            let why = format!("{what} must not block until the device has taken it");
+            return Err(state.room.error(&state.queues, slot, &why));
         }
         let caller = CallerForRoom { engine: self, id: state.new_hold() };
-        state.callers_for_room.push_back((slot, caller.id));
+        state.room.add_caller(slot, caller.id);
         drop(state);
         assert_unlocked("a wait for room");
         let _mark = SignallingMark::set(false);
@@ -532,13 +554,13 @@ impl Engine {
                 drop(state);
                 return Err(error);
             }
-            let first = state.callers_for_room.iter().find(|(of, _)| *of == slot).map(|(_, id)| *id);
-            if first == Some(caller.id) && !state.is_full(slot) {
+            let first = state.room.first_caller(slot);
+            if first == Some(caller.id) && !state.room.is_full(&state.queues, slot) {
                 drop(state);
                 drop(caller);
                 return Ok(self.lock());
             }
-            state.request_all(slot);
+            state.queue_mut(slot).request_all();
             self.unlock(state);
             let end = self.lock().queue(slot).end(slot);
             let relay = self.held_by(end);
@@ -561,11 +583,12 @@ impl Engine {
                 Hold::Drain(_) | Hold::Loop(_) => false,
             });
             if waits_for_the_program && let Some(hold) = hold {
-                let error = state.backlog_error(slot, &format!("the queue waits: {}", describe_hold(hold)));
+                let why = format!("the queue waits: {}", describe_hold(hold));
+                let error = state.room.error(&state.queues, slot, &why);
                 drop(state);
                 return Err(error);
             }
-            let goes_on = first == Some(caller.id) && !state.is_full(slot);
+            let goes_on = first == Some(caller.id) && !state.room.is_full(&state.queues, slot);
             if self.threads && !goes_on {
                 self.park(state, SLICE);
                 continue;

@@ -194,6 +194,11 @@ impl QueueState {
         self.requested = self.requested.max(stamp);
     }
 
+    /// Records that the program, or a call that waits for room, requests all commands.
+    pub(crate) fn request_all(&mut self) {
+        self.request(self.enqueued());
+    }
+
     /// Returns `true` if the commands up to `stamp` are marked as requested.
     pub(crate) fn has_requested(&self, stamp: Stamp) -> bool {
         self.requested >= stamp

@@ -2,7 +2,6 @@
 
 use crate::device::CostModel;
 use crate::device::adapter::AdapterInfo;
-use crate::device::wgpu_device::BacklogLimit;
 use crate::error::{CommandKind, Error, Result, Site, subject};
 use crate::memory::block::Block;
 use crate::memory::pool::BlockPool;
@@ -11,6 +10,7 @@ use crate::scheduler::batch::{Batches, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
 use crate::scheduler::costs::KernelNames;
 use crate::scheduler::engine::Engine;
+use crate::scheduler::enqueue::BacklogRoom;
 use crate::scheduler::lanes::{LaneState, Plannable};
 use crate::scheduler::messages::Deliveries;
 use crate::scheduler::ordering::WaitLog;
@@ -22,7 +22,6 @@ use crate::work::step::Work;
 use fencepost_profile::WaitCause;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::fmt::Write;
 use std::panic::Location;
 use std::sync::Arc;
@@ -72,10 +71,7 @@ pub(crate) struct State {
     pub(crate) lost: Option<Error>,
     /// Loops in chunks with a planned chunk, with their queues. Loops that have ended may still be listed.
     pub(crate) loops: Vec<(Slot, HoldId)>,
-    /// Limit of the work that is enqueued and not planned.
-    pub(crate) backlog_limit: Option<BacklogLimit>,
-    /// Calls that wait until their queue takes another command, in the order of the calls.
-    pub(crate) callers_for_room: VecDeque<(Slot, HoldId)>,
+    pub(crate) room: BacklogRoom,
     /// Number of steps of all plannings.
     #[cfg(test)]
     pub(crate) plan_steps: u64,
@@ -168,7 +164,7 @@ impl State {
             let queue = self.queue_mut(all);
             queue.open = false;
             queue.clock = clock.clone();
-            queue.request(queue.enqueued());
+            queue.request_all();
             born_after = vec![queue.end(all)];
         }
         // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
