@@ -210,7 +210,7 @@ impl Context {
     /// Sets the limits of the scheduler.
     fn limited(self, launch_limit: Duration, backlog: BacklogLimit) -> Self {
         let mut state = self.owner.engine().lock();
-        state.loop_limit = Some(launch_limit);
+        state.loops.limit = Some(launch_limit);
         state.room.limit = Some(backlog);
         drop(state);
         self

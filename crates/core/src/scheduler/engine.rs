@@ -277,7 +277,7 @@ impl Engine {
     #[cfg(not(target_arch = "wasm32"))]
     fn end_loops(&self) {
         let mut state = self.lock();
-        state.ends_loops = true;
+        state.loops.ending = true;
         let holds = state.queues.iter().filter_map(|queue| queue.hold);
         let loops: Vec<Hold> = holds.filter(|hold| matches!(hold, Hold::Loop(_))).collect();
         loops.into_iter().for_each(|hold| _ = state.release(hold));

@@ -12,14 +12,15 @@ mod loop_tests;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::read_slot::{ReadSlot, ReadState};
 use crate::memory::staging::{ReplaySource, Staged};
-use crate::scheduler::batch::{Callback, Command, Op};
+use crate::scheduler::batch::{Batches, Callback, Command, Op};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::queue::{Hold, PointProgress, QueueState};
+use crate::scheduler::queues::Queues;
 use crate::scheduler::state::State;
-use crate::scheduler::wakers::WakeCondition;
+use crate::scheduler::wakers::{WakeCondition, Wakers};
 use crate::work::graph::control::ChunkedLoop;
 use crate::work::graph::plan::GraphPlan;
 use crate::work::graph::run::{GraphRun, GraphStep};
@@ -484,6 +485,75 @@ impl LoopRun {
     }
 }
 
+/// Loops in chunks of a context.
+///
+/// Every loop that waits for one of its chunks is listed, so that its queue is released once the chunk is complete.
+#[derive(Default)]
+pub(crate) struct ContextLoops {
+    /// Loops with a planned chunk, with their queues. Loops that have ended may still be listed.
+    listed: Vec<(Slot, HoldId)>,
+    /// Longest time for which the context continues a loop. `None` means no limit.
+    pub(crate) limit: Option<Duration>,
+    /// `true` once loops are stopped because the context ends.
+    pub(crate) ending: bool,
+}
+
+impl ContextLoops {
+    /// Lists a loop of which a chunk is planned.
+    pub(crate) fn add(&mut self, slot: Slot, hold: HoldId) {
+        if !self.listed.contains(&(slot, hold)) {
+            self.listed.push((slot, hold));
+        }
+    }
+
+    /// Returns the queue of a listed loop that has not ended.
+    fn queue_of(&self, hold: HoldId, queues: &Queues) -> Option<Slot> {
+        let runs = |slot: Slot| queues[slot].front_loop().is_some_and(|run| run.hold == hold);
+        self.listed.iter().find(|(slot, of)| *of == hold && runs(*slot)).map(|(slot, _)| *slot)
+    }
+
+    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
+    /// incomplete chunks are registered again, because a waker may be called early.
+    fn complete_chunks(
+        &mut self,
+        queues: &Queues,
+        batches: &Batches,
+        wakers: &mut Wakers,
+    ) -> Vec<(HoldId, Arc<ReadSlot>)> {
+        let mut complete = Vec::new();
+        let goes_on =
+            |&(slot, hold): &(Slot, HoldId)| queues[slot].front_loop().is_some_and(|run| run.hold == hold);
+        self.listed.retain(goes_on);
+        for run in self.listed.iter().filter_map(|&(slot, _)| queues[slot].front_loop()) {
+            for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
+                if batches.is_done(chunk.seq) {
+                    complete.push((run.hold, chunk.read.clone()));
+                } else {
+                    wakers.register(WakeCondition::Batch(chunk.seq), run.waker());
+                }
+            }
+        }
+        complete
+    }
+}
+
+impl QueueState {
+    /// Returns the loop at the front of the queue.
+    fn front_loop(&self) -> Option<&LoopRun> {
+        match self.pending.front().map(|front| &front.op) {
+            Some(Op::Loop(run)) => Some(run),
+            _ => None,
+        }
+    }
+
+    /// Returns the loop at the front of the queue with its stamp, to plan it.
+    pub(crate) fn front_loop_mut(&mut self) -> Option<(Stamp, &mut LoopRun)> {
+        let front = self.pending.front_mut()?;
+        let stamp = front.stamp;
+        if let Op::Loop(run) = &mut front.op { Some((stamp, run)) } else { None }
+    }
+}
+
 /// Waker that continues the loops of a context.
 struct LoopWaker(Weak<Engine>);
 
@@ -509,7 +579,10 @@ impl Engine {
     /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
     /// may call this. The words are read without S, because the read may call the device.
     pub(crate) fn continue_loops(&self) {
-        let complete = self.lock().complete_chunks();
+        let mut state = self.lock();
+        let State { queues, batches, waiters, loops, .. } = &mut *state;
+        let complete = loops.complete_chunks(queues, batches, &mut waiters.wakers);
+        drop(state);
         if complete.is_empty() {
             return;
         }
@@ -537,43 +610,11 @@ impl Engine {
     }
 }
 
-/// Returns the loop at the front of a queue.
-fn front_loop(queue: &QueueState) -> Option<&LoopRun> {
-    match queue.pending.front().map(|front| &front.op) {
-        Some(Op::Loop(run)) => Some(run),
-        _ => None,
-    }
-}
-
 impl State {
-    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
-    /// incomplete chunks are registered again, because a waker may be called early.
-    fn complete_chunks(&mut self) -> Vec<(HoldId, Arc<ReadSlot>)> {
-        let Self { queues, batches, waiters, loops, .. } = self;
-        let mut complete = Vec::new();
-        let goes_on =
-            |&(slot, hold): &(Slot, HoldId)| front_loop(&queues[slot]).is_some_and(|run| run.hold == hold);
-        loops.retain(goes_on);
-        for run in loops.iter().filter_map(|&(slot, _)| front_loop(&queues[slot])) {
-            for chunk in run.chunks.iter().filter(|chunk| chunk.goes_on.is_none()) {
-                if batches.is_done(chunk.seq) {
-                    complete.push((run.hold, chunk.read.clone()));
-                } else {
-                    waiters.wakers.register(WakeCondition::Batch(chunk.seq), run.waker());
-                }
-            }
-        }
-        complete
-    }
-
     /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
     /// have stored it already, and the queue may have failed meanwhile.
     fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
-        let Some(&(slot, _)) = self.loops.iter().find(|(slot, of)| {
-            *of == hold && front_loop(self.queue(*slot)).is_some_and(|run| run.hold == hold)
-        }) else {
-            return;
-        };
+        let Some(slot) = self.loops.queue_of(hold, &self.queues) else { return };
         let queue = self.queue_mut(slot);
         let Some(front) = queue.pending.front_mut() else { return };
         let Op::Loop(run) = &mut front.op else { return };
@@ -599,13 +640,6 @@ impl State {
             return None;
         }
         let held = self.queues.held(Hold::Loop(hold)).into_iter();
-        held.filter_map(|slot| front_loop(self.queue(slot))).find(|run| run.hold == hold)?.awaited()
-    }
-
-    /// Returns the loop at the front of a queue, to plan it.
-    pub(crate) fn front_loop_mut(&mut self, slot: Slot) -> Option<(Stamp, &mut LoopRun)> {
-        let front = self.queue_mut(slot).pending.front_mut()?;
-        let stamp = front.stamp;
-        if let Op::Loop(run) = &mut front.op { Some((stamp, run)) } else { None }
+        held.filter_map(|slot| self.queue(slot).front_loop()).find(|run| run.hold == hold)?.awaited()
     }
 }

@@ -16,6 +16,7 @@ use crate::scheduler::messages::Deliveries;
 use crate::scheduler::ordering::WaitLog;
 use crate::scheduler::queue::{Hold, PointProgress, QueueState};
 use crate::scheduler::queues::{Priority, Queues};
+use crate::scheduler::replays::ContextLoops;
 use crate::scheduler::times::{ProfileLog, QueueTiming};
 use crate::scheduler::wakers::{Waiters, WakeCondition};
 use crate::work::step::Work;
@@ -26,7 +27,6 @@ use std::fmt::Write;
 use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
-use std::time::Duration;
 
 /// Actions that must run after S is released: drops of arrays and calls of wakers.
 #[derive(Default)]
@@ -69,16 +69,11 @@ pub(crate) struct State {
     pub(crate) external: Vec<Arc<Block>>,
     /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
     pub(crate) lost: Option<Error>,
-    /// Loops in chunks with a planned chunk, with their queues. Loops that have ended may still be listed.
-    pub(crate) loops: Vec<(Slot, HoldId)>,
+    pub(crate) loops: ContextLoops,
     pub(crate) room: BacklogRoom,
     /// Number of steps of all plannings.
     #[cfg(test)]
     pub(crate) plan_steps: u64,
-    /// Longest time for which the context continues a loop in chunks. `None` means no limit.
-    pub(crate) loop_limit: Option<Duration>,
-    /// `true` once loops in chunks are stopped because the context ends.
-    pub(crate) ends_loops: bool,
     /// `true` once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
     pub(crate) callbacks: Callbacks,

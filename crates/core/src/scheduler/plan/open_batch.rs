@@ -701,9 +701,11 @@ impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
     pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
         let host_uses = self.state.host_uses;
-        let ending = self.state.ends_loops;
-        let limit = self.state.loop_limit;
-        let Some((stamp, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
+        let ending = self.state.loops.ending;
+        let limit = self.state.loops.limit;
+        let Some((stamp, run)) = self.state.queue_mut(goal.slot).front_loop_mut() else {
+            return FrontStep::Planned;
+        };
         let (most, work) = match run.next() {
             LoopStep::Ended => {
                 run.end_time();
@@ -735,7 +737,9 @@ impl Planner<'_> {
         }
         let seq = self.join_batch(goal.slot, lane);
         self.taken += parts as usize;
-        let Some((_, run)) = self.state.front_loop_mut(goal.slot) else { return FrontStep::Planned };
+        let Some((_, run)) = self.state.queue_mut(goal.slot).front_loop_mut() else {
+            return FrontStep::Planned;
+        };
         let hold = run.hold;
         let time = run.time_chunk(seq);
         let read = run.add_chunk(seq, parts);
@@ -749,9 +753,7 @@ impl Planner<'_> {
             }
         }
         if read.is_some() {
-            if !self.state.loops.contains(&(goal.slot, hold)) {
-                self.state.loops.push((goal.slot, hold));
-            }
+            self.state.loops.add(goal.slot, hold);
             self.state.waiters.wakers.register(WakeCondition::Batch(seq), &waker);
         }
         self.state.queue_mut(goal.slot).note_part(seq);

@@ -200,9 +200,9 @@ fn g12_a_loop_beyond_its_limit_and_a_loop_at_the_end_of_a_context_fail_their_que
         engine.lock().plan([point], Priority::Normal);
         complete_one(&engine);
         if ending {
-            engine.lock().ends_loops = true;
+            engine.lock().loops.ending = true;
         } else {
-            engine.lock().loop_limit = Some(std::time::Duration::ZERO);
+            engine.lock().loops.limit = Some(std::time::Duration::ZERO);
         }
         engine.lock().plan([point], Priority::Normal);
         complete_one(&engine);
