@@ -179,9 +179,7 @@ impl State {
         let mut wakers = Vec::new();
         while self.lanes[lane].submitted.front().is_some_and(|batch| batch.value <= completed) {
             let Some(batch) = self.lanes[lane].submitted.pop_front() else { break };
-            if self.log.is_some() {
-                self.note_complete(batch.seq);
-            }
+            self.notes.note_complete(batch.seq);
             wakers.extend(self.complete_batch(batch.seq));
             done.push(batch);
         }

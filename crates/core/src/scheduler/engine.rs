@@ -203,7 +203,7 @@ impl Engine {
         self.slots.store(state.queues.len() as u32, Ordering::Relaxed);
         let clocked = self.device.caps().timestamps;
         let timed = timing && clocked;
-        let noted = state.is_noting();
+        let noted = state.notes.is_noting();
         let notes = || noted.then(|| QueueTiming::for_notes(clocked));
         state.queue_mut(slot).timing = timed.then(QueueTiming::for_events).or_else(notes);
         Ok(slot)

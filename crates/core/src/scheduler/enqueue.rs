@@ -176,7 +176,7 @@ impl Engine {
     ) -> Result<()> {
         let mut state = self.lock();
         state.check(slot)?;
-        if state.wait_log.is_some() {
+        if state.notes.waits.is_some() {
             ordering::note_requested_wait(&mut state, slot, at, point, clock);
         }
         state.queue_mut(slot).clock.join(clock);

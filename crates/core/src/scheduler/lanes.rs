@@ -387,7 +387,7 @@ impl Engine {
                     state.after.wakers.extend(due);
                 }
                 if let Some(at) = at {
-                    state.note_submit(seq, lane, at);
+                    state.notes.note_submit(seq, lane, at);
                 }
                 let is_over = state.lanes[lane].executes_in_submit;
                 if watched && !state.after.has_code() {
@@ -429,7 +429,7 @@ impl State {
         self.batches.set(batch.seq, Status::Encoding);
         let waits = self.device_waits(lane, &batch);
         let value = self.lanes[lane].timeline.pending();
-        let at = self.log.as_ref().map(|_| web_time::Instant::now());
+        let at = self.notes.profile.as_ref().map(|_| web_time::Instant::now());
         Some(SubmittingBatch { batch, waits, value, at })
     }
 

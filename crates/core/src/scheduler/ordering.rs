@@ -52,7 +52,7 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
     {
         return Ok(SmallVec::new());
     }
-    state.compared.set(state.compared.get() + 1);
+    state.notes.count_compared();
     let mut waits = SmallVec::new();
     for touch in work.touches() {
         let order = touch.block.order();
@@ -138,7 +138,7 @@ pub(crate) fn access(write: bool) -> &'static str {
 #[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
-    let kept = state.policy() == Policy::Checked || state.wait_log.is_some();
+    let kept = state.policy() == Policy::Checked || state.notes.waits.is_some();
     let Admission { slot, what, at } = by;
     let details = match work {
         _ if kept => Some(origin(state, slot)),
@@ -182,11 +182,11 @@ pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &
 /// context does not record waits.
 #[cold]
 pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &[Point]) {
-    let Some(mut log) = state.wait_log.take() else { return };
+    let Some(mut log) = state.notes.waits.take() else { return };
     for wait in waits {
         log.note_wait(state, by, work, *wait);
     }
-    state.wait_log = Some(log);
+    state.notes.waits = Some(log);
 }
 
 /// Records a wait of the program, of `slot` for `point`, if the wait changes no order. Does nothing if the context does
@@ -200,11 +200,11 @@ pub(crate) fn note_requested_wait(
     clock: &Clock,
 ) {
     let Some(already) = already(state, slot, point, clock) else { return };
-    let Some(mut log) = state.wait_log.take() else { return };
+    let Some(mut log) = state.notes.waits.take() else { return };
     let queue = state.queue(slot).label.clone();
     let wait = RedundantWaitKey { queue, at, waited_for: state.queues.name_of(point), already };
     *log.redundant.entry(wait).or_default() += 1;
-    state.wait_log = Some(log);
+    state.notes.waits = Some(log);
 }
 
 /// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`, or `None` if a

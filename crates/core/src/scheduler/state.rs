@@ -13,16 +13,14 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::enqueue::BacklogRoom;
 use crate::scheduler::lanes::{LaneState, Plannable};
 use crate::scheduler::messages::Deliveries;
-use crate::scheduler::ordering::WaitLog;
 use crate::scheduler::queue::{Hold, PointProgress, QueueState};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::replays::ContextLoops;
-use crate::scheduler::times::{ProfileLog, QueueTiming};
+use crate::scheduler::times::{ContextNotes, QueueTiming};
 use crate::scheduler::wakers::{Waiters, WakeCondition};
 use crate::work::step::Work;
 use fencepost_profile::WaitCause;
 use fencepost_sync::{Clock, HoldId, Point, Seq, Slot, Stamp};
-use std::cell::Cell;
 use std::fmt::Write;
 use std::panic::Location;
 use std::sync::Arc;
@@ -84,16 +82,11 @@ pub(crate) struct State {
     pub(crate) after: AfterUnlock,
     /// Number of guards that give the host access to a block.
     pub(crate) host_uses: u32,
-    /// Profile notes, while a profiler or a reader of the notes exists.
-    pub(crate) log: Option<Box<ProfileLog>>,
-    /// All waits so far, if the context records them.
-    pub(crate) wait_log: Option<Box<WaitLog>>,
+    pub(crate) notes: ContextNotes,
     pub(crate) kernels: KernelNames,
     /// Messages of kernels that the host has not received.
     pub(crate) deliveries: Deliveries,
     policy: Policy,
-    /// Number of commands that were compared with the earlier uses of their bytes.
-    pub(crate) compared: Cell<u64>,
     /// Work that the program was told is complete. It never covers work that is not done.
     pub(crate) host_clock: Clock,
     /// Number of the last hold.
@@ -363,7 +356,7 @@ impl Engine {
         let state = self.lock();
         let recorder = self.device.recorder();
         let policy = state.policy();
-        let compared = state.compared.get();
+        let compared = state.notes.compared.get();
         let mut text = format!(
             "{info}\npolicy {policy:?}, {compared} commands compared with earlier uses, recorder {recorder}\n"
         );

@@ -7,7 +7,7 @@ use crate::memory::uses::Use;
 use crate::scheduler::batch::{Callback, Command, Op, Timed};
 use crate::scheduler::complete::PointHistory;
 use crate::scheduler::engine::Engine;
-use crate::scheduler::ordering::Admission;
+use crate::scheduler::ordering::{Admission, WaitLog};
 use crate::scheduler::queue::{PointProgress, QueueState};
 use crate::scheduler::queues::Priority;
 use crate::scheduler::relay::UserSignal;
@@ -20,6 +20,7 @@ use fencepost_profile::WaitCause;
 use fencepost_sync::prim::{Mutex, MutexGuard, lock};
 use fencepost_sync::{Clock, Point, Seq, Slot, Stamp};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::Arc;
 use web_time::Instant;
@@ -93,7 +94,7 @@ impl Engine {
     /// Stops noting launches. Returns their times and the point after them.
     pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
         let mut state = self.lock();
-        let noting = state.is_noting();
+        let noting = state.notes.is_noting();
         let timing = &mut state.queue_mut(slot).timing;
         let tuned = timing.as_mut()?.tuned.take()?;
         timing.take_if(|timing| timing.for_notes_only() && !noting);
@@ -230,7 +231,7 @@ impl Engine {
     pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
         let plan = &whole.run.plan;
         let clocked = self.device.caps().timestamps;
-        let noting = state.is_noting();
+        let noting = state.notes.is_noting();
         if noting || (clocked && !plan.timed_markers.is_empty()) {
             let slots = match noting {
                 true => NodeTimes::of_all(plan.nodes.len()),
@@ -252,7 +253,7 @@ impl State {
             return self.push_stamped(by, stamp, Work::Graph(Box::new(step)));
         }
         self.push_timed(by, stamp, Work::Graph(Box::new(step.clone())));
-        if self.is_noting() {
+        if self.notes.is_noting() {
             self.note_nodes(by, stamp, &step);
         }
     }
@@ -291,6 +292,92 @@ pub(crate) struct ProfileLog {
     pub(crate) readers: usize,
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
+}
+
+/// Notes of a context about its work, for profiles and reports.
+///
+/// `profile` and `waits` are `None` until the program asks for notes, so that they cost nothing before.
+#[derive(Default)]
+pub(crate) struct ContextNotes {
+    /// Notes for profiles, while a profiler or a reader of the notes exists.
+    pub(crate) profile: Option<Box<ProfileLog>>,
+    /// All waits so far, if the context records them.
+    pub(crate) waits: Option<Box<WaitLog>>,
+    /// Number of commands that were compared with the earlier uses of their bytes.
+    pub(crate) compared: Cell<u64>,
+}
+
+impl ContextNotes {
+    /// Counts a command that is compared with the earlier uses of its bytes.
+    pub(crate) fn count_compared(&self) {
+        self.compared.set(self.compared.get() + 1);
+    }
+
+    /// Returns `true` if enqueued commands are noted.
+    pub(crate) fn is_noting(&self) -> bool {
+        self.profile.as_ref().is_some_and(|log| log.profilers > 0)
+    }
+
+    /// Adds a profiler. Returns the number of notes so far.
+    fn start(&mut self) -> usize {
+        let log = self.profile.get_or_insert_default();
+        log.profilers += 1;
+        log.readers += 1;
+        log.entries.len()
+    }
+
+    /// Removes a profiler, which still reads the notes. Returns the number of notes, and `true` if no profiler is left.
+    fn stop(&mut self) -> Option<(usize, bool)> {
+        let log = self.profile.as_mut()?;
+        log.profilers -= 1;
+        Some((log.entries.len(), log.profilers == 0))
+    }
+
+    /// Removes a reader. Returns the log, to be dropped, if no reader is left.
+    fn leave(&mut self) -> Option<Box<ProfileLog>> {
+        let log = self.profile.as_mut()?;
+        log.readers -= 1;
+        debug_assert!(log.profilers <= log.readers, "bug: a profiler stops reading before it stops noting");
+        if log.readers == 0 { self.profile.take() } else { None }
+    }
+
+    /// Returns the notes from `from` to `upto` and the times of the batches.
+    fn between(&self, from: usize, upto: usize) -> ProfileNotes {
+        let Some(log) = &self.profile else { return ProfileNotes::default() };
+        ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
+    }
+
+    /// Notes an event of a queue, if a profiler notes.
+    fn note(
+        &mut self,
+        slot: Slot,
+        of: &QueueState,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        noted: impl FnOnce() -> ProfileEvent,
+    ) {
+        if let Some(log) = self.profile.as_deref_mut().filter(|log| log.profilers > 0) {
+            let queue = QueueKey { slot, born: of.born };
+            let label = of.label.clone();
+            let enqueued = Instant::now();
+            let entry = ProfileEntry { queue, label, lane: of.lane, stamp, at, enqueued, noted: noted() };
+            log.entries.push(Arc::new(entry));
+        }
+    }
+
+    /// Notes the submission of a batch.
+    pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Instant) {
+        if let Some(log) = &mut self.profile {
+            log.batches.insert(seq, BatchTimes { lane, submitted, completed: None });
+        }
+    }
+
+    /// Notes the completion of a batch.
+    pub(crate) fn note_complete(&mut self, seq: Seq) {
+        if let Some(batch) = self.profile.as_mut().and_then(|log| log.batches.get_mut(&seq)) {
+            batch.completed = Some(Instant::now());
+        }
+    }
 }
 
 /// A noted command, wait or callback.
@@ -384,10 +471,7 @@ impl Engine {
     pub(crate) fn start_notes(&self) -> usize {
         let clocked = self.device.caps().timestamps;
         let mut state = self.lock();
-        let log = state.log.get_or_insert_default();
-        log.profilers += 1;
-        log.readers += 1;
-        let from = log.entries.len();
+        let from = state.notes.start();
         state.queues.for_each(|queue| {
             queue.timing.get_or_insert_with(|| QueueTiming::for_notes(clocked));
         });
@@ -398,10 +482,7 @@ impl Engine {
     /// another profiler exists. Batches are noted while a reader exists.
     pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
         let mut state = self.lock();
-        let Some(log) = &mut state.log else { return (0, Vec::new()) };
-        log.profilers -= 1;
-        let upto = log.entries.len();
-        let last = log.profilers == 0;
+        let Some((upto, last)) = state.notes.stop() else { return (0, Vec::new()) };
         if last {
             state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
         }
@@ -411,19 +492,14 @@ impl Engine {
     /// Removes a reader of the notes. The last one drops the log.
     pub(crate) fn leave_notes(&self) {
         let mut state = self.lock();
-        let Some(log) = &mut state.log else { return };
-        log.readers -= 1;
-        debug_assert!(log.profilers <= log.readers, "bug: a profiler stops reading before it stops noting");
-        let over = if log.readers == 0 { state.log.take() } else { None };
+        let over = state.notes.leave();
         drop(state);
         drop(over);
     }
 
     /// Returns the notes from `from` to `upto` and the times of the batches.
     pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
-        let state = self.lock();
-        let Some(log) = &state.log else { return ProfileNotes::default() };
-        ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
+        self.lock().notes.between(from, upto)
     }
 
     /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
@@ -467,11 +543,6 @@ impl Engine {
 }
 
 impl State {
-    /// Returns `true` if enqueued commands are noted.
-    pub(crate) fn is_noting(&self) -> bool {
-        self.log.as_ref().is_some_and(|log| log.profilers > 0)
-    }
-
     /// Notes a command.
     pub(crate) fn note_work(
         &mut self,
@@ -480,7 +551,7 @@ impl State {
         bytes: Option<u64>,
         time: Option<&Arc<TimeSlot>>,
     ) {
-        if !self.is_noting() {
+        if !self.notes.is_noting() {
             return;
         }
         let kernel = match by.what {
@@ -493,7 +564,7 @@ impl State {
 
     /// Notes a command that the host executed during the call.
     pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
-        if self.log.is_some() {
+        if self.notes.profile.is_some() {
             let stamp = self.next_stamp();
             self.note_work(by, stamp, Some(bytes), None);
         }
@@ -507,7 +578,7 @@ impl State {
         cause: WaitCause,
         at: &'static Location<'static>,
     ) {
-        if self.log.is_some() {
+        if self.notes.profile.is_some() {
             let stamp = self.next_stamp();
             let label = self.queues.label_of(point);
             self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
@@ -521,7 +592,7 @@ impl State {
         event: &Arc<UserSignal>,
         at: &'static Location<'static>,
     ) {
-        if self.log.is_some() {
+        if self.notes.profile.is_some() {
             let stamp = self.next_stamp();
             self.note(slot, at, stamp, || ProfileEvent::UserWait(event.clone()));
         }
@@ -534,7 +605,7 @@ impl State {
         callback: Callback,
         at: &'static Location<'static>,
     ) -> Callback {
-        if !self.is_noting() {
+        if !self.notes.is_noting() {
             return callback;
         }
         let stamp = self.next_stamp();
@@ -547,37 +618,15 @@ impl State {
         })
     }
 
-    pub(crate) fn note(
+    /// Notes an event of a queue, if a profiler notes.
+    fn note(
         &mut self,
         slot: Slot,
         at: &'static Location<'static>,
         stamp: Stamp,
         noted: impl FnOnce() -> ProfileEvent,
     ) {
-        let queue = self.queue(slot);
-        let label = queue.label.clone();
-        let lane = queue.lane;
-        let born = queue.born;
-        if let Some(log) = self.log.as_deref_mut().filter(|log| log.profilers > 0) {
-            let queue = QueueKey { slot, born };
-            let enqueued = Instant::now();
-            let entry = ProfileEntry { queue, label, lane, stamp, at, enqueued, noted: noted() };
-            log.entries.push(Arc::new(entry));
-        }
-    }
-
-    /// Notes the submission of a batch.
-    pub(crate) fn note_submit(&mut self, seq: Seq, lane: usize, submitted: Instant) {
-        if let Some(log) = &mut self.log {
-            log.batches.insert(seq, BatchTimes { lane, submitted, completed: None });
-        }
-    }
-
-    /// Notes the completion of a batch.
-    pub(crate) fn note_complete(&mut self, seq: Seq) {
-        if let Some(batch) = self.log.as_mut().and_then(|log| log.batches.get_mut(&seq)) {
-            batch.completed = Some(Instant::now());
-        }
+        self.notes.note(slot, &self.queues[slot], at, stamp, noted);
     }
 }
 
@@ -689,7 +738,8 @@ mod replay_times_tests {
     fn t04_a_replay_has_times_of_its_timed_markers_alone_unless_it_is_profiled() {
         let engine = engine(false);
         assert_eq!((slots(&engine, 1), slots(&engine, 1000)), (1, 1));
-        engine.lock().log = Some(Box::new(ProfileLog { profilers: 1, readers: 1, ..ProfileLog::default() }));
+        engine.lock().notes.profile =
+            Some(Box::new(ProfileLog { profilers: 1, readers: 1, ..ProfileLog::default() }));
         assert_eq!(slots(&engine, 1000), 1001);
     }
 }

@@ -101,7 +101,7 @@ impl Diagnostics<'_> {
     /// Starts (`true`) or stops (`false`) recording the waits that the policy adds, and the redundant waits of the
     /// program. A stop discards the records. Recording is off at first, and then costs nothing.
     pub fn record_waits(&self, on: bool) {
-        self.owner.engine().lock().wait_log = on.then(Box::default);
+        self.owner.engine().lock().notes.waits = on.then(Box::default);
     }
 
     /// Returns the waits since [`record_waits`](Self::record_waits), and an empty report if recording is off.
@@ -126,7 +126,7 @@ impl Diagnostics<'_> {
     /// ```
     pub fn wait_report(&self) -> WaitReport {
         let state = self.owner.engine().lock();
-        state.wait_log.as_ref().map(|log| log.report(&state)).unwrap_or_default()
+        state.notes.waits.as_ref().map(|log| log.report(&state)).unwrap_or_default()
     }
 
     /// Returns the state of all queues and lanes as text. The text helps to find the wait that blocks a program.

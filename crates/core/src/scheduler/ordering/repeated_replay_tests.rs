@@ -160,7 +160,7 @@ fn random_programs_have_the_waits_and_uses_of_replays_that_repeat_nothing() {
 #[test]
 fn a_replay_that_repeats_the_last_one_compares_nothing() {
     let side = Side::new();
-    let compared = || side.engine.lock().compared.get();
+    let compared = || side.engine.lock().notes.compared.get();
     side.call(Call::Replay(0, 0), true);
     let first = compared();
     (0..5).for_each(|_| side.call(Call::Replay(0, 0), true));
