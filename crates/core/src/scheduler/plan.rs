@@ -70,6 +70,37 @@ pub(crate) struct PlanRest {
     pub(crate) after: Option<Seq>,
 }
 
+/// Findings of the plannings of a context that later plannings use.
+#[derive(Default)]
+pub(crate) struct Plannings {
+    /// Number of steps of all plannings.
+    #[cfg(test)]
+    pub(crate) steps: u64,
+    /// `true` if a planning ended before a long command that short commands have passed. The next planning takes the
+    /// long command first, so that short commands never starve it.
+    long_is_due: bool,
+    /// Last stamp at a search that found no short command to plan before a long batch. Until another command is
+    /// enqueued or a queue is released, a new search would find none either.
+    short_sought: Option<Stamp>,
+}
+
+impl Plannings {
+    /// Records whether a search for short commands has planned any, where `last` is the last stamp.
+    fn note_search(&mut self, any: bool, last: Stamp) {
+        self.short_sought = (!any).then_some(last);
+    }
+
+    /// Forgets the last search for short commands, because a queue was released.
+    pub(crate) fn forget_search(&mut self) {
+        self.short_sought = None;
+    }
+
+    /// Returns `true` if a search at the last stamp `last` found no short command.
+    pub(crate) fn found_no_short(&self, last: Stamp) -> bool {
+        self.short_sought == Some(last)
+    }
+}
+
 /// State of one planning. Batches stay open until it ends.
 struct Planner<'s> {
     state: &'s mut State,
@@ -172,14 +203,14 @@ impl State {
 impl Planner<'_> {
     /// Plans in rounds until every root is reached or held, or until a limit is met.
     fn rounds(&mut self, roots: Vec<Point>) -> PlanRest {
-        if self.takes_long && self.state.long_is_due {
+        if self.takes_long && self.state.plannings.long_is_due {
             self.round = PlanRound::Long;
         }
         let rest = self.rounds_to_a_limit(roots);
         if self.took_long {
-            self.state.long_is_due = false;
+            self.state.plannings.long_is_due = false;
         } else if self.left_long && self.takes_long && !rest.roots.is_empty() {
-            self.state.long_is_due = true;
+            self.state.plannings.long_is_due = true;
         }
         rest
     }
@@ -276,7 +307,7 @@ impl Planner<'_> {
     fn step(&mut self, goal: PlanGoal) -> FrontStep {
         #[cfg(test)]
         {
-            self.state.plan_steps += 1;
+            self.state.plannings.steps += 1;
         }
         if self.taken >= LARGEST_BATCH {
             return FrontStep::Later;
@@ -479,7 +510,7 @@ impl Planner<'_> {
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         #[cfg(test)]
         {
-            self.state.plan_steps += seqs.len() as u64;
+            self.state.plannings.steps += seqs.len() as u64;
         }
         seqs.iter().for_each(|&seq| self.state.batches.watch(seq, slot));
         self.joined = None;

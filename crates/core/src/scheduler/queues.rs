@@ -586,7 +586,7 @@ mod tests {
         slots.iter().for_each(|&slot| engine.close_queue(slot));
         let state = engine.lock();
         assert!(slots.iter().all(|&slot| state.queue(slot).free));
-        state.plan_steps + state.queues.updates() + waits
+        state.plannings.steps + state.queues.updates() + waits
     }
 
     /// The work for each queue must not depend on the number of queues, even if there are more queues than commands in
@@ -626,9 +626,9 @@ mod tests {
         let ends: Vec<Point> =
             slots.iter().map(|&slot| enqueue_work(&engine, slot, fill(&block()))).collect();
         let mut state = engine.lock();
-        let before = state.plan_steps;
+        let before = state.plannings.steps;
         let rest = state.plan(ends.iter().copied(), Priority::Normal);
-        let steps = state.plan_steps - before;
+        let steps = state.plannings.steps - before;
         let batches = state.lanes[0].ready_len();
         assert!(batches > 10 && !rest.roots.is_empty(), "{batches} batches");
         assert!(steps < QUEUES / 2, "{steps} steps for {batches} batches");

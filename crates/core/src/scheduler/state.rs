@@ -13,6 +13,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::enqueue::BacklogRoom;
 use crate::scheduler::lanes::{LaneState, Plannable};
 use crate::scheduler::messages::Deliveries;
+use crate::scheduler::plan::Plannings;
 use crate::scheduler::queue::{Hold, PointProgress, QueueState};
 use crate::scheduler::queues::{Priority, Queues};
 use crate::scheduler::replays::ContextLoops;
@@ -69,9 +70,6 @@ pub(crate) struct State {
     pub(crate) lost: Option<Error>,
     pub(crate) loops: ContextLoops,
     pub(crate) room: BacklogRoom,
-    /// Number of steps of all plannings.
-    #[cfg(test)]
-    pub(crate) plan_steps: u64,
     /// `true` once the last handle is gone. The threads end after the remaining work is complete.
     pub(crate) closing: bool,
     pub(crate) callbacks: Callbacks,
@@ -91,12 +89,7 @@ pub(crate) struct State {
     pub(crate) host_clock: Clock,
     /// Number of the last hold.
     holds: u64,
-    /// `true` if a planning ended before a long command that short commands have passed. The next planning takes the
-    /// long command first, so that short commands never starve it.
-    pub(crate) long_is_due: bool,
-    /// Last stamp at a search that found no short command to plan before a long batch. Until another command is
-    /// enqueued or a queue is released, a new search would find none either.
-    short_sought: Option<Stamp>,
+    pub(crate) plannings: Plannings,
 }
 
 impl State {
@@ -288,7 +281,7 @@ impl State {
     pub(crate) fn release(&mut self, hold: Hold) -> bool {
         let any = self.queues.release(hold);
         if any {
-            self.short_sought = None;
+            self.plannings.forget_search();
         }
         any
     }
@@ -296,14 +289,9 @@ impl State {
     /// Returns which commands of a priority the thread of a lane may plan now.
     pub(crate) fn plannable(&self, lane: usize, priority: Priority) -> Plannable {
         match self.lanes[lane].plannable(priority) {
-            Plannable::Short if self.short_sought == Some(self.stamp) => Plannable::Nothing,
+            Plannable::Short if self.plannings.found_no_short(self.stamp) => Plannable::Nothing,
             plannable => plannable,
         }
-    }
-
-    /// Records whether a search for short commands has planned any.
-    pub(crate) fn note_short(&mut self, any: bool) {
-        self.short_sought = (!any).then_some(self.stamp);
     }
 
     /// Moves the wakers that are due without the completion of a batch to `after`: planning completed their point,

@@ -641,7 +641,7 @@ impl State {
             }
         }
         if let Some(any) = any_short {
-            self.note_short(any);
+            self.plannings.note_search(any, self.last_stamp());
         }
     }
 }
