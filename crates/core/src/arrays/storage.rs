@@ -112,7 +112,7 @@ impl Storage {
         let memory = owner.engine().checked(memory).inspect_err(|_| {
             let mut state = owner.engine().lock();
             if state.lost.is_none() {
-                state.pool.unreserve(heap, size);
+                state.memory.pool.unreserve(heap, size);
             }
         })?;
         let block = Arc::new(Block::new(BlockId::next(), heap, size, memory));
@@ -125,7 +125,7 @@ impl Storage {
     /// # Errors
     /// `OutOfMemory` if the pool would exceed its limit.
     fn reserve(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<()> {
-        let reserve = || owner.engine().lock().pool.reserve(heap, size);
+        let reserve = || owner.engine().lock().memory.pool.reserve(heap, size);
         let reserved = reserve().or_else(|_| {
             owner.engine().trim();
             reserve()
@@ -148,12 +148,12 @@ impl Storage {
     ) -> Result<(Option<Arc<Block>>, Option<Tracked>)> {
         let mut guard = owner.engine().lock();
         guard.check(slot)?;
-        let mut pool = std::mem::take(&mut guard.pool);
+        let mut pool = std::mem::take(&mut guard.memory.pool);
         let only_idle = owner.device().tracks_writes();
         let is_idle = |block: &Arc<Block>| Arc::strong_count(block) == 1;
         let block =
             pool.take(heap, size, |block| usable(&guard, block, slot) && (!only_idle || is_idle(block)));
-        guard.pool = pool;
+        guard.memory.pool = pool;
         if let Some(block) = &block {
             owner.device().begin_array(block);
             let mut order = block.order();
@@ -171,7 +171,7 @@ impl Storage {
 
 /// Returns the books of the allocation trackers with the label of the queue, if there are trackers.
 fn trackers(state: &State, slot: Slot) -> Option<Tracked> {
-    let books = &state.pool.books;
+    let books = &state.memory.pool.books;
     (!books.is_empty()).then(|| (books.clone(), state.queue(slot).label.clone()))
 }
 
@@ -225,7 +225,7 @@ pub struct AllocationTracker {
 impl AllocationTracker {
     pub(crate) fn new(owner: Owner) -> Self {
         let book = Arc::<AllocationBook>::default();
-        owner.engine().lock().pool.books.push(book.clone());
+        owner.engine().lock().memory.pool.books.push(book.clone());
         Self { owner, book }
     }
 
@@ -254,7 +254,7 @@ impl AllocationTracker {
 
 impl Drop for AllocationTracker {
     fn drop(&mut self) {
-        self.owner.engine().lock().pool.books.retain(|book| !Arc::ptr_eq(book, &self.book));
+        self.owner.engine().lock().memory.pool.books.retain(|book| !Arc::ptr_eq(book, &self.book));
     }
 }
 

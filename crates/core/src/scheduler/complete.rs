@@ -114,7 +114,7 @@ impl Engine {
         let (done, wakers) = state.complete(lane);
         state.lanes[lane].learn(&done);
         let wakeups = state.wakeups();
-        let surplus = state.pool.has_surplus();
+        let surplus = state.memory.pool.has_surplus();
         let times = std::mem::take(&mut state.after.times);
         drop(state);
         drop(times);
@@ -201,8 +201,8 @@ impl State {
         });
         leaked.push(Box::new(self.callbacks.take_due()));
         leaked.push(Box::new(self.deliveries.take()));
-        leaked.push(Box::new(std::mem::take(&mut self.pool)));
-        leaked.push(Box::new(std::mem::take(&mut self.external)));
+        leaked.push(Box::new(std::mem::take(&mut self.memory.pool)));
+        leaked.push(Box::new(std::mem::take(&mut self.memory.external)));
         (leaked, self.waiters.wakers.take_all())
     }
 

@@ -6,7 +6,7 @@ mod enqueue_tests;
 
 use crate::device::wgpu_device::BacklogLimit;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
-use crate::memory::block::{Block, HostUse};
+use crate::memory::block::Block;
 use crate::memory::uses::Policy;
 use crate::scheduler::batch::{Callback, Command, Op};
 use crate::scheduler::complete::{FailureWatch, PointHistory};
@@ -42,9 +42,7 @@ impl Engine {
     #[inline]
     pub(crate) fn enqueue(&self, by: Admission, work: Work) -> Result<Stamp> {
         let state = self.lock_with_room(by.slot)?;
-        if state.host_uses > 0 {
-            check_maps(&work)?;
-        }
+        state.memory.check_maps(&work)?;
         self.check_and_push(state, by, work)
     }
 
@@ -294,9 +292,7 @@ impl State {
         self.check(by.slot)?;
         let mut waits: SmallVec<[SmallVec<[Point; 2]>; 3]> = SmallVec::new();
         for (what, work) in works.clone() {
-            if self.host_uses > 0 {
-                check_maps(work)?;
-            }
+            self.memory.check_maps(work)?;
             waits.push(ordering::missing_waits(self, Admission { what, ..by }, work)?);
         }
         for ((what, work), waits) in works.zip(&waits).filter(|(_, waits)| !waits.is_empty()) {
@@ -307,9 +303,7 @@ impl State {
 
     /// Returns the error that enqueueing this work would return now.
     pub(crate) fn check_work(&self, by: Admission, work: &Work) -> Result<()> {
-        if self.host_uses > 0 {
-            check_maps(work)?;
-        }
+        self.memory.check_maps(work)?;
         ordering::missing_waits(self, by, work).map(drop)
     }
 
@@ -407,17 +401,6 @@ impl State {
 /// enqueue requests it: the lane thread then needs one wake-up, and a later flush needs none.
 fn fills_a_batch(work: &Work) -> bool {
     matches!(work, Work::Graph(part) if part.node_count() >= NODES_OF_A_BATCH)
-}
-
-/// Fails if `work` uses a mapped array.
-fn check_maps(work: &Work) -> Result<()> {
-    for touch in work.touches() {
-        let order = touch.block.order();
-        if order.host == HostUse::Mapped {
-            return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
-        }
-    }
-    Ok(())
 }
 
 /// While the context's backlog is full, a queue goes on if its own backlog is below `1 / SHARES` of the limit.

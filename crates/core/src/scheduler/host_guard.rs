@@ -12,7 +12,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::queue::{Hold, PointProgress};
 use crate::scheduler::state::State;
 use crate::scheduler::wakers::Deadline;
-use crate::work::step::Span;
+use crate::work::step::{Span, Work};
 use fencepost_sync::prim::MutexGuard;
 use fencepost_sync::{Point, Slot, Stamp};
 use std::ops::{Deref, DerefMut, Range};
@@ -110,7 +110,7 @@ impl Engine {
             let born = order.born;
             order.uses.overwrite(&span.range(), |u| state.queues.sticky_failure(u, born).is_some());
         }
-        state.host_uses += 1;
+        state.memory.host_uses += 1;
         order.fresh &= !want.writes();
         if want == (HostUseKind::Map { write: true }) {
             self.device.host_writes(&span.block, span.range()); // the bytes that will change are unknown
@@ -139,6 +139,44 @@ pub(crate) enum HostClaim {
     After(Point),
     /// Another host thread uses the bytes.
     Shared,
+}
+
+/// Memory of a context that no array owns, and the host accesses to its blocks.
+///
+/// A block is in the pool or in `external` only while no array and no lease has it. An access of the host is counted
+/// from the claim until its [`HostGuard`] is dropped.
+#[derive(Default)]
+pub(crate) struct ContextMemory {
+    pub(crate) pool: BlockPool,
+    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
+    pub(crate) external: Vec<Arc<Block>>,
+    /// Number of guards that give the host access to a block.
+    pub(crate) host_uses: u32,
+}
+
+impl ContextMemory {
+    /// Fails if `work` uses a mapped array.
+    #[inline]
+    pub(crate) fn check_maps(&self, work: &Work) -> Result<()> {
+        if self.host_uses == 0 { Ok(()) } else { Self::check_mapped(work) }
+    }
+
+    fn check_mapped(work: &Work) -> Result<()> {
+        for touch in work.touches() {
+            let order = touch.block.order();
+            if order.host == HostUse::Mapped {
+                return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a free block to the pool. Returns `true` if the pool has more free memory than the program allows. Only this
+    /// surplus is released at once: a release may block in the driver, and dropping an array never blocks.
+    fn give(&mut self, block: Arc<Block>) -> bool {
+        self.pool.give(block);
+        self.pool.over_threshold()
+    }
 }
 
 /// Returns the first earlier use that the host must wait for.
@@ -209,7 +247,7 @@ impl Engine {
         if ranges.is_empty() {
             return None;
         }
-        state.host_uses += 1;
+        state.memory.host_uses += 1;
         let access = HostAccess::of_lazy_read(block, &mut order);
         Some((HostGuard { engine: self.clone(), access }, ranges))
     }
@@ -252,7 +290,7 @@ impl Drop for HostGuard {
         self.access.leave(&mut order);
         let idle = order.host_idle();
         drop(order);
-        state.host_uses -= 1;
+        state.memory.host_uses -= 1;
         if idle {
             let id = self.access.block().id;
             if state.release(Hold::Host(id)) && !self.engine.threads {
@@ -319,17 +357,14 @@ impl Engine {
     /// Returns a block without an array and without a lease to the pool.
     fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
         if !block.is_external() {
-            state.pool.give(block);
-            // Only memory above the program's threshold is released here. A release may block in the driver, and
-            // dropping an array never blocks.
-            let surplus = state.pool.over_threshold();
+            let surplus = state.memory.give(block);
             drop(state);
             if surplus {
                 self.release_surplus();
             }
             return;
         }
-        state.external.push(block);
+        state.memory.external.push(block);
         self.release_external_blocks(state);
     }
 
@@ -376,9 +411,9 @@ impl Engine {
 
     /// Drops the external blocks whose uses can no longer affect a later command.
     pub(crate) fn release_external_blocks(&self, mut state: MutexGuard<'_, State>) {
-        let blocks = std::mem::take(&mut state.external);
+        let blocks = std::mem::take(&mut state.memory.external);
         let (over, kept): (Vec<_>, Vec<_>) = blocks.into_iter().partition(|block| state.is_over(block));
-        state.external = kept;
+        state.memory.external = kept;
         drop(state); // buffers are dropped outside S
         drop(over);
     }
@@ -419,7 +454,7 @@ impl Engine {
     fn give_back(&self, take: impl FnOnce(&mut BlockPool) -> Vec<Arc<Block>>) -> u64 {
         let idle = {
             let mut state = self.lock();
-            if state.lost.is_some() { Vec::new() } else { take(&mut state.pool) }
+            if state.lost.is_some() { Vec::new() } else { take(&mut state.memory.pool) }
         };
         idle.iter().for_each(|block| self.device.forget(block));
         idle.iter().map(|block| block.size).sum()

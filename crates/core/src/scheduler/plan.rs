@@ -315,7 +315,7 @@ impl Planner<'_> {
         if goal.slot == Slot::CONTEXT {
             return self.plan_context_commands(goal.upto);
         }
-        let host_uses = self.state.host_uses;
+        let host_uses = self.state.memory.host_uses;
         let first_context = self.state.queues.first_context_command();
         let queue = self.state.queue_mut(goal.slot);
         if queue.pending.front().is_none_or(|front| front.stamp > goal.upto) {
@@ -439,7 +439,7 @@ impl Planner<'_> {
         self.append(goal.slot, cost);
         // The launches after it are moved together, so the planner does not check for each one whether the host
         // accesses its bytes.
-        if self.state.host_uses == 0 {
+        if self.state.memory.host_uses == 0 {
             self.append_launches(goal);
         }
         FrontStep::Again

@@ -3,14 +3,13 @@
 use crate::device::CostModel;
 use crate::device::adapter::AdapterInfo;
 use crate::error::{CommandKind, Error, Result, Site, subject};
-use crate::memory::block::Block;
-use crate::memory::pool::BlockPool;
 use crate::memory::uses::{Policy, Use};
 use crate::scheduler::batch::{Batches, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
 use crate::scheduler::costs::KernelNames;
 use crate::scheduler::engine::Engine;
 use crate::scheduler::enqueue::BacklogRoom;
+use crate::scheduler::host_guard::ContextMemory;
 use crate::scheduler::lanes::{LaneState, Plannable};
 use crate::scheduler::messages::Deliveries;
 use crate::scheduler::plan::Plannings;
@@ -63,9 +62,7 @@ pub(crate) struct State {
     pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
-    pub(crate) pool: BlockPool,
-    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
-    pub(crate) external: Vec<Arc<Block>>,
+    pub(crate) memory: ContextMemory,
     /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
     pub(crate) lost: Option<Error>,
     pub(crate) loops: ContextLoops,
@@ -78,8 +75,6 @@ pub(crate) struct State {
     pub(crate) drop_error: Option<Error>,
     /// Actions that run once S is released.
     pub(crate) after: AfterUnlock,
-    /// Number of guards that give the host access to a block.
-    pub(crate) host_uses: u32,
     pub(crate) notes: ContextNotes,
     pub(crate) kernels: KernelNames,
     /// Messages of kernels that the host has not received.

@@ -185,7 +185,7 @@ impl Pool<'_> {
     pub fn stats(&self) -> PoolStats {
         let engine = self.owner.engine();
         let (staging, staging_free) = engine.device.staging();
-        PoolStats { staging, staging_free, ..engine.lock().pool.stats() }
+        PoolStats { staging, staging_free, ..engine.lock().memory.pool.stats() }
     }
 
     /// Resets the high-water mark to the bytes in use now.
@@ -200,7 +200,7 @@ impl Pool<'_> {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn reset_high_water(&self) {
-        self.owner.engine().lock().pool.reset_high_water();
+        self.owner.engine().lock().memory.pool.reset_high_water();
     }
 
     /// Limits the bytes that the driver allocates for the pool. Pinned arrays and free memory count, staging memory
@@ -222,7 +222,7 @@ impl Pool<'_> {
     /// # drop(queue);
     /// ```
     pub fn set_limit(&self, bytes: Option<u64>) {
-        self.owner.engine().lock().pool.limit = bytes;
+        self.owner.engine().lock().memory.pool.limit = bytes;
     }
 
     /// Limits the free bytes that the pool keeps for later arrays. The pool returns the surplus to the driver as soon
@@ -242,7 +242,7 @@ impl Pool<'_> {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn set_release_threshold(&self, bytes: Option<u64>) {
-        self.owner.engine().lock().pool.threshold = bytes;
+        self.owner.engine().lock().memory.pool.threshold = bytes;
         self.owner.engine().release_surplus();
     }
 

@@ -700,7 +700,7 @@ const LONGEST_CHUNK: f32 = 10.0;
 impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
     pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
-        let host_uses = self.state.host_uses;
+        let host_uses = self.state.memory.host_uses;
         let ending = self.state.loops.ending;
         let limit = self.state.loops.limit;
         let Some((stamp, run)) = self.state.queue_mut(goal.slot).front_loop_mut() else {

@@ -513,7 +513,7 @@ fn m06_a_launch_behind_another_waits_for_host_access_to_its_own_bytes() {
     let end = [launch(&free), launch(&busy)].map(|work| enqueue_work(&engine, slot, work))[1];
     let mut state = engine.lock();
     busy.order().host = HostUse::Writing;
-    state.host_uses = 1;
+    state.memory.host_uses = 1;
     state.plan([end], Priority::Normal);
     assert_eq!(lengths(&mut state), [1]);
     assert_eq!(state.queue(slot).hold, Some(Hold::Host(busy.id)));

@@ -181,11 +181,11 @@ fn g06_a_loop_waits_while_the_host_accesses_its_bytes() {
     let point = enqueue(&engine, slot, &run);
     let mut state = engine.lock();
     words.order().readers = 1;
-    state.host_uses = 1;
+    state.memory.host_uses = 1;
     state.plan([point], Priority::Normal);
     assert_eq!((state.queue(slot).hold, state.lanes[0].ready_len()), (Some(Hold::Host(words.id)), 0));
     words.order().readers = 0;
-    state.host_uses = 0;
+    state.memory.host_uses = 0;
     state.release(Hold::Host(words.id));
     drop(state);
     finish(&engine, point);
