@@ -110,6 +110,54 @@ impl Engine {
         self.unlock(state);
         self.lock()
     }
+
+    /// Fails if a wait of this thread for `point` could never end. The thread runs a callback.
+    ///
+    /// # Errors
+    /// `WouldDeadlock`.
+    pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
+        let Some(cycle) = self.cycle(point) else { return Ok(()) };
+        // The links are not read under one lock. A second search that finds the same links proves that all of them
+        // existed at one moment.
+        if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
+            return Ok(());
+        }
+        let queue = self.lock().queue(point.slot).label.to_string();
+        let callbacks = cycle.iter().map(|link| link.before.queue.to_string()).collect();
+        Err(ErrorDetail::WouldDeadlock { queue, callbacks }.into())
+    }
+
+    /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
+    pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
+        if waker.will_wake(Waker::noop()) {
+            return None; // a waker that does nothing means a single check, not a wait
+        }
+        note_poll(self, point, waker);
+        self.check_cycles(point).err()
+    }
+
+    /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
+    fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
+        let mut links = Vec::new();
+        let mut seen = Vec::new();
+        follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
+    }
+
+    /// Returns the callback that must run before `point` is reached, in this context or in one that it waits for.
+    fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
+        let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
+        loop {
+            let relay = {
+                let state = other.as_deref().unwrap_or(self).lock();
+                if let Some(before) = state.callback_before(at) {
+                    return Some(before);
+                }
+                state.held_by(at)?
+            };
+            let (engine, point) = relay.origin_point()?;
+            (other, at) = (Some(engine), point);
+        }
+    }
 }
 
 impl State {
@@ -358,56 +406,6 @@ pub(crate) fn forget_polls_of(waker: &Waker) {
 struct WaitLink {
     before: BlockingCallback,
     wait: Option<u64>,
-}
-
-impl Engine {
-    /// Fails if a wait of this thread for `point` could never end. The thread runs a callback.
-    ///
-    /// # Errors
-    /// `WouldDeadlock`.
-    pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
-        let Some(cycle) = self.cycle(point) else { return Ok(()) };
-        // The links are not read under one lock. A second search that finds the same links proves that all of them
-        // existed at one moment.
-        if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
-            return Ok(());
-        }
-        let queue = self.lock().queue(point.slot).label.to_string();
-        let callbacks = cycle.iter().map(|link| link.before.queue.to_string()).collect();
-        Err(ErrorDetail::WouldDeadlock { queue, callbacks }.into())
-    }
-
-    /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
-    pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
-        if waker.will_wake(Waker::noop()) {
-            return None; // a waker that does nothing means a single check, not a wait
-        }
-        note_poll(self, point, waker);
-        self.check_cycles(point).err()
-    }
-
-    /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
-    fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
-        let mut links = Vec::new();
-        let mut seen = Vec::new();
-        follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
-    }
-
-    /// Returns the callback that must run before `point` is reached, in this context or in one that it waits for.
-    fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
-        let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
-        loop {
-            let relay = {
-                let state = other.as_deref().unwrap_or(self).lock();
-                if let Some(before) = state.callback_before(at) {
-                    return Some(before);
-                }
-                state.held_by(at)?
-            };
-            let (engine, point) = relay.origin_point()?;
-            (other, at) = (Some(engine), point);
-        }
-    }
 }
 
 /// Follows the waits of the thread that runs `before`. Returns `true` if they lead to the calling thread.

@@ -169,6 +169,102 @@ impl Engine {
         self.notify_due_threads();
         wake_all(wakers);
     }
+
+    /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
+    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
+    /// command, or if the batch was refused before.
+    ///
+    /// A removed command is replaced by [`Work::Nothing`], since other commands may depend on the waits at that
+    /// position.
+    pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
+        if failure.lost {
+            let reason = match failure.error.detail() {
+                ErrorDetail::DeviceLost { reason, .. } => reason.clone(),
+                _ => failure.error.to_string(),
+            };
+            self.lose(&reason);
+            std::mem::forget(steps);
+            return;
+        }
+        // The recorder has dropped its reference, so this is the only one.
+        let Ok(mut steps) = Arc::try_unwrap(steps) else {
+            panic!("bug: a recorder kept a batch that it refused")
+        };
+        steps.iter().for_each(unstage);
+        let blamed =
+            failure.step.filter(|_| !batch.refused).and_then(|at| steps.get(at)).map(|step| step.slot);
+        let mut state = self.lock();
+        state.lanes[lane].token = false;
+        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
+            state.fail_queue(slot, first, failure.error.clone());
+            state.after.dropped.extend(undo(&mut steps, slot, first));
+        }
+        if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
+            state.remove_unsubmitted(lane, batch.seq, &batch.deps);
+        } else {
+            state.batches.set(batch.seq, Status::Ready(Priority::High));
+            let steps = std::mem::take(&mut steps);
+            let again = Batch { steps, cut: false, refused: true, ..batch };
+            state.lanes[lane].list(Priority::High).push_front(again);
+        }
+        self.unlock(state);
+        drop(steps);
+    }
+
+    /// Takes an error that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue.
+    /// Each call takes the errors of at most one dropped queue, and returns the first of them.
+    pub(crate) fn take_context_error(&self) -> Option<Error> {
+        let mut state = self.lock();
+        if let Some(error) = state.drop_error.take() {
+            return Some(error);
+        }
+        let own = state.queue_mut(Slot::CONTEXT);
+        own.failures.take_all();
+        if let Some(error) = own.error.take() {
+            return Some(error);
+        }
+        for slot in state.queues.slots() {
+            if state.queue(slot).failures.is_empty() {
+                continue;
+            }
+            // Queues that had this slot before have left the errors of earlier stretches.
+            let taken = match state.queue(slot).open {
+                true => state.queue_mut(slot).failures.take_earlier(),
+                false => state.queue_mut(slot).failures.take_all(),
+            };
+            if taken.is_some() {
+                return taken;
+            }
+        }
+        None
+    }
+
+    /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
+    /// the error does not affect.
+    pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
+        let mut state = self.lock();
+        let error = state.queue_mut(slot).error.take()?;
+        let stamp = state.next_stamp();
+        state.queue_mut(slot).failures.take(stamp);
+        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
+        state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
+        state.queue_mut(slot).end_times();
+        Some(error)
+    }
+
+    /// Fails the queues of the commands that failed on the device. The caller then marks batches as complete.
+    pub(crate) fn fail_executed<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let failures = self.device.take_failures(state.last_stamp());
+        if failures.is_empty() {
+            return state;
+        }
+        for ExecutionFailure { slot, first, error } in failures {
+            state.fail_queue(slot, first, error);
+        }
+        // The wakers and the drops of the failed commands run without S.
+        self.unlock(state);
+        self.lock()
+    }
 }
 
 impl State {
@@ -210,133 +306,7 @@ impl State {
     pub(crate) fn lost(&self) -> Result<(), Error> {
         self.lost.clone().map_or(Ok(()), Err)
     }
-}
 
-impl Engine {
-    /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
-    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
-    /// command, or if the batch was refused before.
-    ///
-    /// A removed command is replaced by [`Work::Nothing`], since other commands may depend on the waits at that
-    /// position.
-    pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
-        if failure.lost {
-            let reason = match failure.error.detail() {
-                ErrorDetail::DeviceLost { reason, .. } => reason.clone(),
-                _ => failure.error.to_string(),
-            };
-            self.lose(&reason);
-            std::mem::forget(steps);
-            return;
-        }
-        // The recorder has dropped its reference, so this is the only one.
-        let Ok(mut steps) = Arc::try_unwrap(steps) else {
-            panic!("bug: a recorder kept a batch that it refused")
-        };
-        steps.iter().for_each(unstage);
-        let blamed =
-            failure.step.filter(|_| !batch.refused).and_then(|at| steps.get(at)).map(|step| step.slot);
-        let mut state = self.lock();
-        state.lanes[lane].token = false;
-        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
-            state.fail_queue(slot, first, failure.error.clone());
-            state.after.dropped.extend(undo(&mut steps, slot, first));
-        }
-        if batch.refused || steps.iter().all(|step| matches!(step.work, Work::Nothing)) {
-            state.remove_unsubmitted(lane, batch.seq, &batch.deps);
-        } else {
-            state.batches.set(batch.seq, Status::Ready(Priority::High));
-            let steps = std::mem::take(&mut steps);
-            let again = Batch { steps, cut: false, refused: true, ..batch };
-            state.lanes[lane].list(Priority::High).push_front(again);
-        }
-        self.unlock(state);
-        drop(steps);
-    }
-}
-
-/// Returns the queues that fail, each with its first command in the batch.
-fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
-    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    // Timestamps are not work of the queue.
-    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
-    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
-        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
-            firsts.push((step.slot, step.stamp));
-        }
-    }
-    firsts
-}
-
-/// Replaces the work of `slot` from `first` on by [`Work::Nothing`], and returns that work.
-fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
-    let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
-    let take = |step: &mut Step| {
-        if let Work::Start(time) = &step.work {
-            time.forget(); // the recorder may have assigned a place to its ticks
-        }
-        if let Work::Graph(graph) = &step.work {
-            graph.forget_times();
-        }
-        let work = std::mem::replace(&mut step.work, Work::Nothing);
-        Command { stamp: step.stamp, op: Op::Work(work) }
-    };
-    steps.iter_mut().filter(hit).map(take).collect()
-}
-
-/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
-fn unstage(step: &Step) {
-    match &step.work {
-        Work::Read { slot, .. } => slot.unstage(),
-        Work::Graph(graph) => graph.unstage(),
-        _ => {}
-    }
-}
-
-impl Engine {
-    /// Takes an error that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue.
-    /// Each call takes the errors of at most one dropped queue, and returns the first of them.
-    pub(crate) fn take_context_error(&self) -> Option<Error> {
-        let mut state = self.lock();
-        if let Some(error) = state.drop_error.take() {
-            return Some(error);
-        }
-        let own = state.queue_mut(Slot::CONTEXT);
-        own.failures.take_all();
-        if let Some(error) = own.error.take() {
-            return Some(error);
-        }
-        for slot in state.queues.slots() {
-            if state.queue(slot).failures.is_empty() {
-                continue;
-            }
-            // Queues that had this slot before have left the errors of earlier stretches.
-            let taken = match state.queue(slot).open {
-                true => state.queue_mut(slot).failures.take_earlier(),
-                false => state.queue_mut(slot).failures.take_all(),
-            };
-            if taken.is_some() {
-                return taken;
-            }
-        }
-        None
-    }
-
-    /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
-    /// the error does not affect.
-    pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
-        let mut state = self.lock();
-        let error = state.queue_mut(slot).error.take()?;
-        let stamp = state.next_stamp();
-        state.queue_mut(slot).failures.take(stamp);
-        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
-        state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
-        state.queue_mut(slot).end_times();
-        Some(error)
-    }
-}
-
-impl State {
     /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
     /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
     fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
@@ -394,19 +364,41 @@ impl State {
     }
 }
 
-impl Engine {
-    /// Fails the queues of the commands that failed on the device. The caller then marks batches as complete.
-    pub(crate) fn fail_executed<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let failures = self.device.take_failures(state.last_stamp());
-        if failures.is_empty() {
-            return state;
+/// Returns the queues that fail, each with its first command in the batch.
+fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
+    let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
+    // Timestamps are not work of the queue.
+    let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
+    for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
+        if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
+            firsts.push((step.slot, step.stamp));
         }
-        for ExecutionFailure { slot, first, error } in failures {
-            state.fail_queue(slot, first, error);
+    }
+    firsts
+}
+
+/// Replaces the work of `slot` from `first` on by [`Work::Nothing`], and returns that work.
+fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
+    let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
+    let take = |step: &mut Step| {
+        if let Work::Start(time) = &step.work {
+            time.forget(); // the recorder may have assigned a place to its ticks
         }
-        // The wakers and the drops of the failed commands run without S.
-        self.unlock(state);
-        self.lock()
+        if let Work::Graph(graph) = &step.work {
+            graph.forget_times();
+        }
+        let work = std::mem::replace(&mut step.work, Work::Nothing);
+        Command { stamp: step.stamp, op: Op::Work(work) }
+    };
+    steps.iter_mut().filter(hit).map(take).collect()
+}
+
+/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
+fn unstage(step: &Step) {
+    match &step.work {
+        Work::Read { slot, .. } => slot.unstage(),
+        Work::Graph(graph) => graph.unstage(),
+        _ => {}
     }
 }
 

@@ -33,6 +33,10 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 /// Most times that a thread yields so that others can take S.
 const MOST_YIELDS: usize = 1000;
 
+/// When a context ends, it stops loops in chunks that still run after this time.
+#[cfg(not(target_arch = "wasm32"))]
+const LOOPS_END: Duration = Duration::from_secs(5);
+
 /// State that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
@@ -232,28 +236,7 @@ impl Engine {
         #[cfg(target_arch = "wasm32")]
         self.schedule();
     }
-}
 
-impl Drop for Engine {
-    fn drop(&mut self) {
-        if self.lock().lost.is_some() {
-            // A lost device is not called, not even to free it. It may still use memory of the recorders.
-            std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
-        }
-    }
-}
-
-impl EngineLane {
-    fn new(lane: Lane) -> Self {
-        Self { recorder: Mutex::new(lane.recorder), fence: lane.fence, async_submit: lane.async_submit }
-    }
-}
-
-/// When a context ends, it stops loops in chunks that still run after this time.
-#[cfg(not(target_arch = "wasm32"))]
-const LOOPS_END: Duration = Duration::from_secs(5);
-
-impl Engine {
     /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn close(&self) {
@@ -324,9 +307,7 @@ impl Engine {
         report!(Error, "{error}");
         self.lock().drop_error.get_or_insert(error);
     }
-}
 
-impl Engine {
     /// Plans all enqueued commands.
     ///
     /// # Errors
@@ -395,6 +376,21 @@ impl Engine {
             // If `slot` has failed, the new wait has failed with it.
             state.queue_mut(slot).extend_failure();
         }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if self.lock().lost.is_some() {
+            // A lost device is not called, not even to free it. It may still use memory of the recorders.
+            std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
+        }
+    }
+}
+
+impl EngineLane {
+    fn new(lane: Lane) -> Self {
+        Self { recorder: Mutex::new(lane.recorder), fence: lane.fence, async_submit: lane.async_submit }
     }
 }
 

@@ -37,6 +37,10 @@ const NODES_OF_A_BATCH: usize = 100;
 /// Fewest waits of a queue between two cleanups of its clock by [`State::tidy_clock`].
 const KNOWN: usize = 16;
 
+/// Longest time that a call waits for one callback or for another context. The program may be waiting for the call to
+/// return.
+const LONGEST_HOLD: Duration = Duration::from_secs(10);
+
 impl Engine {
     /// Enqueues work: checks it, adds the waits that the policy requires, and assigns its stamp.
     #[inline]
@@ -253,6 +257,94 @@ impl Engine {
     pub(crate) fn stretch_of(&self, point: Point) -> FailureWatch {
         self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }
+
+    /// Takes S once a queue takes another command.
+    ///
+    /// # Errors
+    /// Returns `Backlog`, or the error of the queue.
+    #[inline]
+    pub(crate) fn lock_with_room(&self, slot: Slot) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock();
+        if state.room.is_full(&state.queues, slot) || state.room.has_callers(slot) {
+            self.wait_for_room(state, slot)
+        } else {
+            Ok(state)
+        }
+    }
+
+    /// Waits until a queue takes another command. The callers of a queue get room in the order of their calls.
+    ///
+    /// The wait ends with an error once the queue waits for the program, which may be this very thread.
+    #[cold]
+    fn wait_for_room<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        slot: Slot,
+    ) -> Result<MutexGuard<'a, State>> {
+        state.check(slot)?;
+        if cfg!(target_arch = "wasm32") || self.is_in_function() || is_inside_callback() {
+            let what = if is_inside_callback() { "a host callback" } else { "this call" };
+            let why = format!("{what} must not block until the device has taken it");
+            return Err(state.room.error(&state.queues, slot, &why));
+        }
+        let caller = CallerForRoom { engine: self, id: state.new_hold() };
+        state.room.add_caller(slot, caller.id);
+        drop(state);
+        assert_unlocked("a wait for room");
+        let _mark = SignallingMark::set(false);
+        replace_lane_thread();
+        let mut held: Option<(Hold, Instant)> = None;
+        loop {
+            state = self.lock();
+            if let Err(error) = state.check(slot) {
+                drop(state);
+                return Err(error);
+            }
+            let first = state.room.first_caller(slot);
+            if first == Some(caller.id) && !state.room.is_full(&state.queues, slot) {
+                drop(state);
+                drop(caller);
+                return Ok(self.lock());
+            }
+            state.queue_mut(slot).request_all();
+            self.unlock(state);
+            let end = self.lock().queue(slot).end(slot);
+            let relay = self.held_by(end);
+            if let Some(relay) = &relay {
+                relay.poll(Waker::noop());
+            }
+            state = self.lock();
+            let hold = state.queue(slot).hold;
+            if held.map(|(hold, _)| hold) != hold {
+                held = hold.map(|hold| (hold, Instant::now()));
+            }
+            let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
+                Hold::Host(_) => true,
+                Hold::User(hold) => {
+                    let by = state.queues.held_event(hold).map(|event| event.signalled_by());
+                    by == Some(SignalledBy::Program)
+                        || by != Some(SignalledBy::OwnThread) && since.elapsed() > LONGEST_HOLD
+                }
+                Hold::Callback(_) => since.elapsed() > LONGEST_HOLD,
+                Hold::Drain(_) | Hold::Loop(_) => false,
+            });
+            if waits_for_the_program && let Some(hold) = hold {
+                let why = format!("the queue waits: {}", describe_hold(hold));
+                let error = state.room.error(&state.queues, slot, &why);
+                drop(state);
+                return Err(error);
+            }
+            let goes_on = first == Some(caller.id) && !state.room.is_full(&state.queues, slot);
+            if self.threads && !goes_on {
+                self.park(state, SLICE);
+                continue;
+            }
+            drop(state);
+            if !self.threads {
+                self.make_progress(SLICE);
+            }
+        }
+    }
 }
 
 impl State {
@@ -406,10 +498,6 @@ fn fills_a_batch(work: &Work) -> bool {
 /// While the context's backlog is full, a queue goes on if its own backlog is below `1 / SHARES` of the limit.
 const SHARES: usize = 16;
 
-/// Longest time that a call waits for one callback or for another context. The program may be waiting for the call to
-/// return.
-const LONGEST_HOLD: Duration = Duration::from_secs(10);
-
 impl Backlog {
     /// Returns `true` if this is at least `1 / parts` of a limit.
     #[inline]
@@ -490,96 +578,6 @@ impl Drop for CallerForRoom<'_> {
         drop(state);
         if next {
             self.engine.done.notify_all();
-        }
-    }
-}
-
-impl Engine {
-    /// Takes S once a queue takes another command.
-    ///
-    /// # Errors
-    /// Returns `Backlog`, or the error of the queue.
-    #[inline]
-    pub(crate) fn lock_with_room(&self, slot: Slot) -> Result<MutexGuard<'_, State>> {
-        let state = self.lock();
-        if state.room.is_full(&state.queues, slot) || state.room.has_callers(slot) {
-            self.wait_for_room(state, slot)
-        } else {
-            Ok(state)
-        }
-    }
-
-    /// Waits until a queue takes another command. The callers of a queue get room in the order of their calls.
-    ///
-    /// The wait ends with an error once the queue waits for the program, which may be this very thread.
-    #[cold]
-    fn wait_for_room<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        slot: Slot,
-    ) -> Result<MutexGuard<'a, State>> {
-        state.check(slot)?;
-        if cfg!(target_arch = "wasm32") || self.is_in_function() || is_inside_callback() {
-            let what = if is_inside_callback() { "a host callback" } else { "this call" };
-            let why = format!("{what} must not block until the device has taken it");
-            return Err(state.room.error(&state.queues, slot, &why));
-        }
-        let caller = CallerForRoom { engine: self, id: state.new_hold() };
-        state.room.add_caller(slot, caller.id);
-        drop(state);
-        assert_unlocked("a wait for room");
-        let _mark = SignallingMark::set(false);
-        replace_lane_thread();
-        let mut held: Option<(Hold, Instant)> = None;
-        loop {
-            state = self.lock();
-            if let Err(error) = state.check(slot) {
-                drop(state);
-                return Err(error);
-            }
-            let first = state.room.first_caller(slot);
-            if first == Some(caller.id) && !state.room.is_full(&state.queues, slot) {
-                drop(state);
-                drop(caller);
-                return Ok(self.lock());
-            }
-            state.queue_mut(slot).request_all();
-            self.unlock(state);
-            let end = self.lock().queue(slot).end(slot);
-            let relay = self.held_by(end);
-            if let Some(relay) = &relay {
-                relay.poll(Waker::noop());
-            }
-            state = self.lock();
-            let hold = state.queue(slot).hold;
-            if held.map(|(hold, _)| hold) != hold {
-                held = hold.map(|hold| (hold, Instant::now()));
-            }
-            let waits_for_the_program = held.is_some_and(|(hold, since)| match hold {
-                Hold::Host(_) => true,
-                Hold::User(hold) => {
-                    let by = state.queues.held_event(hold).map(|event| event.signalled_by());
-                    by == Some(SignalledBy::Program)
-                        || by != Some(SignalledBy::OwnThread) && since.elapsed() > LONGEST_HOLD
-                }
-                Hold::Callback(_) => since.elapsed() > LONGEST_HOLD,
-                Hold::Drain(_) | Hold::Loop(_) => false,
-            });
-            if waits_for_the_program && let Some(hold) = hold {
-                let why = format!("the queue waits: {}", describe_hold(hold));
-                let error = state.room.error(&state.queues, slot, &why);
-                drop(state);
-                return Err(error);
-            }
-            let goes_on = first == Some(caller.id) && !state.room.is_full(&state.queues, slot);
-            if self.threads && !goes_on {
-                self.park(state, SLICE);
-                continue;
-            }
-            drop(state);
-            if !self.threads {
-                self.make_progress(SLICE);
-            }
         }
     }
 }

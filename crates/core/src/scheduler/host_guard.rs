@@ -130,74 +130,7 @@ impl Engine {
         self.park(state, deadline.slice());
         !deadline.has_passed()
     }
-}
 
-/// Result of a request for host access.
-pub(crate) enum HostClaim {
-    Granted(HostGuard),
-    /// The host must wait for this point first.
-    After(Point),
-    /// Another host thread uses the bytes.
-    Shared,
-}
-
-/// Memory of a context that no array owns, and the host accesses to its blocks.
-///
-/// A block is in the pool or in `external` only while no array and no lease has it. An access of the host is counted
-/// from the claim until its [`HostGuard`] is dropped.
-#[derive(Default)]
-pub(crate) struct ContextMemory {
-    pub(crate) pool: BlockPool,
-    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
-    pub(crate) external: Vec<Arc<Block>>,
-    /// Number of guards that give the host access to a block.
-    pub(crate) host_uses: u32,
-}
-
-impl ContextMemory {
-    /// Fails if `work` uses a mapped array.
-    #[inline]
-    pub(crate) fn check_maps(&self, work: &Work) -> Result<()> {
-        if self.host_uses == 0 { Ok(()) } else { Self::check_mapped(work) }
-    }
-
-    fn check_mapped(work: &Work) -> Result<()> {
-        for touch in work.touches() {
-            let order = touch.block.order();
-            if order.host == HostUse::Mapped {
-                return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a free block to the pool. Returns `true` if the pool has more free memory than the program allows. Only this
-    /// surplus is released at once: a release may block in the driver, and dropping an array never blocks.
-    fn give(&mut self, block: Arc<Block>) -> bool {
-        self.pool.give(block);
-        self.pool.over_threshold()
-    }
-}
-
-/// Returns the first earlier use that the host must wait for.
-fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
-    let mut uses = order.uses.conflicts(span.range(), write).map(Use::point);
-    uses.find(|&p| state.reached(p) != PointProgress::Done)
-}
-
-/// Returns the error of a failed command that wrote bytes of `span` last, if the program has not taken the error.
-fn failed_write<'s>(state: &'s State, order: &BlockState, span: &Span) -> Option<&'s Error> {
-    order.uses.failed_write(&span.range(), |u| state.queues.sticky_failure(u, order.born))
-}
-
-/// The last commands that write some bytes, as of one time.
-pub(crate) struct LastWriters {
-    span: Span,
-    uses: BlockUses,
-    born: Stamp,
-}
-
-impl Engine {
     /// Returns the last commands enqueued so far that write bytes of `span`.
     pub(crate) fn last_writers(&self, span: Span) -> LastWriters {
         let _state = self.lock();
@@ -219,19 +152,7 @@ impl Engine {
             .failed_write(&writers.span.range(), |u| state.queues.sticky_failure(u, writers.born));
         failed.map_or(Ok(()), |error| Err(error.clone()))
     }
-}
 
-/// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is
-/// exclusive, so the host copies the bytes itself.
-fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
-    for (range, read) in order.take_lazy(&span.range()) {
-        let mut bytes = vec![0; (range.end - range.start) as usize];
-        access.read(range.start, &mut bytes);
-        read.set(ReadState::Taken(bytes.into()));
-    }
-}
-
-impl Engine {
     /// Returns access to the bytes that the lazy `read` left in the block, with their ranges. Returns `None` if the
     /// bytes were saved elsewhere. The access needs no wait: the read's own point is done, and every later writer,
     /// the host included, saves the bytes first.
@@ -263,81 +184,7 @@ impl Engine {
             read.set(ReadState::Dropped);
         }
     }
-}
 
-impl HostGuard {
-    /// Records that the host writes a range with this access. For a map to write, the whole range was recorded already.
-    pub(crate) fn writes(&self, range: Range<u64>) {
-        self.engine.device.host_writes(self.access.block(), range);
-    }
-
-    /// Adds the uses that this guard had to wait for to the host clock, before the program receives the bytes of
-    /// `range`.
-    pub(crate) fn report_done(&self, range: Range<u64>) {
-        let mut state = self.engine.lock();
-        let order = self.access.block().order();
-        state.report_uses_done(order.uses.conflicts(range, self.access.want().writes()));
-    }
-}
-
-impl Drop for HostGuard {
-    fn drop(&mut self) {
-        if self.engine.is_in_child() {
-            return; // a thread of the parent may have held the lock of the order, and counts its own guards
-        }
-        let mut state = self.engine.lock();
-        let mut order = self.access.block().order();
-        self.access.leave(&mut order);
-        let idle = order.host_idle();
-        drop(order);
-        state.memory.host_uses -= 1;
-        if idle {
-            let id = self.access.block().id;
-            if state.release(Hold::Host(id)) && !self.engine.threads {
-                state.wake_all_waiters(); // a task that found no work can make progress now
-            }
-        }
-        self.engine.unlock(state);
-        #[cfg(target_arch = "wasm32")]
-        self.engine.schedule();
-    }
-}
-
-/// Returns `true` if the next command of `slot` is ordered after every use of a free block.
-pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
-    if slot == Slot::CONTEXT {
-        // A context command waits for nothing, so it may use only a block that no incomplete command refers to.
-        return Arc::strong_count(block) == 1;
-    }
-    let clock = &state.queue(slot).clock;
-    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
-    block.order().uses.all().all(before)
-}
-
-/// A graph's claim on the memory of a block. It keeps the memory even after the last array on the block is dropped. A
-/// lease does not keep the context alive.
-pub(crate) struct BlockLease {
-    pub(crate) block: Arc<Block>,
-    engine: Weak<Engine>,
-}
-
-impl Drop for BlockLease {
-    fn drop(&mut self) {
-        if let Some(engine) = self.engine.upgrade() {
-            engine.end_lease(&self.block);
-        }
-    }
-}
-
-impl State {
-    /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
-    /// program was told that it is complete, because errors must not depend on the progress of the device.
-    fn is_over(&self, block: &Block) -> bool {
-        self.policy() != Policy::Checked || block.order().uses.all().all(|u| self.forgettable(u))
-    }
-}
-
-impl Engine {
     /// Returns the block of a dropped array to the pool. An external block is dropped once its uses are over. Never
     /// waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
@@ -458,6 +305,153 @@ impl Engine {
         };
         idle.iter().for_each(|block| self.device.forget(block));
         idle.iter().map(|block| block.size).sum()
+    }
+}
+
+/// Result of a request for host access.
+pub(crate) enum HostClaim {
+    Granted(HostGuard),
+    /// The host must wait for this point first.
+    After(Point),
+    /// Another host thread uses the bytes.
+    Shared,
+}
+
+/// Memory of a context that no array owns, and the host accesses to its blocks.
+///
+/// A block is in the pool or in `external` only while no array and no lease has it. An access of the host is counted
+/// from the claim until its [`HostGuard`] is dropped.
+#[derive(Default)]
+pub(crate) struct ContextMemory {
+    pub(crate) pool: BlockPool,
+    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
+    pub(crate) external: Vec<Arc<Block>>,
+    /// Number of guards that give the host access to a block.
+    pub(crate) host_uses: u32,
+}
+
+impl ContextMemory {
+    /// Fails if `work` uses a mapped array.
+    #[inline]
+    pub(crate) fn check_maps(&self, work: &Work) -> Result<()> {
+        if self.host_uses == 0 { Ok(()) } else { Self::check_mapped(work) }
+    }
+
+    fn check_mapped(work: &Work) -> Result<()> {
+        for touch in work.touches() {
+            let order = touch.block.order();
+            if order.host == HostUse::Mapped {
+                return Err(ErrorDetail::Mapped { array: order.label.to_string() }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a free block to the pool. Returns `true` if the pool has more free memory than the program allows. Only this
+    /// surplus is released at once: a release may block in the driver, and dropping an array never blocks.
+    fn give(&mut self, block: Arc<Block>) -> bool {
+        self.pool.give(block);
+        self.pool.over_threshold()
+    }
+}
+
+/// Returns the first earlier use that the host must wait for.
+fn blocker(state: &State, order: &BlockState, span: &Span, write: bool) -> Option<Point> {
+    let mut uses = order.uses.conflicts(span.range(), write).map(Use::point);
+    uses.find(|&p| state.reached(p) != PointProgress::Done)
+}
+
+/// Returns the error of a failed command that wrote bytes of `span` last, if the program has not taken the error.
+fn failed_write<'s>(state: &'s State, order: &BlockState, span: &Span) -> Option<&'s Error> {
+    order.uses.failed_write(&span.range(), |u| state.queues.sticky_failure(u, order.born))
+}
+
+/// The last commands that write some bytes, as of one time.
+pub(crate) struct LastWriters {
+    span: Span,
+    uses: BlockUses,
+    born: Stamp,
+}
+
+/// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is
+/// exclusive, so the host copies the bytes itself.
+fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
+    for (range, read) in order.take_lazy(&span.range()) {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        access.read(range.start, &mut bytes);
+        read.set(ReadState::Taken(bytes.into()));
+    }
+}
+
+impl HostGuard {
+    /// Records that the host writes a range with this access. For a map to write, the whole range was recorded already.
+    pub(crate) fn writes(&self, range: Range<u64>) {
+        self.engine.device.host_writes(self.access.block(), range);
+    }
+
+    /// Adds the uses that this guard had to wait for to the host clock, before the program receives the bytes of
+    /// `range`.
+    pub(crate) fn report_done(&self, range: Range<u64>) {
+        let mut state = self.engine.lock();
+        let order = self.access.block().order();
+        state.report_uses_done(order.uses.conflicts(range, self.access.want().writes()));
+    }
+}
+
+impl Drop for HostGuard {
+    fn drop(&mut self) {
+        if self.engine.is_in_child() {
+            return; // a thread of the parent may have held the lock of the order, and counts its own guards
+        }
+        let mut state = self.engine.lock();
+        let mut order = self.access.block().order();
+        self.access.leave(&mut order);
+        let idle = order.host_idle();
+        drop(order);
+        state.memory.host_uses -= 1;
+        if idle {
+            let id = self.access.block().id;
+            if state.release(Hold::Host(id)) && !self.engine.threads {
+                state.wake_all_waiters(); // a task that found no work can make progress now
+            }
+        }
+        self.engine.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.engine.schedule();
+    }
+}
+
+/// Returns `true` if the next command of `slot` is ordered after every use of a free block.
+pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
+    if slot == Slot::CONTEXT {
+        // A context command waits for nothing, so it may use only a block that no incomplete command refers to.
+        return Arc::strong_count(block) == 1;
+    }
+    let clock = &state.queue(slot).clock;
+    let before = |u: &Use| u.slot == slot || u.slot == Slot::CONTEXT || clock.covers(u.slot, u.stamp());
+    block.order().uses.all().all(before)
+}
+
+/// A graph's claim on the memory of a block. It keeps the memory even after the last array on the block is dropped. A
+/// lease does not keep the context alive.
+pub(crate) struct BlockLease {
+    pub(crate) block: Arc<Block>,
+    engine: Weak<Engine>,
+}
+
+impl Drop for BlockLease {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.upgrade() {
+            engine.end_lease(&self.block);
+        }
+    }
+}
+
+impl State {
+    /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
+    /// program was told that it is complete, because errors must not depend on the progress of the device.
+    fn is_over(&self, block: &Block) -> bool {
+        self.policy() != Policy::Checked || block.order().uses.all().all(|u| self.forgettable(u))
     }
 }
 

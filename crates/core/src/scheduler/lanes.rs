@@ -272,6 +272,46 @@ impl State {
         self.waiters.wakers = wakers;
         due
     }
+
+    /// Returns the priority whose front batch can be submitted on a lane now.
+    pub(crate) fn choose(&self, lane: usize) -> Option<Priority> {
+        let at = &self.lanes[lane];
+        let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
+        let priority = at.choose(submitted)?;
+        at.has_room_for(priority, self.queues.any_above(priority)).then_some(priority)
+    }
+
+    /// Takes the token and the next batch of a lane, with its value and its device waits.
+    ///
+    /// Every dependency of the batch has been submitted. So all submissions have one order in which each waits only
+    /// for earlier ones, and no deadlock can exist.
+    fn next_batch(&mut self, lane: usize) -> Option<SubmittingBatch> {
+        if self.lost.is_some() || self.lanes[lane].token {
+            return None;
+        }
+        let Self { lanes, batches, .. } = &mut *self;
+        lanes[lane].promote_overtaken(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
+        let priority = self.choose(lane)?;
+        let batch = self.lanes[lane].take(priority)?;
+        self.lanes[lane].token = true;
+        self.batches.set(batch.seq, Status::Encoding);
+        let waits = self.device_waits(lane, &batch);
+        let value = self.lanes[lane].timeline.pending();
+        let at = self.notes.profile.as_ref().map(|_| web_time::Instant::now());
+        Some(SubmittingBatch { batch, waits, value, at })
+    }
+
+    /// Returns the values of other lanes that a batch waits for: the largest one for each lane.
+    fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
+        let mut waits: Vec<LaneValue> = Vec::new();
+        for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {
+            match waits.iter_mut().find(|w| w.lane == wait.lane) {
+                Some(known) => known.value = known.value.max(wait.value),
+                None => waits.push(wait),
+            }
+        }
+        waits
+    }
 }
 
 impl Engine {
@@ -291,19 +331,7 @@ impl Engine {
         }
         submitted
     }
-}
 
-/// A batch that is being submitted under the lane's token.
-struct SubmittingBatch {
-    batch: Batch,
-    /// Values of other lanes that the device waits for before it starts the batch.
-    waits: Vec<LaneValue>,
-    value: TimelineValue,
-    /// Time at which the batch was taken, while a profile is noted.
-    at: Option<web_time::Instant>,
-}
-
-impl Engine {
     /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if no batch can be submitted. The
     /// submission runs without S, under the lane's token.
     pub(crate) fn submit_next<'a>(
@@ -404,46 +432,14 @@ impl Engine {
     }
 }
 
-impl State {
-    /// Returns the priority whose front batch can be submitted on a lane now.
-    pub(crate) fn choose(&self, lane: usize) -> Option<Priority> {
-        let at = &self.lanes[lane];
-        let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
-        let priority = at.choose(submitted)?;
-        at.has_room_for(priority, self.queues.any_above(priority)).then_some(priority)
-    }
-
-    /// Takes the token and the next batch of a lane, with its value and its device waits.
-    ///
-    /// Every dependency of the batch has been submitted. So all submissions have one order in which each waits only
-    /// for earlier ones, and no deadlock can exist.
-    fn next_batch(&mut self, lane: usize) -> Option<SubmittingBatch> {
-        if self.lost.is_some() || self.lanes[lane].token {
-            return None;
-        }
-        let Self { lanes, batches, .. } = &mut *self;
-        lanes[lane].promote_overtaken(|batch| batch.deps.iter().all(|&seq| batches.is_submitted(seq)));
-        let priority = self.choose(lane)?;
-        let batch = self.lanes[lane].take(priority)?;
-        self.lanes[lane].token = true;
-        self.batches.set(batch.seq, Status::Encoding);
-        let waits = self.device_waits(lane, &batch);
-        let value = self.lanes[lane].timeline.pending();
-        let at = self.notes.profile.as_ref().map(|_| web_time::Instant::now());
-        Some(SubmittingBatch { batch, waits, value, at })
-    }
-
-    /// Returns the values of other lanes that a batch waits for: the largest one for each lane.
-    fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
-        let mut waits: Vec<LaneValue> = Vec::new();
-        for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {
-            match waits.iter_mut().find(|w| w.lane == wait.lane) {
-                Some(known) => known.value = known.value.max(wait.value),
-                None => waits.push(wait),
-            }
-        }
-        waits
-    }
+/// A batch that is being submitted under the lane's token.
+struct SubmittingBatch {
+    batch: Batch,
+    /// Values of other lanes that the device waits for before it starts the batch.
+    waits: Vec<LaneValue>,
+    value: TimelineValue,
+    /// Time at which the batch was taken, while a profile is noted.
+    at: Option<web_time::Instant>,
 }
 
 #[cfg(test)]

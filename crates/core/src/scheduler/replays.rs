@@ -65,6 +65,49 @@ impl State {
         self.queue_mut(by.slot).clock = clock;
         checked
     }
+
+    /// Adds a command to the end of a queue and returns its stamp.
+    fn push_op(&mut self, by: Admission, op: Op) -> Stamp {
+        let stamp = self.next_stamp();
+        self.queue_mut(by.slot).end_times();
+        match op {
+            Op::Work(work) => self.push_stamped(by, stamp, work),
+            op => self.queue_mut(by.slot).push(Command { stamp, op }),
+        }
+        stamp
+    }
+
+    /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
+    /// have stored it already, and the queue may have failed meanwhile.
+    fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
+        let Some(slot) = self.loops.queue_of(hold, &self.queues) else { return };
+        let queue = self.queue_mut(slot);
+        let Some(front) = queue.pending.front_mut() else { return };
+        let Op::Loop(run) = &mut front.op else { return };
+        let chunk = run.chunks.iter_mut().find(|chunk| Arc::ptr_eq(&chunk.read, read));
+        match (chunk, result) {
+            (None, _) => {}
+            (Some(chunk), Ok(goes_on)) => {
+                chunk.goes_on = Some(*goes_on);
+                self.release(Hold::Loop(hold));
+            }
+            (Some(_), Err(error)) => {
+                let stamp = front.stamp;
+                self.fail_queue(slot, stamp, error.clone());
+            }
+        }
+    }
+
+    /// If a loop holds the queue of an unplanned point, returns the batch of the chunk that must complete before the
+    /// point can be planned.
+    pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
+        let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
+        if self.reached(point) != PointProgress::Unplanned {
+            return None;
+        }
+        let held = self.queues.held(Hold::Loop(hold)).into_iter();
+        held.filter_map(|slot| self.queue(slot).front_loop()).find(|run| run.hold == hold)?.awaited()
+    }
 }
 
 impl Engine {
@@ -173,49 +216,7 @@ impl Engine {
         self.notify_lane(state, by.slot);
         Ok((before, point, past))
     }
-}
 
-/// A command of a replay.
-pub(crate) enum PartCommand {
-    /// A part of the graph.
-    Nodes(GraphStep),
-    /// One side of a copy between contexts, with its uses.
-    Copy(Vec<Op>, Vec<Work>),
-    /// A wait for another context.
-    Wait(Op),
-    /// A host callback.
-    Host(Callback),
-    /// No command. The answer has the point of the commands so far.
-    Mark,
-}
-
-/// Answer for one command.
-pub(crate) enum EnqueuedPart {
-    /// Stamps of the commands.
-    Stamps(Vec<Stamp>),
-    Mark(Point, Arc<PointHistory>),
-}
-
-impl PartCommand {
-    /// Returns the uses of the command.
-    fn uses(&self) -> Vec<Work> {
-        match self {
-            PartCommand::Nodes(step) => {
-                let whole = GraphStep { run: step.run.clone(), segment: None };
-                vec![Work::Graph(Box::new(whole))]
-            }
-            PartCommand::Copy(_, uses) => uses.iter().map(Work::duplicate).collect(),
-            PartCommand::Wait(_) | PartCommand::Host(_) | PartCommand::Mark => Vec::new(),
-        }
-    }
-}
-
-/// Lists the ends of the last replays.
-fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
-    turns.iter().filter_map(|turn| turn.last()).collect()
-}
-
-impl Engine {
     /// Checks that the commands of a replay can be enqueued now, after `turns`. Enqueues nothing.
     ///
     /// # Errors
@@ -293,19 +294,89 @@ impl Engine {
             }
         }
     }
+
+    /// Prepares a loop that is about to be enqueued.
+    pub(crate) fn begin_loop(&self, state: &mut State, by: Admission, stamp: Stamp, run: &mut LoopRun) {
+        let clocked = state.queue(by.slot).timing.as_ref().map(|timing| timing.clocked);
+        let time = clocked.map(|clocked| (Arc::<TimeSlot>::default(), clocked));
+        if let Some((whole, _)) = &time {
+            state.note_work(by, stamp, None, Some(whole));
+        }
+        run.begin(state.new_hold(), Arc::new(LoopWaker(self.me.clone())).into(), time);
+    }
+
+    /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
+    /// may call this. The words are read without S, because the read may call the device.
+    pub(crate) fn continue_loops(&self) {
+        let mut state = self.lock();
+        let State { queues, batches, waiters, loops, .. } = &mut *state;
+        let complete = loops.complete_chunks(queues, batches, &mut waiters.wakers);
+        drop(state);
+        if complete.is_empty() {
+            return;
+        }
+        let read = |read: &ReadSlot| -> Result<bool, Error> {
+            let ReadState::Staged(staging) = read.place() else {
+                let object = "a loop".into();
+                let message = "its state was not copied".into();
+                return Err(ErrorDetail::Device { object, message }.into());
+            };
+            let mut word = [0; 4];
+            let copied = staging.copy_out(&mut word).map_err(|lost| self.device.caps().lost(lost).into());
+            self.checked(copied).map(|()| word != [0; 4])
+        };
+        let results: Vec<_> = complete.into_iter().map(|(hold, slot)| (hold, read(&slot), slot)).collect();
+        let mut state = self.lock();
+        for (hold, result, of) in &results {
+            state.note_chunk(*hold, of, result);
+        }
+        if !self.threads {
+            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
+        }
+        self.unlock(state);
+        #[cfg(target_arch = "wasm32")]
+        self.schedule();
+    }
 }
 
-impl State {
-    /// Adds a command to the end of a queue and returns its stamp.
-    fn push_op(&mut self, by: Admission, op: Op) -> Stamp {
-        let stamp = self.next_stamp();
-        self.queue_mut(by.slot).end_times();
-        match op {
-            Op::Work(work) => self.push_stamped(by, stamp, work),
-            op => self.queue_mut(by.slot).push(Command { stamp, op }),
+/// A command of a replay.
+pub(crate) enum PartCommand {
+    /// A part of the graph.
+    Nodes(GraphStep),
+    /// One side of a copy between contexts, with its uses.
+    Copy(Vec<Op>, Vec<Work>),
+    /// A wait for another context.
+    Wait(Op),
+    /// A host callback.
+    Host(Callback),
+    /// No command. The answer has the point of the commands so far.
+    Mark,
+}
+
+/// Answer for one command.
+pub(crate) enum EnqueuedPart {
+    /// Stamps of the commands.
+    Stamps(Vec<Stamp>),
+    Mark(Point, Arc<PointHistory>),
+}
+
+impl PartCommand {
+    /// Returns the uses of the command.
+    fn uses(&self) -> Vec<Work> {
+        match self {
+            PartCommand::Nodes(step) => {
+                let whole = GraphStep { run: step.run.clone(), segment: None };
+                vec![Work::Graph(Box::new(whole))]
+            }
+            PartCommand::Copy(_, uses) => uses.iter().map(Work::duplicate).collect(),
+            PartCommand::Wait(_) | PartCommand::Host(_) | PartCommand::Mark => Vec::new(),
         }
-        stamp
     }
+}
+
+/// Lists the ends of the last replays.
+fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
+    turns.iter().filter_map(|turn| turn.last()).collect()
 }
 
 /// Number of planned chunks that are not yet known to go on: the device executes one, and the next one is submitted
@@ -562,84 +633,5 @@ impl Wake for LoopWaker {
         if let Some(engine) = self.0.upgrade() {
             engine.continue_loops();
         }
-    }
-}
-
-impl Engine {
-    /// Prepares a loop that is about to be enqueued.
-    pub(crate) fn begin_loop(&self, state: &mut State, by: Admission, stamp: Stamp, run: &mut LoopRun) {
-        let clocked = state.queue(by.slot).timing.as_ref().map(|timing| timing.clocked);
-        let time = clocked.map(|clocked| (Arc::<TimeSlot>::default(), clocked));
-        if let Some((whole, _)) = &time {
-            state.note_work(by, stamp, None, Some(whole));
-        }
-        run.begin(state.new_hold(), Arc::new(LoopWaker(self.me.clone())).into(), time);
-    }
-
-    /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
-    /// may call this. The words are read without S, because the read may call the device.
-    pub(crate) fn continue_loops(&self) {
-        let mut state = self.lock();
-        let State { queues, batches, waiters, loops, .. } = &mut *state;
-        let complete = loops.complete_chunks(queues, batches, &mut waiters.wakers);
-        drop(state);
-        if complete.is_empty() {
-            return;
-        }
-        let read = |read: &ReadSlot| -> Result<bool, Error> {
-            let ReadState::Staged(staging) = read.place() else {
-                let object = "a loop".into();
-                let message = "its state was not copied".into();
-                return Err(ErrorDetail::Device { object, message }.into());
-            };
-            let mut word = [0; 4];
-            let copied = staging.copy_out(&mut word).map_err(|lost| self.device.caps().lost(lost).into());
-            self.checked(copied).map(|()| word != [0; 4])
-        };
-        let results: Vec<_> = complete.into_iter().map(|(hold, slot)| (hold, read(&slot), slot)).collect();
-        let mut state = self.lock();
-        for (hold, result, of) in &results {
-            state.note_chunk(*hold, of, result);
-        }
-        if !self.threads {
-            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
-        }
-        self.unlock(state);
-        #[cfg(target_arch = "wasm32")]
-        self.schedule();
-    }
-}
-
-impl State {
-    /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
-    /// have stored it already, and the queue may have failed meanwhile.
-    fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
-        let Some(slot) = self.loops.queue_of(hold, &self.queues) else { return };
-        let queue = self.queue_mut(slot);
-        let Some(front) = queue.pending.front_mut() else { return };
-        let Op::Loop(run) = &mut front.op else { return };
-        let chunk = run.chunks.iter_mut().find(|chunk| Arc::ptr_eq(&chunk.read, read));
-        match (chunk, result) {
-            (None, _) => {}
-            (Some(chunk), Ok(goes_on)) => {
-                chunk.goes_on = Some(*goes_on);
-                self.release(Hold::Loop(hold));
-            }
-            (Some(_), Err(error)) => {
-                let stamp = front.stamp;
-                self.fail_queue(slot, stamp, error.clone());
-            }
-        }
-    }
-
-    /// If a loop holds the queue of an unplanned point, returns the batch of the chunk that must complete before the
-    /// point can be planned.
-    pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
-        let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
-        if self.reached(point) != PointProgress::Unplanned {
-            return None;
-        }
-        let held = self.queues.held(Hold::Loop(hold)).into_iter();
-        held.filter_map(|slot| self.queue(slot).front_loop()).find(|run| run.hold == hold)?.awaited()
     }
 }

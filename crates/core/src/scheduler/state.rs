@@ -328,6 +328,15 @@ impl State {
         self.batches.trim();
         wakers
     }
+
+    /// Returns the number of entries in the tables that can grow with the calls of a program: wakers, failures that
+    /// handles may still refer to, clock entries, and names of kernels.
+    fn kept(&self) -> (usize, usize, usize, usize) {
+        let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
+        let known =
+            self.queues.iter().map(|queue| queue.clock.len()).sum::<usize>() + self.host_clock().len();
+        (self.waiters.wakers.len(), failures, known, self.kernels.len())
+    }
 }
 
 /// Most queues that a dump lists, queues with work or an error first.
@@ -369,7 +378,7 @@ impl Engine {
         listed.extend(queues().filter(|(_, queue)| is_idle(queue)).take(MOST_QUEUES - listed.len()));
         listed.sort_unstable_by_key(|&(at, _)| at);
         for &(at, queue) in &listed {
-            let _ = writeln!(text, "queue {at} `{}`: {}", queue.label, state.describe(queue));
+            let _ = writeln!(text, "queue {at} `{}`: {}", queue.label, describe_queue(queue));
         }
         if listed.len() < all {
             let _ = writeln!(text, "{} more queues", all - listed.len());
@@ -378,36 +387,25 @@ impl Engine {
     }
 }
 
-impl State {
-    /// Returns the number of entries in the tables that can grow with the calls of a program: wakers, failures that
-    /// handles may still refer to, clock entries, and names of kernels.
-    fn kept(&self) -> (usize, usize, usize, usize) {
-        let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
-        let known =
-            self.queues.iter().map(|queue| queue.clock.len()).sum::<usize>() + self.host_clock().len();
-        (self.waiters.wakers.len(), failures, known, self.kernels.len())
+fn describe_queue(queue: &QueueState) -> String {
+    let mut text = format!(
+        "lane {}, {:?}, completed {} of {}, {} pending",
+        queue.lane,
+        queue.priority,
+        queue.completed(),
+        queue.enqueued(),
+        queue.pending.len(),
+    );
+    if let Some(front) = queue.pending.front() {
+        let _ = write!(text, ", next: {}", describe_op(&front.op));
     }
-
-    fn describe(&self, queue: &QueueState) -> String {
-        let mut text = format!(
-            "lane {}, {:?}, completed {} of {}, {} pending",
-            queue.lane,
-            queue.priority,
-            queue.completed(),
-            queue.enqueued(),
-            queue.pending.len(),
-        );
-        if let Some(front) = queue.pending.front() {
-            let _ = write!(text, ", next: {}", describe_op(&front.op));
-        }
-        if let Some(hold) = queue.hold {
-            let _ = write!(text, ", held: {}", describe_hold(hold));
-        }
-        if let Some(error) = &queue.error {
-            let _ = write!(text, ", failed: {error}");
-        }
-        text
+    if let Some(hold) = queue.hold {
+        let _ = write!(text, ", held: {}", describe_hold(hold));
     }
+    if let Some(error) = &queue.error {
+        let _ = write!(text, ", failed: {error}");
+    }
+    text
 }
 
 fn describe_op(op: &Op) -> String {

@@ -30,6 +30,132 @@ impl Engine {
     pub(crate) fn report_done(&self, point: Point, clock: &Clock, answer: &Result<()>) {
         self.lock().report_done(point, clock, answer);
     }
+
+    /// Like [`marker`](Self::marker), with a time if the queue or the event is timed.
+    pub(crate) fn timed_marker(
+        &self,
+        slot: Slot,
+        timed: bool,
+    ) -> (Point, Arc<PointHistory>, Option<Arc<PointTime>>) {
+        let clocked = timed && self.device.caps().timestamps;
+        let mut state = self.lock();
+        let (point, past) = state.marker(slot);
+        let moment = (clocked || state.queue(slot).is_timed()).then(|| Arc::new(state.moment(slot)));
+        (point, past, moment)
+    }
+
+    /// Starts noting the launches of a queue. Returns `true` if they were not noted before.
+    pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
+        let mut state = self.lock();
+        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| QueueTiming::for_notes(true));
+        let started = timing.tuned.is_none();
+        timing.tuned.get_or_insert_default();
+        started
+    }
+
+    /// Stops noting launches. Returns their times and the point after them.
+    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
+        let mut state = self.lock();
+        let noting = state.notes.is_noting();
+        let timing = &mut state.queue_mut(slot).timing;
+        let tuned = timing.as_mut()?.tuned.take()?;
+        timing.take_if(|timing| timing.for_notes_only() && !noting);
+        let (point, past) = state.marker(slot);
+        Some((point, past, tuned))
+    }
+
+    /// Creates the times of a replay: of all nodes while the context is profiled, and otherwise of the timed markers.
+    /// Without either, a replay has no times.
+    pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
+        let plan = &whole.run.plan;
+        let clocked = self.device.caps().timestamps;
+        let noting = state.notes.is_noting();
+        if noting || (clocked && !plan.timed_markers.is_empty()) {
+            let slots = match noting {
+                true => NodeTimes::of_all(plan.nodes.len()),
+                false => NodeTimes::of_some(&plan.timed_markers),
+            };
+            let stamp = state.next_stamp();
+            let queue = state.queue(by.slot);
+            let times = RunTimes { queue: queue.label.clone(), lane: queue.lane, stamp, clocked, slots };
+            let fresh = whole.run.times.set(times).is_ok();
+            debug_assert!(fresh, "bug: a run is enqueued twice");
+        }
+    }
+
+    /// Starts noting every enqueued command. Returns the number of notes so far.
+    pub(crate) fn start_notes(&self) -> usize {
+        let clocked = self.device.caps().timestamps;
+        let mut state = self.lock();
+        let from = state.notes.start();
+        state.queues.for_each(|queue| {
+            queue.timing.get_or_insert_with(|| QueueTiming::for_notes(clocked));
+        });
+        from
+    }
+
+    /// Stops noting for one profiler. Returns the number of notes and the ends of all queues. Notes continue while
+    /// another profiler exists. Batches are noted while a reader exists.
+    pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
+        let mut state = self.lock();
+        let Some((upto, last)) = state.notes.stop() else { return (0, Vec::new()) };
+        if last {
+            state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
+        }
+        (upto, state.queues.ends())
+    }
+
+    /// Removes a reader of the notes. The last one drops the log.
+    pub(crate) fn leave_notes(&self) {
+        let mut state = self.lock();
+        let over = state.notes.leave();
+        drop(state);
+        drop(over);
+    }
+
+    /// Returns the notes from `from` to `upto` and the times of the batches.
+    pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
+        self.lock().notes.between(from, upto)
+    }
+
+    /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
+    /// `None` if the device has no clock.
+    pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
+        let state = self.lock();
+        if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
+            return None;
+        }
+        Some(self.look_at_clock(state, Slot::CONTEXT))
+    }
+
+    /// Makes the device read its clock after `ends`, on a queue of its own, so that no later command delays it. Flushes
+    /// that command. Returns `None` if the device has no clock.
+    pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
+        if !self.device.caps().timestamps {
+            return None;
+        }
+        let slot = self.helper("end of a profile", Priority::Normal).ok()?;
+        let mut state = self.lock();
+        let ends: Vec<Point> =
+            ends.iter().copied().filter(|&end| state.reached(end) != PointProgress::Done).collect();
+        for end in ends {
+            let stamp = state.next_stamp();
+            state.queue_mut(slot).push(Command { stamp, op: Op::Wait(end) });
+        }
+        state.queue_mut(slot).open = false;
+        Some(self.look_at_clock(state, slot))
+    }
+
+    /// Enqueues and flushes a timed command without work.
+    fn look_at_clock(&self, mut state: MutexGuard<'_, State>, slot: Slot) -> (Point, Arc<TimeSlot>) {
+        let stamp = state.next_stamp();
+        let time = Arc::<TimeSlot>::default();
+        let op = QueueTiming::op(Work::Nothing, &time, true);
+        state.queue_mut(slot).push(Command { stamp, op });
+        let point = Point { slot, stamp };
+        self.submit_up_to(state, point, Caller::Continues);
+        (point, time)
+    }
 }
 
 impl State {
@@ -66,44 +192,7 @@ impl State {
         }
         self.host_clock.see(point.slot, point.stamp);
     }
-}
 
-impl Engine {
-    /// Like [`marker`](Self::marker), with a time if the queue or the event is timed.
-    pub(crate) fn timed_marker(
-        &self,
-        slot: Slot,
-        timed: bool,
-    ) -> (Point, Arc<PointHistory>, Option<Arc<PointTime>>) {
-        let clocked = timed && self.device.caps().timestamps;
-        let mut state = self.lock();
-        let (point, past) = state.marker(slot);
-        let moment = (clocked || state.queue(slot).is_timed()).then(|| Arc::new(state.moment(slot)));
-        (point, past, moment)
-    }
-
-    /// Starts noting the launches of a queue. Returns `true` if they were not noted before.
-    pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
-        let mut state = self.lock();
-        let timing = state.queue_mut(slot).timing.get_or_insert_with(|| QueueTiming::for_notes(true));
-        let started = timing.tuned.is_none();
-        timing.tuned.get_or_insert_default();
-        started
-    }
-
-    /// Stops noting launches. Returns their times and the point after them.
-    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
-        let mut state = self.lock();
-        let noting = state.notes.is_noting();
-        let timing = &mut state.queue_mut(slot).timing;
-        let tuned = timing.as_mut()?.tuned.take()?;
-        timing.take_if(|timing| timing.for_notes_only() && !noting);
-        let (point, past) = state.marker(slot);
-        Some((point, past, tuned))
-    }
-}
-
-impl State {
     /// Returns the time slot of a queue's last command if its completion is not known. Otherwise enqueues a timestamp
     /// command, which triggers no submission and runs with the next batch.
     fn moment(&mut self, slot: Slot) -> PointTime {
@@ -143,6 +232,127 @@ impl State {
         };
         queue.push(Command { stamp, op });
         self.note_work(by, stamp, bytes, time.as_ref());
+    }
+
+    /// Adds a part of a replay to the end of a queue. The part is timed if its nodes are.
+    pub(crate) fn push_replay(&mut self, by: Admission, stamp: Stamp, step: GraphStep) {
+        if step.run.times.get().is_none() {
+            return self.push_stamped(by, stamp, Work::Graph(Box::new(step)));
+        }
+        self.push_timed(by, stamp, Work::Graph(Box::new(step.clone())));
+        if self.notes.is_noting() {
+            self.note_nodes(by, stamp, &step);
+        }
+    }
+
+    /// Notes the nodes of a part of a replay, after the replay itself.
+    fn note_nodes(&mut self, by: Admission, stamp: Stamp, step: &GraphStep) {
+        let plan = &step.run.plan;
+        let times = step.run.times.get();
+        for at in step.nodes() {
+            let node = &plan.nodes[at as usize];
+            let command = &*node.command;
+            let time = times.and_then(|times| times.slots.of_node(at).cloned());
+            if command.is_timed_marker() {
+                continue;
+            }
+            let kernel =
+                if let Work::Launch(launch) = &command.work { Some(&launch.kernel().label) } else { None };
+            let noted = NotedCommand {
+                what: command.what,
+                kernel: command.label.as_ref().or(kernel).cloned(),
+                bytes: command.work.bytes(),
+                time,
+            };
+            let queue = plan.queues[node.queue as usize].clone();
+            self.note(by.slot, command.at, stamp, || ProfileEvent::Node(NotedNode { command: noted, queue }));
+        }
+    }
+
+    /// Notes a command.
+    pub(crate) fn note_work(
+        &mut self,
+        by: Admission,
+        stamp: Stamp,
+        bytes: Option<u64>,
+        time: Option<&Arc<TimeSlot>>,
+    ) {
+        if !self.notes.is_noting() {
+            return;
+        }
+        let kernel = match by.what {
+            CommandKind::Launch(id) | CommandKind::Replay(id) => Some(self.kernels.get(id)),
+            _ => None,
+        };
+        let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
+        self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
+    }
+
+    /// Notes a command that the host executed during the call.
+    pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
+        if self.notes.profile.is_some() {
+            let stamp = self.next_stamp();
+            self.note_work(by, stamp, Some(bytes), None);
+        }
+    }
+
+    /// Notes a wait that is about to be enqueued.
+    pub(crate) fn note_wait(
+        &mut self,
+        slot: Slot,
+        point: Point,
+        cause: WaitCause,
+        at: &'static Location<'static>,
+    ) {
+        if self.notes.profile.is_some() {
+            let stamp = self.next_stamp();
+            let label = self.queues.label_of(point);
+            self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
+        }
+    }
+
+    /// Notes a wait for a user event.
+    pub(crate) fn note_user_wait(
+        &mut self,
+        slot: Slot,
+        event: &Arc<UserSignal>,
+        at: &'static Location<'static>,
+    ) {
+        if self.notes.profile.is_some() {
+            let stamp = self.next_stamp();
+            self.note(slot, at, stamp, || ProfileEvent::UserWait(event.clone()));
+        }
+    }
+
+    /// Notes a callback and makes it record its times when it runs.
+    pub(crate) fn note_callback(
+        &mut self,
+        slot: Slot,
+        callback: Callback,
+        at: &'static Location<'static>,
+    ) -> Callback {
+        if !self.notes.is_noting() {
+            return callback;
+        }
+        let stamp = self.next_stamp();
+        let time = Arc::<CallTime>::default();
+        self.note(slot, at, stamp, || ProfileEvent::Callback(time.clone()));
+        Callback::new(move || {
+            let start = Instant::now();
+            callback.call();
+            *lock(&time.0) = Some((start, Instant::now()));
+        })
+    }
+
+    /// Notes an event of a queue, if a profiler notes.
+    fn note(
+        &mut self,
+        slot: Slot,
+        at: &'static Location<'static>,
+        stamp: Stamp,
+        noted: impl FnOnce() -> ProfileEvent,
+    ) {
+        self.notes.note(slot, &self.queues[slot], at, stamp, noted);
     }
 }
 
@@ -223,64 +433,6 @@ pub(crate) struct PointTime {
     /// Stamp of the command that ends at the point.
     pub(crate) stamp: Stamp,
     pub(crate) time: Arc<TimeSlot>,
-}
-
-impl Engine {
-    /// Creates the times of a replay: of all nodes while the context is profiled, and otherwise of the timed markers.
-    /// Without either, a replay has no times.
-    pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
-        let plan = &whole.run.plan;
-        let clocked = self.device.caps().timestamps;
-        let noting = state.notes.is_noting();
-        if noting || (clocked && !plan.timed_markers.is_empty()) {
-            let slots = match noting {
-                true => NodeTimes::of_all(plan.nodes.len()),
-                false => NodeTimes::of_some(&plan.timed_markers),
-            };
-            let stamp = state.next_stamp();
-            let queue = state.queue(by.slot);
-            let times = RunTimes { queue: queue.label.clone(), lane: queue.lane, stamp, clocked, slots };
-            let fresh = whole.run.times.set(times).is_ok();
-            debug_assert!(fresh, "bug: a run is enqueued twice");
-        }
-    }
-}
-
-impl State {
-    /// Adds a part of a replay to the end of a queue. The part is timed if its nodes are.
-    pub(crate) fn push_replay(&mut self, by: Admission, stamp: Stamp, step: GraphStep) {
-        if step.run.times.get().is_none() {
-            return self.push_stamped(by, stamp, Work::Graph(Box::new(step)));
-        }
-        self.push_timed(by, stamp, Work::Graph(Box::new(step.clone())));
-        if self.notes.is_noting() {
-            self.note_nodes(by, stamp, &step);
-        }
-    }
-
-    /// Notes the nodes of a part of a replay, after the replay itself.
-    fn note_nodes(&mut self, by: Admission, stamp: Stamp, step: &GraphStep) {
-        let plan = &step.run.plan;
-        let times = step.run.times.get();
-        for at in step.nodes() {
-            let node = &plan.nodes[at as usize];
-            let command = &*node.command;
-            let time = times.and_then(|times| times.slots.of_node(at).cloned());
-            if command.is_timed_marker() {
-                continue;
-            }
-            let kernel =
-                if let Work::Launch(launch) = &command.work { Some(&launch.kernel().label) } else { None };
-            let noted = NotedCommand {
-                what: command.what,
-                kernel: command.label.as_ref().or(kernel).cloned(),
-                bytes: command.work.bytes(),
-                time,
-            };
-            let queue = plan.queues[node.queue as usize].clone();
-            self.note(by.slot, command.at, stamp, || ProfileEvent::Node(NotedNode { command: noted, queue }));
-        }
-    }
 }
 
 /// Notes of a context, kept while a profiler or a reader of the notes exists.
@@ -463,170 +615,6 @@ impl ProfileNotes {
 impl CallTime {
     pub(crate) fn get(&self) -> Option<(Instant, Instant)> {
         *lock(&self.0)
-    }
-}
-
-impl Engine {
-    /// Starts noting every enqueued command. Returns the number of notes so far.
-    pub(crate) fn start_notes(&self) -> usize {
-        let clocked = self.device.caps().timestamps;
-        let mut state = self.lock();
-        let from = state.notes.start();
-        state.queues.for_each(|queue| {
-            queue.timing.get_or_insert_with(|| QueueTiming::for_notes(clocked));
-        });
-        from
-    }
-
-    /// Stops noting for one profiler. Returns the number of notes and the ends of all queues. Notes continue while
-    /// another profiler exists. Batches are noted while a reader exists.
-    pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
-        let mut state = self.lock();
-        let Some((upto, last)) = state.notes.stop() else { return (0, Vec::new()) };
-        if last {
-            state.queues.for_each(|queue| _ = queue.timing.take_if(|timing| timing.for_notes_only()));
-        }
-        (upto, state.queues.ends())
-    }
-
-    /// Removes a reader of the notes. The last one drops the log.
-    pub(crate) fn leave_notes(&self) {
-        let mut state = self.lock();
-        let over = state.notes.leave();
-        drop(state);
-        drop(over);
-    }
-
-    /// Returns the notes from `from` to `upto` and the times of the batches.
-    pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
-        self.lock().notes.between(from, upto)
-    }
-
-    /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
-    /// `None` if the device has no clock.
-    pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
-        let state = self.lock();
-        if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
-            return None;
-        }
-        Some(self.look_at_clock(state, Slot::CONTEXT))
-    }
-
-    /// Makes the device read its clock after `ends`, on a queue of its own, so that no later command delays it. Flushes
-    /// that command. Returns `None` if the device has no clock.
-    pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
-        if !self.device.caps().timestamps {
-            return None;
-        }
-        let slot = self.helper("end of a profile", Priority::Normal).ok()?;
-        let mut state = self.lock();
-        let ends: Vec<Point> =
-            ends.iter().copied().filter(|&end| state.reached(end) != PointProgress::Done).collect();
-        for end in ends {
-            let stamp = state.next_stamp();
-            state.queue_mut(slot).push(Command { stamp, op: Op::Wait(end) });
-        }
-        state.queue_mut(slot).open = false;
-        Some(self.look_at_clock(state, slot))
-    }
-
-    /// Enqueues and flushes a timed command without work.
-    fn look_at_clock(&self, mut state: MutexGuard<'_, State>, slot: Slot) -> (Point, Arc<TimeSlot>) {
-        let stamp = state.next_stamp();
-        let time = Arc::<TimeSlot>::default();
-        let op = QueueTiming::op(Work::Nothing, &time, true);
-        state.queue_mut(slot).push(Command { stamp, op });
-        let point = Point { slot, stamp };
-        self.submit_up_to(state, point, Caller::Continues);
-        (point, time)
-    }
-}
-
-impl State {
-    /// Notes a command.
-    pub(crate) fn note_work(
-        &mut self,
-        by: Admission,
-        stamp: Stamp,
-        bytes: Option<u64>,
-        time: Option<&Arc<TimeSlot>>,
-    ) {
-        if !self.notes.is_noting() {
-            return;
-        }
-        let kernel = match by.what {
-            CommandKind::Launch(id) | CommandKind::Replay(id) => Some(self.kernels.get(id)),
-            _ => None,
-        };
-        let noted = NotedCommand { what: by.what, kernel, bytes, time: time.cloned() };
-        self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
-    }
-
-    /// Notes a command that the host executed during the call.
-    pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
-        if self.notes.profile.is_some() {
-            let stamp = self.next_stamp();
-            self.note_work(by, stamp, Some(bytes), None);
-        }
-    }
-
-    /// Notes a wait that is about to be enqueued.
-    pub(crate) fn note_wait(
-        &mut self,
-        slot: Slot,
-        point: Point,
-        cause: WaitCause,
-        at: &'static Location<'static>,
-    ) {
-        if self.notes.profile.is_some() {
-            let stamp = self.next_stamp();
-            let label = self.queues.label_of(point);
-            self.note(slot, at, stamp, || ProfileEvent::Wait { point, label, cause });
-        }
-    }
-
-    /// Notes a wait for a user event.
-    pub(crate) fn note_user_wait(
-        &mut self,
-        slot: Slot,
-        event: &Arc<UserSignal>,
-        at: &'static Location<'static>,
-    ) {
-        if self.notes.profile.is_some() {
-            let stamp = self.next_stamp();
-            self.note(slot, at, stamp, || ProfileEvent::UserWait(event.clone()));
-        }
-    }
-
-    /// Notes a callback and makes it record its times when it runs.
-    pub(crate) fn note_callback(
-        &mut self,
-        slot: Slot,
-        callback: Callback,
-        at: &'static Location<'static>,
-    ) -> Callback {
-        if !self.notes.is_noting() {
-            return callback;
-        }
-        let stamp = self.next_stamp();
-        let time = Arc::<CallTime>::default();
-        self.note(slot, at, stamp, || ProfileEvent::Callback(time.clone()));
-        Callback::new(move || {
-            let start = Instant::now();
-            callback.call();
-            *lock(&time.0) = Some((start, Instant::now()));
-        })
-    }
-
-    /// Notes an event of a queue, if a profiler notes.
-    fn note(
-        &mut self,
-        slot: Slot,
-        at: &'static Location<'static>,
-        stamp: Stamp,
-        noted: impl FnOnce() -> ProfileEvent,
-    ) {
-        self.notes.note(slot, &self.queues[slot], at, stamp, noted);
     }
 }
 

@@ -107,6 +107,38 @@ impl State {
         let front = self.lanes[queue.lane].ready[queue.priority as usize].front();
         self.can_submit(queue.lane) && front.is_some_and(|batch| batch.steps.len() <= SMALL_BATCH)
     }
+
+    /// Returns `true` if a lane has nothing in flight and a batch that can be submitted now.
+    pub(crate) fn can_submit(&self, lane: usize) -> bool {
+        let at = &self.lanes[lane];
+        at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
+    }
+
+    /// Checks that this thread is not inside a function that receives printed lines: the target would complete only
+    /// after that function.
+    ///
+    /// # Errors
+    /// `WaitInPrint`.
+    pub(crate) fn check_print(&self, target: WaitTarget<'_>) -> Result<()> {
+        if !self.deliveries.are_here() {
+            return Ok(());
+        }
+        Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())
+    }
+
+    /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
+    /// does.
+    fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
+        let batch = match (self.target_state(target), target) {
+            (TargetState::In(seq), _) => Some(seq),
+            (TargetState::Unplanned, WaitTarget::Point(point)) => match self.queue(point.slot).hold {
+                Some(Hold::Drain(slot)) => self.queue(slot).first_batch(),
+                _ => None,
+            },
+            _ => None,
+        };
+        batch.is_some_and(|seq| self.batches.status(seq) == Status::Delivery)
+    }
 }
 
 impl Engine {
@@ -480,48 +512,7 @@ impl Engine {
         #[cfg(target_arch = "wasm32")]
         self.schedule_more();
     }
-}
 
-/// Returns the error of a wait in a host function that the device executes.
-#[cold]
-fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
-    ErrorDetail::WaitInKernel { awaited: awaited(state, target) }.into()
-}
-
-fn awaited(state: &State, target: WaitTarget<'_>) -> String {
-    match target {
-        WaitTarget::Point(point) => format!("queue `{}`", state.queues.name_of(point)),
-        WaitTarget::Batch(_) => "a submission".into(),
-        WaitTarget::User(_) => "a user event".into(),
-    }
-}
-
-/// Next step of a blocked caller.
-pub(crate) enum WaitStep {
-    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
-    Native(usize, TimelineValue),
-    /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
-    Submit(usize),
-    /// A user event of another context holds the queue of the target: the caller waits through this relay.
-    OtherContext(Arc<Relay>),
-    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
-    ContinueLoop,
-    /// Another thread must make progress with this batch first: the caller parks until the batch is done.
-    SleepFor(Seq),
-    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
-    /// work of the threads instead.
-    Sleep,
-}
-
-impl State {
-    /// Returns `true` if a lane has nothing in flight and a batch that can be submitted now.
-    pub(crate) fn can_submit(&self, lane: usize) -> bool {
-        let at = &self.lanes[lane];
-        at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
-    }
-}
-
-impl Engine {
     /// Returns the next step for a target that cannot be planned yet.
     pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
         let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
@@ -616,6 +607,54 @@ impl Engine {
         }
         Ok(())
     }
+
+    /// Returns an error if a target waits for messages, and a function that receives lines has not returned for so long
+    /// that it may wait for this thread.
+    pub(crate) fn overdue_messages(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
+        let running = state.deliveries.running.as_ref()?;
+        let (limit, (receiver, remedy)) = {
+            let options = lock(&self.print_options);
+            (options.limit, options.to.receiver())
+        };
+        if !state.awaits_messages(target) || !running.is_older_than(limit) {
+            return None;
+        }
+        let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
+        let awaited = awaited(state, target);
+        let kernel = kernel.to_string();
+        Some(ErrorDetail::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
+    }
+}
+
+/// Returns the error of a wait in a host function that the device executes.
+#[cold]
+fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
+    ErrorDetail::WaitInKernel { awaited: awaited(state, target) }.into()
+}
+
+fn awaited(state: &State, target: WaitTarget<'_>) -> String {
+    match target {
+        WaitTarget::Point(point) => format!("queue `{}`", state.queues.name_of(point)),
+        WaitTarget::Batch(_) => "a submission".into(),
+        WaitTarget::User(_) => "a user event".into(),
+    }
+}
+
+/// Next step of a blocked caller.
+pub(crate) enum WaitStep {
+    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
+    Native(usize, TimelineValue),
+    /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
+    Submit(usize),
+    /// A user event of another context holds the queue of the target: the caller waits through this relay.
+    OtherContext(Arc<Relay>),
+    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
+    ContinueLoop,
+    /// Another thread must make progress with this batch first: the caller parks until the batch is done.
+    SleepFor(Seq),
+    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
+    /// work of the threads instead.
+    Sleep,
 }
 
 /// Longest native wait for a point or a batch in a context without threads.
@@ -657,51 +696,4 @@ impl WaitTarget<'_> {
 pub(crate) enum Caller {
     Continues,
     Waits,
-}
-
-impl State {
-    /// Checks that this thread is not inside a function that receives printed lines: the target would complete only
-    /// after that function.
-    ///
-    /// # Errors
-    /// `WaitInPrint`.
-    pub(crate) fn check_print(&self, target: WaitTarget<'_>) -> Result<()> {
-        if !self.deliveries.are_here() {
-            return Ok(());
-        }
-        Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())
-    }
-
-    /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
-    /// does.
-    fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
-        let batch = match (self.target_state(target), target) {
-            (TargetState::In(seq), _) => Some(seq),
-            (TargetState::Unplanned, WaitTarget::Point(point)) => match self.queue(point.slot).hold {
-                Some(Hold::Drain(slot)) => self.queue(slot).first_batch(),
-                _ => None,
-            },
-            _ => None,
-        };
-        batch.is_some_and(|seq| self.batches.status(seq) == Status::Delivery)
-    }
-}
-
-impl Engine {
-    /// Returns an error if a target waits for messages, and a function that receives lines has not returned for so long
-    /// that it may wait for this thread.
-    pub(crate) fn overdue_messages(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
-        let running = state.deliveries.running.as_ref()?;
-        let (limit, (receiver, remedy)) = {
-            let options = lock(&self.print_options);
-            (options.limit, options.to.receiver())
-        };
-        if !state.awaits_messages(target) || !running.is_older_than(limit) {
-            return None;
-        }
-        let MessageSource { kernel, launch, .. } = &**running.read.messages()?;
-        let awaited = awaited(state, target);
-        let kernel = kernel.to_string();
-        Some(ErrorDetail::PrintOverdue { awaited, receiver, remedy, kernel, launch, limit }.into())
-    }
 }

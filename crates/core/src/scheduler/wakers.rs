@@ -28,6 +28,9 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
+/// After this many plannings of callers for their own queues, the requested commands of other queues are planned too.
+const MOST_OWN_PLANNINGS: u32 = 1;
+
 /// Condition under which a waker is called. The tables rely on the order of the variants: conditions of completion come
 /// before conditions of submission.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -252,6 +255,77 @@ impl State {
         }
         self.waiters.note_hold(point.slot, self.queues[point.slot].hold);
     }
+
+    /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
+    ///
+    /// For each idle lane that can submit a batch, one caller can go on: the caller that waits for this batch, or else
+    /// any other one, since each caller can submit the batches of the others.
+    pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
+        let mut due = SmallVec::new();
+        if self.waiters.parked.is_empty() {
+            return due;
+        }
+        let mut parked = std::mem::take(&mut self.waiters.parked);
+        let mut notify = |caller: &mut ParkedCaller| {
+            caller.notified = true;
+            due.push(caller.wakeup.clone());
+        };
+        let waiting = |caller: &&mut ParkedCaller| !caller.notified;
+        parked.iter_mut().filter(waiting).filter(|caller| self.can_go_on(caller)).for_each(&mut notify);
+        for next in (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)) {
+            let own = parked.iter().position(|caller| caller.seq == next);
+            let submitter = match own {
+                Some(own) => parked.get_mut(own),
+                None => parked.iter_mut().find(waiting),
+            };
+            submitter.filter(waiting).into_iter().for_each(&mut notify);
+        }
+        self.waiters.parked = parked;
+        due
+    }
+
+    /// Returns `true` if a parked caller no longer waits for its batch, or can wait for the fence of the batch.
+    fn can_go_on(&self, caller: &ParkedCaller) -> bool {
+        let waits = match caller.point.map(|point| self.reached(point)) {
+            None => !self.batches.is_done(caller.seq),
+            Some(progress) => progress == PointProgress::Planned(caller.seq),
+        };
+        !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
+    }
+
+    /// Returns the batch that a lane submits next, if nothing is in flight on the lane.
+    fn next_on_idle(&self, lane: usize) -> Option<Seq> {
+        let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
+        self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
+    }
+
+    /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
+    /// until a batch completes, and that batch is not complete yet; `planned` then names the batch.
+    pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
+        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
+            // Without this check, repeated short waits would plan more than one long wait does.
+            if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
+                *planned = PlanRest { roots: vec![point], after: Some(seq) };
+                return;
+            }
+            let priority = self.queue(point.slot).priority.max(Priority::Normal);
+            *planned = self.plan([point], priority);
+            self.queue_mut(point.slot).ahead = planned.after;
+            self.note_own_planning(point.slot);
+        }
+    }
+
+    /// Records that a caller planned the queue that it waits for. Meanwhile the requested commands of other queues
+    /// gather, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
+    pub(crate) fn note_own_planning(&mut self, slot: Slot) {
+        let lane = self.queue(slot).lane;
+        self.lanes[lane].own_plannings += 1;
+        if self.lanes[lane].own_plannings > MOST_OWN_PLANNINGS {
+            self.lanes[lane].own_plannings = 0;
+            self.plan_lane(lane, DueCommands::RequestedExcept(slot));
+        }
+        debug_assert!(self.lanes[lane].own_plannings <= MOST_OWN_PLANNINGS);
+    }
 }
 
 impl Engine {
@@ -293,6 +367,45 @@ impl Engine {
     /// Records that `waker`, which is registered here, is also registered with the other context `to`.
     pub(crate) fn forward_waker(&self, waker: &Waker, to: &Arc<Engine>) {
         self.lock().waiters.wakers.forward_waker(waker, to);
+    }
+
+    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it does
+    /// not park, because even the shortest park lasts for a tick of the system timer.
+    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            state.waiters.asleep += 1;
+            state = sleep_for(&self.done, state, limit);
+            state.waiters.asleep -= 1;
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point: when
+    /// the batch is done), or when this thread can submit or wait on its own fence.
+    pub(crate) fn park_for(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        point: Option<Point>,
+        seq: Seq,
+        limit: Duration,
+    ) {
+        let start = Instant::now();
+        if !limit.is_zero() {
+            let wakeup = Arc::new(Condvar::new());
+            state.waiters.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
+            state = sleep_for(&wakeup, state, limit);
+            state.waiters.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
+        }
+        drop(state);
+        self.poll_loss_after(start, limit);
+    }
+
+    fn poll_loss_after(&self, start: Instant, limit: Duration) {
+        if start.elapsed() >= limit {
+            self.poll_loss();
+        }
     }
 }
 
@@ -337,92 +450,6 @@ impl Engine {
     }
 }
 
-impl Engine {
-    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it does
-    /// not park, because even the shortest park lasts for a tick of the system timer.
-    pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
-        let start = Instant::now();
-        if !limit.is_zero() {
-            state.waiters.asleep += 1;
-            state = sleep_for(&self.done, state, limit);
-            state.waiters.asleep -= 1;
-        }
-        drop(state);
-        self.poll_loss_after(start, limit);
-    }
-
-    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point: when
-    /// the batch is done), or when this thread can submit or wait on its own fence.
-    pub(crate) fn park_for(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        point: Option<Point>,
-        seq: Seq,
-        limit: Duration,
-    ) {
-        let start = Instant::now();
-        if !limit.is_zero() {
-            let wakeup = Arc::new(Condvar::new());
-            state.waiters.parked.push(ParkedCaller { point, seq, wakeup: wakeup.clone(), notified: false });
-            state = sleep_for(&wakeup, state, limit);
-            state.waiters.parked.retain(|caller| !Arc::ptr_eq(&caller.wakeup, &wakeup));
-        }
-        drop(state);
-        self.poll_loss_after(start, limit);
-    }
-
-    fn poll_loss_after(&self, start: Instant, limit: Duration) {
-        if start.elapsed() >= limit {
-            self.poll_loss();
-        }
-    }
-}
-
-impl State {
-    /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
-    ///
-    /// For each idle lane that can submit a batch, one caller can go on: the caller that waits for this batch, or else
-    /// any other one, since each caller can submit the batches of the others.
-    pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
-        let mut due = SmallVec::new();
-        if self.waiters.parked.is_empty() {
-            return due;
-        }
-        let mut parked = std::mem::take(&mut self.waiters.parked);
-        let mut notify = |caller: &mut ParkedCaller| {
-            caller.notified = true;
-            due.push(caller.wakeup.clone());
-        };
-        let waiting = |caller: &&mut ParkedCaller| !caller.notified;
-        parked.iter_mut().filter(waiting).filter(|caller| self.can_go_on(caller)).for_each(&mut notify);
-        for next in (0..self.lanes.len()).filter_map(|lane| self.next_on_idle(lane)) {
-            let own = parked.iter().position(|caller| caller.seq == next);
-            let submitter = match own {
-                Some(own) => parked.get_mut(own),
-                None => parked.iter_mut().find(waiting),
-            };
-            submitter.filter(waiting).into_iter().for_each(&mut notify);
-        }
-        self.waiters.parked = parked;
-        due
-    }
-
-    /// Returns `true` if a parked caller no longer waits for its batch, or can wait for the fence of the batch.
-    fn can_go_on(&self, caller: &ParkedCaller) -> bool {
-        let waits = match caller.point.map(|point| self.reached(point)) {
-            None => !self.batches.is_done(caller.seq),
-            Some(progress) => progress == PointProgress::Planned(caller.seq),
-        };
-        !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
-    }
-
-    /// Returns the batch that a lane submits next, if nothing is in flight on the lane.
-    fn next_on_idle(&self, lane: usize) -> Option<Seq> {
-        let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
-        self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
-    }
-}
-
 /// Target of a parked caller.
 ///
 /// Each of these callers has a condition variable of its own. Otherwise each completion would wake all of them, and all
@@ -435,39 +462,6 @@ pub(crate) struct ParkedCaller {
     pub(crate) wakeup: Arc<Condvar>,
     /// `true` once the condition variable was notified.
     pub(crate) notified: bool,
-}
-
-/// After this many plannings of callers for their own queues, the requested commands of other queues are planned too.
-const MOST_OWN_PLANNINGS: u32 = 1;
-
-impl State {
-    /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
-    /// until a batch completes, and that batch is not complete yet; `planned` then names the batch.
-    pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
-        if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
-            // Without this check, repeated short waits would plan more than one long wait does.
-            if let Some(seq) = self.queue(point.slot).ahead.filter(|&seq| !self.batches.is_done(seq)) {
-                *planned = PlanRest { roots: vec![point], after: Some(seq) };
-                return;
-            }
-            let priority = self.queue(point.slot).priority.max(Priority::Normal);
-            *planned = self.plan([point], priority);
-            self.queue_mut(point.slot).ahead = planned.after;
-            self.note_own_planning(point.slot);
-        }
-    }
-
-    /// Records that a caller planned the queue that it waits for. Meanwhile the requested commands of other queues
-    /// gather, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
-    pub(crate) fn note_own_planning(&mut self, slot: Slot) {
-        let lane = self.queue(slot).lane;
-        self.lanes[lane].own_plannings += 1;
-        if self.lanes[lane].own_plannings > MOST_OWN_PLANNINGS {
-            self.lanes[lane].own_plannings = 0;
-            self.plan_lane(lane, DueCommands::RequestedExcept(slot));
-        }
-        debug_assert!(self.lanes[lane].own_plannings <= MOST_OWN_PLANNINGS);
-    }
 }
 
 /// Time at which a wait ends. `None` means no limit.

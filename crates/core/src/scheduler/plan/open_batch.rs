@@ -377,6 +377,10 @@ pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 /// With at most this many pending context commands, each command comes after all earlier context commands.
 pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
 
+/// A chunk of several parts is expected to take at most this many times the bound of rule E02. While a queue of higher
+/// priority exists, the limit is the bound itself.
+const LONGEST_CHUNK: f32 = 10.0;
+
 impl Planner<'_> {
     /// Puts the context commands up to the last of `roots` first in the batch, if they are few, as long as they delay
     /// no later command by more than the bound of the lane.
@@ -587,117 +591,7 @@ impl Planner<'_> {
             open.end_context_commands();
         }
     }
-}
 
-/// The commands of a lane to plan.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DueCommands {
-    /// Commands that the program requested with a flush or a wait.
-    Requested,
-    /// All pending commands, so that they share a batch.
-    All,
-    /// Requested commands of every queue but this one. They are planned even while planned batches are not yet
-    /// submitted.
-    RequestedExcept(Slot),
-}
-
-impl State {
-    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
-    /// [`plannable`](State::plannable) permits.
-    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
-        let all = due == DueCommands::All;
-        if !self.queues.can_plan_any(lane, !all) && !self.queues.plans_context_on(lane) {
-            return;
-        }
-        let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
-        let plannable = Priority::ORDER.map(|priority| match except {
-            Some(_) => Plannable::All,
-            None => self.plannable(lane, priority),
-        });
-        let mut any_short = None;
-        for (priority, plannable) in Priority::ORDER.into_iter().zip(plannable) {
-            if plannable == Plannable::Nothing {
-                continue;
-            }
-            let mut slots = self.queues.to_plan(lane, priority, !all);
-            if priority == self.queue(Slot::CONTEXT).priority && self.queues.plans_context_on(lane) {
-                slots.push(Slot::CONTEXT);
-            }
-            if slots.is_empty() {
-                continue;
-            }
-            let queues = slots.into_iter().map(|slot| (slot, self.queue(slot)));
-            let roots: Vec<Point> = if all {
-                queues.map(|(slot, q)| q.end(slot)).collect()
-            } else {
-                let queues = queues.filter(|(slot, q)| except != Some(*slot) && q.is_requested());
-                queues.map(|(slot, q)| q.end_of_requested(slot)).collect()
-            };
-            if plannable == Plannable::Short {
-                any_short = Some(self.plan_short(roots, priority) || any_short == Some(true));
-            } else if !roots.is_empty() {
-                self.plan(roots, priority);
-                self.lanes[lane].own_plannings = 0;
-            }
-        }
-        if let Some(any) = any_short {
-            self.plannings.note_search(any, self.last_stamp());
-        }
-    }
-}
-
-impl State {
-    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
-    /// the batch.
-    ///
-    /// In every list each batch stays after its dependencies: the needed batches come first and the others follow, each
-    /// group in its previous order.
-    pub(crate) fn move_to_front(&mut self, seq: Seq) {
-        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
-        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
-            return;
-        }
-        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
-        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
-        let mut needed = FxHashSet::default();
-        let mut stack = vec![seq];
-        while let Some(seq) = stack.pop() {
-            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
-                stack.extend_from_slice(deps);
-            }
-        }
-        self.lanes.iter_mut().for_each(|lane| lane.mixed = true);
-        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
-            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
-        }
-    }
-
-    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
-    /// batch. Does nothing if the batch already has at least this priority.
-    pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
-        let Some(info) = self.batches.get(seq) else { return };
-        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
-        if from >= priority {
-            return;
-        }
-        let list = self.lanes[lane].list(from);
-        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
-        else {
-            return;
-        };
-        for &dep in &batch.deps {
-            self.raise_priority(dep, priority);
-        }
-        self.batches.set(seq, Status::Ready(priority));
-        self.lanes[lane].list(priority).push_back(batch);
-    }
-}
-
-/// A chunk of several parts is expected to take at most this many times the bound of rule E02. While a queue of higher
-/// priority exists, the limit is the bound itself.
-const LONGEST_CHUNK: f32 = 10.0;
-
-impl Planner<'_> {
     /// Plans the next chunk of the loop at the front of a queue, or removes the loop if it has ended.
     pub(super) fn plan_loop(&mut self, goal: PlanGoal) -> FrontStep {
         let host_uses = self.state.memory.host_uses;
@@ -759,5 +653,107 @@ impl Planner<'_> {
         self.state.queue_mut(goal.slot).note_part(seq);
         self.close(lane);
         FrontStep::Again
+    }
+}
+
+/// The commands of a lane to plan.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DueCommands {
+    /// Commands that the program requested with a flush or a wait.
+    Requested,
+    /// All pending commands, so that they share a batch.
+    All,
+    /// Requested commands of every queue but this one. They are planned even while planned batches are not yet
+    /// submitted.
+    RequestedExcept(Slot),
+}
+
+impl State {
+    /// Plans the `due` commands of the queues on `lane`, with one priority in each batch, as far as
+    /// [`plannable`](State::plannable) permits.
+    pub(crate) fn plan_lane(&mut self, lane: usize, due: DueCommands) {
+        let all = due == DueCommands::All;
+        if !self.queues.can_plan_any(lane, !all) && !self.queues.plans_context_on(lane) {
+            return;
+        }
+        let except = if let DueCommands::RequestedExcept(slot) = due { Some(slot) } else { None };
+        let plannable = Priority::ORDER.map(|priority| match except {
+            Some(_) => Plannable::All,
+            None => self.plannable(lane, priority),
+        });
+        let mut any_short = None;
+        for (priority, plannable) in Priority::ORDER.into_iter().zip(plannable) {
+            if plannable == Plannable::Nothing {
+                continue;
+            }
+            let mut slots = self.queues.to_plan(lane, priority, !all);
+            if priority == self.queue(Slot::CONTEXT).priority && self.queues.plans_context_on(lane) {
+                slots.push(Slot::CONTEXT);
+            }
+            if slots.is_empty() {
+                continue;
+            }
+            let queues = slots.into_iter().map(|slot| (slot, self.queue(slot)));
+            let roots: Vec<Point> = if all {
+                queues.map(|(slot, q)| q.end(slot)).collect()
+            } else {
+                let queues = queues.filter(|(slot, q)| except != Some(*slot) && q.is_requested());
+                queues.map(|(slot, q)| q.end_of_requested(slot)).collect()
+            };
+            if plannable == Plannable::Short {
+                any_short = Some(self.plan_short(roots, priority) || any_short == Some(true));
+            } else if !roots.is_empty() {
+                self.plan(roots, priority);
+                self.lanes[lane].own_plannings = 0;
+            }
+        }
+        if let Some(any) = any_short {
+            self.plannings.note_search(any, self.last_stamp());
+        }
+    }
+
+    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
+    /// the batch.
+    ///
+    /// In every list each batch stays after its dependencies: the needed batches come first and the others follow, each
+    /// group in its previous order.
+    pub(crate) fn move_to_front(&mut self, seq: Seq) {
+        let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
+        if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
+            return;
+        }
+        let planned = self.lanes.iter().flat_map(|lane| lane.ready.iter().flatten());
+        let planned: FxHashMap<Seq, &[Seq]> = planned.map(|batch| (batch.seq, &batch.deps[..])).collect();
+        let mut needed = FxHashSet::default();
+        let mut stack = vec![seq];
+        while let Some(seq) = stack.pop() {
+            if let Some(deps) = planned.get(&seq).filter(|_| needed.insert(seq)) {
+                stack.extend_from_slice(deps);
+            }
+        }
+        self.lanes.iter_mut().for_each(|lane| lane.mixed = true);
+        for list in self.lanes.iter_mut().flat_map(|lane| &mut lane.ready) {
+            list.make_contiguous().sort_by_key(|batch| !needed.contains(&batch.seq));
+        }
+    }
+
+    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
+    /// batch. Does nothing if the batch already has at least this priority.
+    pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
+        let Some(info) = self.batches.get(seq) else { return };
+        let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };
+        if from >= priority {
+            return;
+        }
+        let list = self.lanes[lane].list(from);
+        let Some(batch) = list.iter().position(|batch| batch.seq == seq).and_then(|at| list.remove(at))
+        else {
+            return;
+        };
+        for &dep in &batch.deps {
+            self.raise_priority(dep, priority);
+        }
+        self.batches.set(seq, Status::Ready(priority));
+        self.lanes[lane].list(priority).push_back(batch);
     }
 }
