@@ -181,6 +181,18 @@ impl Batches {
     pub(crate) fn is_submitted(&self, seq: Seq) -> bool {
         matches!(self.status(seq), Status::Submitted(_) | Status::Delivery | Status::Done)
     }
+
+    /// Returns the values of other lanes that a batch of `lane` waits for: the largest one for each lane.
+    pub(crate) fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
+        let mut waits: Vec<LaneValue> = Vec::new();
+        for wait in batch.deps.iter().filter_map(|&seq| self.get(seq)?.device_wait(lane)) {
+            match waits.iter_mut().find(|w| w.lane == wait.lane) {
+                Some(known) => known.value = known.value.max(wait.value),
+                None => waits.push(wait),
+            }
+        }
+        waits
+    }
 }
 
 /// An enqueued command that is not yet planned.

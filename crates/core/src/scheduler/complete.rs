@@ -195,7 +195,7 @@ impl Engine {
             failure.step.filter(|_| !batch.refused).and_then(|at| steps.get(at)).map(|step| step.slot);
         let mut state = self.lock();
         state.lanes[lane].token = false;
-        for (slot, first) in state.with_followers(firsts(&steps, blamed)) {
+        for (slot, first) in state.queues.with_followers(firsts(&steps, blamed)) {
             state.fail_queue(slot, first, failure.error.clone());
             state.after.dropped.extend(undo(&mut steps, slot, first));
         }
@@ -305,26 +305,6 @@ impl State {
     /// Returns the error of a lost device.
     pub(crate) fn lost(&self) -> Result<(), Error> {
         self.lost.clone().map_or(Ok(()), Err)
-    }
-
-    /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
-    /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
-    fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
-        let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
-            return firsts;
-        };
-        // The command may have overtaken others, which fail with it.
-        *own = (*own).min(self.queues.first_context_command());
-        let own = *own;
-        let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
-        for slot in self.queues.slots().filter(|slot| !blamed.contains(slot)) {
-            let queue = self.queue(slot);
-            if queue.end(slot).stamp > own {
-                let pending = queue.pending.front().map(|command| command.stamp);
-                firsts.push((slot, pending.map_or(own, |first| first.min(own))));
-            }
-        }
-        firsts
     }
 
     /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they only ask for

@@ -6,13 +6,14 @@
 //! kernel, grid, bound sizes and parameter values are expected to take the same time.
 
 use crate::device::CostModel;
-use crate::error::KernelId;
+use crate::error::{CommandKind, KernelId, Site, subject};
 use crate::work::kernel_launch::Launch;
 use crate::work::step::{Step, Work};
 use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::hash::Hasher;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -337,6 +338,32 @@ impl KernelNames {
         self.names.retain(|id, name| id.0 >= oldest || Arc::strong_count(name) > 2);
         self.ids.retain(|_, id| self.names.contains_key(id));
         self.kept = self.names.len();
+    }
+
+    /// Returns the site of a command on a queue with this label, which names the command in messages.
+    pub(crate) fn site(
+        &self,
+        queue: Arc<str>,
+        what: CommandKind,
+        location: &'static Location<'static>,
+    ) -> Site {
+        let command = match what {
+            CommandKind::Launch(id) => subject(&self.get(id)),
+            CommandKind::Copy => "a copy".into(),
+            CommandKind::Fill => "a fill".into(),
+            CommandKind::Upload => "an upload".into(),
+            CommandKind::Read => "a read".into(),
+            CommandKind::Download => "a download".into(),
+            CommandKind::Replay(id) | CommandKind::ReplayPart(id) => {
+                format!("graph `{}`", self.get(id))
+            }
+            CommandKind::Encode => "commands of the program".into(),
+            CommandKind::Gate => "a condition".into(),
+            CommandKind::Map => "a map".into(),
+            CommandKind::BetweenContexts => "a copy between contexts".into(),
+            CommandKind::Inspect => "a read by the context".into(),
+        };
+        Site { queue, command, location }
     }
 }
 

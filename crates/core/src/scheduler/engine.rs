@@ -370,7 +370,7 @@ impl Engine {
     pub(crate) fn order_after(&self, slot: Slot, before: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.lost.is_none() && slot != before {
-            let (point, past) = state.marker(before);
+            let (point, past) = state.queues.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
             state.push_wait(slot, point, WaitCause::Queue, at);
             // If `slot` has failed, the new wait has failed with it.
@@ -402,7 +402,7 @@ impl State {
         let mut here: Vec<Slot> = self.queues.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);
         let mut ends: Vec<(Point, Arc<PointHistory>)> =
-            here.into_iter().map(|slot| self.marker(slot)).collect();
+            here.into_iter().map(|slot| self.queues.marker(slot)).collect();
         Arc::make_mut(&mut ends[0].1).clock = Clock::after_all(self.last_stamp());
         ends
     }

@@ -125,7 +125,7 @@ impl Engine {
     ) -> Result<(Point, Arc<PointHistory>)> {
         let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, works)?;
-        let end = state.marker(by.slot);
+        let end = state.queues.marker(by.slot);
         self.notify_lane(state, by.slot);
         Ok(end)
     }
@@ -250,7 +250,7 @@ impl Engine {
 
     /// Returns the point of everything enqueued so far on a queue, with the clock and the failure watch of that point.
     pub(crate) fn marker(&self, slot: Slot) -> (Point, Arc<PointHistory>) {
-        self.lock().marker(slot)
+        self.lock().queues.marker(slot)
     }
 
     /// Returns the failure watch of a point, which keeps the failures up to that point available.
@@ -362,12 +362,6 @@ impl State {
             self.push_stamped(Admission { what, ..by }, stamp, work);
         }
         Ok(())
-    }
-
-    pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
-        let queue = self.queue_mut(slot);
-        let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
-        (queue.end(slot), past)
     }
 
     /// Checks works that are enqueued together, and adds the waits that the policy requires.

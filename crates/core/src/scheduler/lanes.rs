@@ -295,22 +295,10 @@ impl State {
         let batch = self.lanes[lane].take(priority)?;
         self.lanes[lane].token = true;
         self.batches.set(batch.seq, Status::Encoding);
-        let waits = self.device_waits(lane, &batch);
+        let waits = self.batches.device_waits(lane, &batch);
         let value = self.lanes[lane].timeline.pending();
         let at = self.notes.profile.as_ref().map(|_| web_time::Instant::now());
         Some(SubmittingBatch { batch, waits, value, at })
-    }
-
-    /// Returns the values of other lanes that a batch waits for: the largest one for each lane.
-    fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
-        let mut waits: Vec<LaneValue> = Vec::new();
-        for wait in batch.deps.iter().filter_map(|&seq| self.batches.get(seq)?.device_wait(lane)) {
-            match waits.iter_mut().find(|w| w.lane == wait.lane) {
-                Some(known) => known.value = known.value.max(wait.value),
-                None => waits.push(wait),
-            }
-        }
-        waits
     }
 }
 

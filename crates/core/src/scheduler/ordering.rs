@@ -97,8 +97,8 @@ fn need(waits: &mut SmallVec<[Point; 2]>, earlier: &Use) {
 
 #[cold]
 fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array: &str) -> Error {
-    let earlier_site = state.site(label(state, earlier), earlier.what, earlier.at);
-    let later = state.site(state.queue(by.slot).label.clone(), by.what, by.at);
+    let earlier_site = state.kernels.site(label(state, earlier), earlier.what, earlier.at);
+    let later = state.kernels.site(state.queue(by.slot).label.clone(), by.what, by.at);
     let gone = state.queues.has_no_handle(earlier.point());
     let wait = match gone {
         false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
@@ -256,7 +256,7 @@ impl WaitLog {
 
     /// Returns the report of all recorded waits, the most frequent first.
     pub(crate) fn report(&self, state: &State) -> WaitReport {
-        let site = |line: &WaitSite| state.site(line.queue.clone(), line.what, line.at);
+        let site = |line: &WaitSite| state.kernels.site(line.queue.clone(), line.what, line.at);
         let added = |(wait, times): (&AddedWaitKey, &WaitCount)| AddedWait {
             later: site(&wait.later),
             earlier: site(&wait.earlier),

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::memory::uses::Use;
 use crate::scheduler::batch::Op;
+use crate::scheduler::complete::PointHistory;
 use crate::scheduler::plan::open_batch::MOST_CONTEXT_COMMANDS;
 use crate::scheduler::queue::{Backlog, Hold, QueueState};
 use crate::scheduler::relay::UserWait;
@@ -328,6 +329,33 @@ impl Queues {
     pub(crate) fn context_commands_are_due(&self) -> bool {
         let queue = &self[Slot::CONTEXT];
         queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
+    }
+
+    /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
+    /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
+    pub(crate) fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
+        let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
+            return firsts;
+        };
+        // The command may have overtaken others, which fail with it.
+        *own = (*own).min(self.first_context_command());
+        let own = *own;
+        let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
+        for slot in self.slots().filter(|slot| !blamed.contains(slot)) {
+            let queue = &self[slot];
+            if queue.end(slot).stamp > own {
+                let pending = queue.pending.front().map(|command| command.stamp);
+                firsts.push((slot, pending.map_or(own, |first| first.min(own))));
+            }
+        }
+        firsts
+    }
+
+    /// Returns the end of a queue, with the clock and the failure watch of that point.
+    pub(crate) fn marker(&mut self, slot: Slot) -> (Point, Arc<PointHistory>) {
+        let queue = &mut self[slot];
+        let past = Arc::new(PointHistory { clock: queue.clock.clone(), stretch: queue.failures.stretch() });
+        (queue.end(slot), past)
     }
 
     /// Returns the number of queues that queries have looked at so far.

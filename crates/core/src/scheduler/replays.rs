@@ -211,7 +211,7 @@ impl Engine {
         if let Some(last) = last {
             ordering::record(&state, by, last, &whole[0]);
         }
-        let (point, past) = state.marker(by.slot);
+        let (point, past) = state.queues.marker(by.slot);
         turns.iter().for_each(|(_, turn)| turn.set(point));
         self.notify_lane(state, by.slot);
         Ok((before, point, past))
@@ -263,7 +263,7 @@ impl Engine {
             }
             answers.push(answer);
         }
-        let (end, _) = state.marker(by.slot);
+        let (end, _) = state.queues.marker(by.slot);
         turns.iter().for_each(|turn| turn.set(end));
         self.notify_lane(state, by.slot);
         Ok(answers)
@@ -287,7 +287,7 @@ impl Engine {
                 EnqueuedPart::Stamps(vec![state.push_op(by, Op::Callback(callback))])
             }
             PartCommand::Mark => {
-                let (point, past) = state.marker(by.slot);
+                let (point, past) = state.queues.marker(by.slot);
                 // Another context waits for the point.
                 state.queue_mut(by.slot).note_use();
                 EnqueuedPart::Mark(point, past)

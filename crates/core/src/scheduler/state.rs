@@ -2,7 +2,7 @@
 
 use crate::device::CostModel;
 use crate::device::adapter::AdapterInfo;
-use crate::error::{CommandKind, Error, Result, Site, subject};
+use crate::error::{Error, Result};
 use crate::memory::uses::{Policy, Use};
 use crate::scheduler::batch::{Batches, Command, Op};
 use crate::scheduler::callbacks::Callbacks;
@@ -54,37 +54,40 @@ impl AfterUnlock {
 const MOST_ENDS: usize = 16;
 
 /// Bookkeeping of a context.
+///
+/// Each part of the bookkeeping is a struct with its own invariants and methods. Only what concerns several parts is a
+/// method of the state.
 #[derive(Default)]
 pub(crate) struct State {
     /// Last stamp of the context. No queue has a larger one.
     stamp: Stamp,
+    /// Number of the last hold.
+    holds: u64,
+    policy: Policy,
     /// Queues by slot. The first one is the context's own, which is never closed.
     pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
     pub(crate) memory: ContextMemory,
-    /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
-    pub(crate) lost: Option<Error>,
+    pub(crate) plannings: Plannings,
     pub(crate) loops: ContextLoops,
     pub(crate) room: BacklogRoom,
-    /// `true` once the last handle is gone. The threads end after the remaining work is complete.
-    pub(crate) closing: bool,
     pub(crate) callbacks: Callbacks,
     pub(crate) waiters: Waiters,
-    /// First error that occurred in a `Drop`.
-    pub(crate) drop_error: Option<Error>,
     /// Actions that run once S is released.
     pub(crate) after: AfterUnlock,
     pub(crate) notes: ContextNotes,
     pub(crate) kernels: KernelNames,
     /// Messages of kernels that the host has not received.
     pub(crate) deliveries: Deliveries,
-    policy: Policy,
     /// Work that the program was told is complete. It never covers work that is not done.
     pub(crate) host_clock: Clock,
-    /// Number of the last hold.
-    holds: u64,
-    pub(crate) plannings: Plannings,
+    /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
+    pub(crate) lost: Option<Error>,
+    /// First error that occurred in a `Drop`.
+    pub(crate) drop_error: Option<Error>,
+    /// `true` once the last handle is gone. The threads end after the remaining work is complete.
+    pub(crate) closing: bool,
 }
 
 impl State {
@@ -232,32 +235,6 @@ impl State {
             Policy::Checked => self.host_clock().covers(earlier.slot, earlier.stamp()),
             _ => self.queue(earlier.slot).completed() >= earlier.stamp(),
         }
-    }
-
-    /// Returns the site of a command on a queue with this label, which names the command in messages.
-    pub(crate) fn site(
-        &self,
-        queue: Arc<str>,
-        what: CommandKind,
-        location: &'static Location<'static>,
-    ) -> Site {
-        let command = match what {
-            CommandKind::Launch(id) => subject(&self.kernels.get(id)),
-            CommandKind::Copy => "a copy".into(),
-            CommandKind::Fill => "a fill".into(),
-            CommandKind::Upload => "an upload".into(),
-            CommandKind::Read => "a read".into(),
-            CommandKind::Download => "a download".into(),
-            CommandKind::Replay(id) | CommandKind::ReplayPart(id) => {
-                format!("graph `{}`", self.kernels.get(id))
-            }
-            CommandKind::Encode => "commands of the program".into(),
-            CommandKind::Gate => "a condition".into(),
-            CommandKind::Map => "a map".into(),
-            CommandKind::BetweenContexts => "a copy between contexts".into(),
-            CommandKind::Inspect => "a read by the context".into(),
-        };
-        Site { queue, command, location }
     }
 
     /// Returns an error if a call may not enqueue on `slot`: the device is lost, the queue has failed, or the context

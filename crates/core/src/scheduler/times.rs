@@ -39,7 +39,7 @@ impl Engine {
     ) -> (Point, Arc<PointHistory>, Option<Arc<PointTime>>) {
         let clocked = timed && self.device.caps().timestamps;
         let mut state = self.lock();
-        let (point, past) = state.marker(slot);
+        let (point, past) = state.queues.marker(slot);
         let moment = (clocked || state.queue(slot).is_timed()).then(|| Arc::new(state.moment(slot)));
         (point, past, moment)
     }
@@ -60,7 +60,7 @@ impl Engine {
         let timing = &mut state.queue_mut(slot).timing;
         let tuned = timing.as_mut()?.tuned.take()?;
         timing.take_if(|timing| timing.for_notes_only() && !noting);
-        let (point, past) = state.marker(slot);
+        let (point, past) = state.queues.marker(slot);
         Some((point, past, tuned))
     }
 
