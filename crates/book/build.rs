@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-const BEFORE: &str = "# use fencepost::{prelude::*, *};
+const BEFORE: &str = "# use fencepost::prelude::*;
 # use fencepost_book::{Names, Saxpy};
 # let Names { ctx, a, b, mut x, mut y, kernel } = Names::new()?;
 ";

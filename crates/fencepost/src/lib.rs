@@ -133,12 +133,16 @@ pub mod guide;
 
 /// Re-exports the names that most programs need.
 pub mod prelude {
+    #[cfg(feature = "cpu")]
+    #[doc(no_inline)]
+    pub use crate::SimulatorOptions;
     #[cfg(feature = "algorithms")]
     pub use fencepost_algorithms::prelude::*;
 
     pub use crate::{
-        Bound, CommandQueue, Context, ContextOptions, DeviceArray, Download, Element, Error, ErrorDetail,
-        ErrorKind, Event, Graph, Grid, HostArray, Kernel, KernelArgs, Pending, Policy, QueueOptions, Result,
-        Upload, UserEvent, args, region,
+        AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DeviceArray,
+        Download, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph, Grid, HostArray,
+        Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result, ShaderSource,
+        Shape, Upload, UserEvent, args, region,
     };
 }
