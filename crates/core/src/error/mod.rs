@@ -118,7 +118,8 @@ pub enum ErrorKind {
     InvalidState,
     /// A shader that is not WGSL, that does not fit its arguments, or that the device does not compile.
     Kernel,
-    /// Something that this device or this build cannot do: a missing feature, or a size over a limit.
+    /// Something that this device or this build cannot do: a missing feature, a size over a limit, a time that is not
+    /// measured.
     Unsupported,
     /// No memory left, or more memory than a limit allows. The context continues to work.
     OutOfMemory,
@@ -126,7 +127,8 @@ pub enum ErrorKind {
     NoAdapter,
     /// Two uses of the same bytes that nothing orders, under [`Policy::Checked`](crate::Policy::Checked).
     Hazard,
-    /// Something that is in use now: a mapped array, a full backlog, a call that would block. A later call may succeed.
+    /// Something that is in use now: a mapped array, a full backlog, a call that would block, printed lines whose
+    /// receiver is late. A later call may succeed.
     WouldBlock,
     /// A wait that could never end.
     Deadlock,
@@ -454,7 +456,7 @@ pub enum ErrorDetail {
          `EventOptions::default().timing(true)`"
     )]
     Untimed { queue: String },
-    /// A tuning of a queue was started twice, or stopped and never started.
+    /// A tuning of a queue was started twice.
     #[error("queue `{queue}` {problem}")]
     Tuning { queue: String, problem: &'static str },
     /// A requested time does not exist. `reason` says why.
@@ -611,13 +613,13 @@ impl ErrorDetail {
             | Self::Forked { .. }
             | Self::Untimed { .. }
             | Self::Tuning { .. }
-            | Self::NotMeasured { .. }
             | Self::Captured { .. }
             | Self::CaptureEnded { .. }
             | Self::Unjoined { .. }
             | Self::Unbound { .. }
             | Self::NotSavable { .. } => ErrorKind::InvalidState,
-            Self::Kernel(_) | Self::Compile { .. } => ErrorKind::Kernel,
+            Self::Kernel(error) => kind_of_kernel(error),
+            Self::Compile { .. } => ErrorKind::Kernel,
             Self::GridTooLarge { .. }
             | Self::WorkgroupTooLarge { .. }
             | Self::WorkgroupMemory { .. }
@@ -626,6 +628,7 @@ impl ErrorDetail {
             | Self::BindingTooLarge { .. }
             | Self::MessagesTooLarge { .. }
             | Self::Unsupported { .. }
+            | Self::NotMeasured { .. }
             | Self::NoReference { .. }
             | Self::GraphTooLong { .. }
             | Self::PictureTooLarge { .. } => ErrorKind::Unsupported,
@@ -638,6 +641,7 @@ impl ErrorDetail {
             Self::Pending(fencepost_sync::Error::WouldBlock)
             | Self::Mapped { .. }
             | Self::Busy { .. }
+            | Self::PrintOverdue { .. }
             | Self::Backlog { .. } => ErrorKind::WouldBlock,
             Self::WouldDeadlock { .. } | Self::WaitInKernel { .. } | Self::WaitInPrint { .. } => {
                 ErrorKind::Deadlock
@@ -646,9 +650,7 @@ impl ErrorDetail {
             | Self::CallbackPanicked { .. }
             | Self::LaunchFailed { .. }
             | Self::KernelMistakes { .. } => ErrorKind::Failed,
-            Self::PrintOverdue { .. } | Self::LoopTooLong { .. } | Self::LaunchTooLong { .. } => {
-                ErrorKind::TimedOut
-            }
+            Self::LoopTooLong { .. } | Self::LaunchTooLong { .. } => ErrorKind::TimedOut,
             Self::Cancelled { .. } | Self::Abandoned { .. } => ErrorKind::Cancelled,
             Self::Pending(_) | Self::Device { .. } => ErrorKind::Device,
             Self::DeviceLost { .. } => ErrorKind::DeviceLost,
@@ -657,6 +659,14 @@ impl ErrorDetail {
             }
             Self::OtherContext { error, .. } | Self::GraphNode { error, .. } => error.kind(),
         }
+    }
+}
+
+fn kind_of_kernel(error: &fencepost_kernels::Error) -> ErrorKind {
+    match error {
+        fencepost_kernels::Error::Unreadable { .. } => ErrorKind::File,
+        fencepost_kernels::Error::NoThread { .. } => ErrorKind::OutOfMemory,
+        _ => ErrorKind::Kernel,
     }
 }
 
@@ -815,6 +825,12 @@ mod tests {
         let there = Error::from(ErrorDetail::OtherContext { object: "queue `a`".into(), error: cause });
         assert_eq!(there.kind(), ErrorKind::DeviceLost);
         assert!(matches!(there.detail(), ErrorDetail::OtherContext { .. }));
+    }
+
+    #[test]
+    fn a_shader_file_that_cannot_be_read_is_a_file() {
+        let error = fencepost_kernels::ShaderSource::read("no/such/file.wgsl").unwrap_err();
+        assert_eq!(Error::from(error).kind(), ErrorKind::File);
     }
 
     #[test]
