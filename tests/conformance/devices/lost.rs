@@ -249,6 +249,7 @@ pub(super) const CALLS: &[Call] = &[
     ("a kernel from a text, later", |ctx, _, _| {
         ctx.kernel_from_later(ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
     }),
+    ("start_tuning", |_, queue, _| queue.start_tuning().map(drop)),
     ("a capture", |_, queue, x| queue.capture(|c| c.fill(x, 1)).map(drop)),
     ("sum_of", |_, queue, x| queue.value_of(|out| queue.sum(&*x, out)).wait().map(drop)),
     ("a profile", |ctx, _, _| ctx.profile().finish().wait().map(drop)),

@@ -139,6 +139,9 @@ fn tuning(s: &Subject) {
 
 fn as_it_was(s: &Subject) {
     let ctx = s.ctx();
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let x = ctx.ones::<u32, 1>([N]).unwrap();
+    let mut y = ctx.ones(&x).unwrap();
     for (queue, is_timed) in [(ctx.queue("plain"), false), (timed(&ctx, "watched"), true)] {
         let problem = |error: fencepost::Error| match error.detail() {
             ErrorDetail::Tuning { problem, .. } => *problem,
@@ -152,6 +155,14 @@ fn as_it_was(s: &Subject) {
         work(&ctx, &queue, 1);
         let seconds = queue.start_tuning().unwrap().stop().wait().unwrap();
         assert_eq!(seconds, 0.0, "a dropped tuning has ended, and its launches do not count");
+        let (graph, ()) = queue
+            .capture(|c| c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }))
+            .unwrap();
+        let tuning = queue.start_tuning().unwrap();
+        work(&ctx, &queue, 1);
+        queue.replay(&graph).unwrap();
+        let error = tuning.stop().wait().unwrap_err();
+        assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{error}");
         let start = queue.marker();
         work(&ctx, &queue, 1);
         assert_eq!(queue.marker().seconds_since(&start).wait().is_ok(), is_timed);

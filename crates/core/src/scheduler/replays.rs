@@ -174,6 +174,7 @@ impl Engine {
         }
         state.check_all(by, &whole)?;
         let before = state.last_stamp();
+        state.queue_mut(by.slot).note_replay();
         self.time_replay(&mut state, by, &step);
         let mut last = None;
         for op in ops {

@@ -54,7 +54,7 @@ impl Engine {
     }
 
     /// Stops noting launches. Returns their times and the point after them.
-    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, Vec<Arc<TimeSlot>>)> {
+    pub(crate) fn stop_tuning(&self, slot: Slot) -> Option<(Point, Arc<PointHistory>, TunedLaunches)> {
         let mut state = self.lock();
         let noting = state.notes.is_noting();
         let timing = &mut state.queue_mut(slot).timing;
@@ -357,6 +357,13 @@ impl State {
 }
 
 impl QueueState {
+    /// Notes that a graph is replayed, whose launches a tuning does not measure.
+    pub(crate) fn note_replay(&mut self) {
+        if let Some(tuned) = self.timing.as_mut().and_then(|timing| timing.tuned.as_mut()) {
+            tuned.has_replays = true;
+        }
+    }
+
     /// Returns `true` if the markers of the queue have times.
     fn is_timed(&self) -> bool {
         self.timing.as_ref().is_some_and(|timing| timing.marked)
@@ -367,7 +374,7 @@ impl QueueState {
         let mut clocked = true;
         if let Some(timing) = &mut self.timing {
             if let (Some(tuned), Work::Launch(_)) = (&mut timing.tuned, &work) {
-                tuned.push(time.clone());
+                tuned.times.push(time.clone());
             }
             timing.last = Some((stamp, time.clone()));
             clocked = timing.clocked;
@@ -401,7 +408,15 @@ pub(crate) struct QueueTiming {
     /// Stamp and time of the last timed command, unless a wait, a callback or untimed work follows it.
     pub(crate) last: Option<(Stamp, Arc<TimeSlot>)>,
     /// Times of the launches since tuning started.
-    pub(crate) tuned: Option<Vec<Arc<TimeSlot>>>,
+    pub(crate) tuned: Option<TunedLaunches>,
+}
+
+/// Launches of a queue since its tuning started.
+#[derive(Default)]
+pub(crate) struct TunedLaunches {
+    pub(crate) times: Vec<Arc<TimeSlot>>,
+    /// `true` if a graph was replayed, whose launches have no times here.
+    pub(crate) has_replays: bool,
 }
 
 impl QueueTiming {

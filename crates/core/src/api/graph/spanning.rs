@@ -324,8 +324,9 @@ impl<'g> ReplayBuilder<'g> {
     fn new(graph: &'g ReplayedGraph<'g>, by: Admission) -> Result<Self> {
         let shape = &graph.spanning.shape;
         let (label, priority) = {
-            let state = shape.owners[0].engine().lock();
+            let mut state = shape.owners[0].engine().lock();
             state.check(by.slot)?;
+            state.queue_mut(by.slot).note_replay();
             (state.queue(by.slot).label.clone(), state.queue(by.slot).priority)
         };
         let mut queues = Vec::with_capacity(shape.owners.len());

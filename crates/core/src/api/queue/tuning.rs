@@ -5,11 +5,10 @@ use crate::error::{ErrorDetail, Result};
 use crate::runtime::event::PointLate;
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, late, then};
-use crate::work::time_slot::TimeSlot;
-use std::sync::Arc;
+use crate::scheduler::times::TunedLaunches;
 
 /// Remedy for a tuning in a capture.
-const TUNE_REPLAYS: &str = "a capture executes nothing: tune the queue of the replay";
+const TUNE_REPLAYS: &str = "a capture executes nothing: tune a queue that launches, or profile the replays";
 
 /// A running measurement of a queue's launches, which [`CommandQueue::start_tuning`] started. Dropping it ends the
 /// measurement without a result.
@@ -24,6 +23,8 @@ impl CommandQueue {
     /// Starts to time each launch that is enqueued on this queue, until [`Tuning::stop`] returns the sum of the times.
     /// The times serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not
     /// be a timed one.
+    ///
+    /// Launches of a graph are not measured: [`Context::profile`](crate::Context::profile) has the times of each node.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::NotMeasured`] on an adapter without timestamps; [`ErrorDetail::Tuning`] if the queue is being tuned
@@ -58,7 +59,7 @@ impl CommandQueue {
     #[track_caller]
     pub fn start_tuning(&self) -> Result<Tuning> {
         self.not_captured("start_tuning", TUNE_REPLAYS)?;
-        self.owner().engine().check_process()?;
+        self.owner().engine().check_device()?;
         let slot = self.slot()?;
         let caps = self.owner().device().caps();
         if !caps.timestamps {
@@ -81,8 +82,8 @@ impl Tuning {
     /// launches are complete, and is 0 if there were none.
     ///
     /// # Errors
-    /// The result is [`ErrorDetail::NotMeasured`] if the driver gave no valid time for a launch, or the error of the
-    /// work.
+    /// The result is [`ErrorDetail::NotMeasured`] if the queue replayed a graph or ran a condition or a loop, or if the
+    /// driver gave no valid time for a launch; or the error of the work.
     #[track_caller]
     pub fn stop(mut self) -> Pending<f64> {
         self.is_stopped = true;
@@ -112,10 +113,16 @@ impl Drop for Tuning {
 }
 
 /// Returns the sum of the times of complete launches.
-fn seconds(owner: &Owner, queue: &str, launches: &[Arc<TimeSlot>]) -> Result<f64> {
+fn seconds(owner: &Owner, queue: &str, launches: &TunedLaunches) -> Result<f64> {
+    if launches.has_replays {
+        let reason = "a tuning measures launches, and the queue replayed a graph: profile it".into();
+        return Err(
+            ErrorDetail::NotMeasured { object: format!("the launches of queue `{queue}`"), reason }.into()
+        );
+    }
     let device = owner.device();
     let mut sum = 0;
-    for time in launches {
+    for time in &launches.times {
         let ticks = time.ticks().map_err(|lost| device.caps().lost(lost))?;
         let Some(ticks) = ticks.filter(|ticks| ticks.are_valid()) else {
             let object = format!("a launch of queue `{queue}`");
