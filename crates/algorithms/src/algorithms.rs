@@ -62,7 +62,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, T, D>>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::built_in(&VerbQueue::new(self.queue(), "sum"), Operation::Sum, x.into().into(), out)
+        reductions::built_in(&VerbQueue::new(self.queue(), "sum")?, Operation::Sum, x.into().into(), out)
     }
 
     /// Enqueues `out = prod(x)`. Integers wrap, and the product of no elements is 1.
@@ -82,7 +82,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, T, D>>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::built_in(&VerbQueue::new(self.queue(), "prod"), Operation::Product, x.into().into(), out)
+        reductions::built_in(&VerbQueue::new(self.queue(), "prod")?, Operation::Product, x.into().into(), out)
     }
 
     /// Enqueues `out = min(x)`; -0 is smaller than +0. A NaN makes the result a NaN, unless
@@ -108,7 +108,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Candidates<'a, T, D>>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::built_in(&VerbQueue::new(self.queue(), "min"), Operation::Smallest, x.into(), out)
+        reductions::built_in(&VerbQueue::new(self.queue(), "min")?, Operation::Smallest, x.into(), out)
     }
 
     /// Enqueues `out = max(x)`, by the rules of [`min`](Self::min). An empty segment, and no first elements,
@@ -129,7 +129,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Candidates<'a, T, D>>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::built_in(&VerbQueue::new(self.queue(), "max"), Operation::Largest, x.into(), out)
+        reductions::built_in(&VerbQueue::new(self.queue(), "max")?, Operation::Largest, x.into(), out)
     }
 
     /// Enqueues `out` = the elements combined by an [`Operation`] or a [`Monoid`](crate::Monoid). A monoid
@@ -155,7 +155,7 @@ pub trait Algorithms: sealed::Queue {
         operation: impl Associative<T>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::combined(&VerbQueue::new(self.queue(), "reduce"), x.into(), operation, out)
+        reductions::combined(&VerbQueue::new(self.queue(), "reduce")?, x.into(), operation, out)
     }
 
     /// Enqueues `out = mean(x)`. An array and an axis have at least one element. An empty segment, and no
@@ -176,7 +176,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, f32, D>>,
         out: &mut DeviceArray<f32, E>,
     ) -> Result<()> {
-        reductions::mean(&VerbQueue::new(self.queue(), "mean"), x.into(), out)
+        reductions::mean(&VerbQueue::new(self.queue(), "mean")?, x.into(), out)
     }
 
     /// Enqueues `out` = the square root of the sum of the squares. The norm of no elements is 0.
@@ -196,7 +196,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, f32, D>>,
         out: &mut DeviceArray<f32, E>,
     ) -> Result<()> {
-        reductions::norm(&VerbQueue::new(self.queue(), "norm"), x.into(), out)
+        reductions::norm(&VerbQueue::new(self.queue(), "norm")?, x.into(), out)
     }
 
     /// Enqueues `out = sum(x * y)`. The parts of `y` are those of `x`. Integers wrap, and no elements give 0.
@@ -218,7 +218,7 @@ pub trait Algorithms: sealed::Queue {
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        reductions::dot(&VerbQueue::new(self.queue(), "dot"), x.into(), y, out)
+        reductions::dot(&VerbQueue::new(self.queue(), "dot")?, x.into(), y, out)
     }
 
     /// Enqueues `out` = the number of elements that are not zero. -0 is zero; a NaN and a subnormal number
@@ -239,7 +239,12 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, T, D>>,
         out: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
-        reductions::compared(&VerbQueue::new(self.queue(), "count_nonzero"), Comparison::Count, x.into(), out)
+        reductions::compared(
+            &VerbQueue::new(self.queue(), "count_nonzero")?,
+            Comparison::Count,
+            x.into(),
+            out,
+        )
     }
 
     /// Enqueues `out` = 1 if any element is not zero, else 0. No elements give 0.
@@ -259,7 +264,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, T, D>>,
         out: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
-        reductions::compared(&VerbQueue::new(self.queue(), "any"), Comparison::Any, x.into(), out)
+        reductions::compared(&VerbQueue::new(self.queue(), "any")?, Comparison::Any, x.into(), out)
     }
 
     /// Enqueues `out` = 1 if no element is zero, else 0. No elements give 1.
@@ -279,7 +284,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Over<'a, T, D>>,
         out: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
-        reductions::compared(&VerbQueue::new(self.queue(), "all"), Comparison::All, x.into(), out)
+        reductions::compared(&VerbQueue::new(self.queue(), "all")?, Comparison::All, x.into(), out)
     }
 
     /// Enqueues `out` = the place of the smallest element: the number of elements before it in the array,
@@ -303,7 +308,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Candidates<'a, T, D>>,
         out: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
-        reductions::place(&VerbQueue::new(self.queue(), "argmin"), false, x.into(), out)
+        reductions::place(&VerbQueue::new(self.queue(), "argmin")?, false, x.into(), out)
     }
 
     /// Enqueues `out` = the place of the largest element, by the rules of [`argmin`](Self::argmin).
@@ -324,7 +329,7 @@ pub trait Algorithms: sealed::Queue {
         x: impl Into<Candidates<'a, T, D>>,
         out: &mut DeviceArray<u32, E>,
     ) -> Result<()> {
-        reductions::place(&VerbQueue::new(self.queue(), "argmax"), true, x.into(), out)
+        reductions::place(&VerbQueue::new(self.queue(), "argmax")?, true, x.into(), out)
     }
 
     /// Enqueues `out` = each element combined with all elements before it, or after it if the scan is
@@ -351,7 +356,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T, D>,
         scan: Scan<T, O>,
     ) -> Result<()> {
-        scan::scan(&VerbQueue::new(self.queue(), "scan"), x.into(), out, scan)
+        scan::scan(&VerbQueue::new(self.queue(), "scan")?, x.into(), out, scan)
     }
 
     /// Enqueues a [`scan`](Self::scan), and `total` = the initial value combined with all elements.
@@ -375,7 +380,7 @@ pub trait Algorithms: sealed::Queue {
         total: &mut DeviceArray<T>,
         scan: Scan<T, O>,
     ) -> Result<()> {
-        scan::scan_and_total(&VerbQueue::new(self.queue(), "scan_and_total"), x.into(), out, total, scan)
+        scan::scan_and_total(&VerbQueue::new(self.queue(), "scan_and_total")?, x.into(), out, total, scan)
     }
 
     /// Enqueues the [`scan`](Self::scan) of a whole array to the array itself.
@@ -395,7 +400,7 @@ pub trait Algorithms: sealed::Queue {
         x: &mut DeviceArray<T, D>,
         scan: Scan<T, O>,
     ) -> Result<()> {
-        scan::scan_in_place(&VerbQueue::new(self.queue(), "scan_in_place"), x, scan)
+        scan::scan_in_place(&VerbQueue::new(self.queue(), "scan_in_place")?, x, scan)
     }
 
     /// Enqueues a [`scan`](Self::scan) that begins anew with each run: with each element whose key has other
@@ -421,7 +426,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T, D>,
         scan: Scan<T, O>,
     ) -> Result<()> {
-        by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key"), keys, x, out, scan)
+        by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key")?, keys, x, out, scan)
     }
 
     /// Enqueues `kept` = the key of each run of keys with equal bits, `out` = its elements combined, and
@@ -451,7 +456,7 @@ pub trait Algorithms: sealed::Queue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         by_key::reduce_by_key(
-            &VerbQueue::new(self.queue(), "reduce_by_key"),
+            &VerbQueue::new(self.queue(), "reduce_by_key")?,
             keys,
             x,
             operation,
@@ -484,7 +489,7 @@ pub trait Algorithms: sealed::Queue {
         lengths: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        by_key::run_lengths(&VerbQueue::new(self.queue(), "run_lengths"), x.into(), kept, lengths, count)
+        by_key::run_lengths(&VerbQueue::new(self.queue(), "run_lengths")?, x.into(), kept, lengths, count)
     }
 
     /// Enqueues `out` = the elements in order: of the whole array, of each segment, or along the axis for
@@ -511,7 +516,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T, D>,
         sort: Sort,
     ) -> Result<()> {
-        sort::sort(&VerbQueue::new(self.queue(), "sort"), x.into(), out, sort)
+        sort::sort(&VerbQueue::new(self.queue(), "sort")?, x.into(), out, sort)
     }
 
     /// Enqueues the [`sort`](Self::sort) of an array to the array itself.
@@ -527,7 +532,7 @@ pub trait Algorithms: sealed::Queue {
     /// ```
     #[track_caller]
     fn sort_in_place<T: Reducible>(&self, x: &mut DeviceArray<T>, sort: Sort) -> Result<()> {
-        sort::sort_in_place(&VerbQueue::new(self.queue(), "sort_in_place"), x, sort)
+        sort::sort_in_place(&VerbQueue::new(self.queue(), "sort_in_place")?, x, sort)
     }
 
     /// Enqueues `out_keys` = the keys in order, as [`sort`](Self::sort) does, and `out_values` = the value of
@@ -554,7 +559,7 @@ pub trait Algorithms: sealed::Queue {
         sort: Sort,
     ) -> Result<()> {
         let out = [&out_keys.cast_bits(), &out_values.cast_bits()];
-        sort::sort_pairs(&VerbQueue::new(self.queue(), "sort_pairs"), keys.into(), values, out, sort)
+        sort::sort_pairs(&VerbQueue::new(self.queue(), "sort_pairs")?, keys.into(), values, out, sort)
     }
 
     /// Enqueues the sort of keys and their values to their own arrays.
@@ -575,7 +580,7 @@ pub trait Algorithms: sealed::Queue {
         values: &mut DeviceArray<V>,
         sort: Sort,
     ) -> Result<()> {
-        sort::sort_pairs_in_place(&VerbQueue::new(self.queue(), "sort_pairs_in_place"), keys, values, sort)
+        sort::sort_pairs_in_place(&VerbQueue::new(self.queue(), "sort_pairs_in_place")?, keys, values, sort)
     }
 
     /// Enqueues `places` = the place in `x` of each element of the sorted array.
@@ -596,7 +601,7 @@ pub trait Algorithms: sealed::Queue {
         places: &mut DeviceArray<u32, D>,
         sort: Sort,
     ) -> Result<()> {
-        sort::argsort(&VerbQueue::new(self.queue(), "argsort"), x.into(), places, sort)
+        sort::argsort(&VerbQueue::new(self.queue(), "argsort")?, x.into(), places, sort)
     }
 
     /// Enqueues `values` = the k largest elements of `x`, the largest one first, and `places` = their places;
@@ -620,7 +625,7 @@ pub trait Algorithms: sealed::Queue {
         values: &mut DeviceArray<T>,
         places: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        top::top_k(&VerbQueue::new(self.queue(), "top_k"), x, values, places)
+        top::top_k(&VerbQueue::new(self.queue(), "top_k")?, x, values, places)
     }
 
     /// Enqueues `out` = the element at place `k` of the sorted array: the smallest one for `k` = 0. `out` has
@@ -637,7 +642,7 @@ pub trait Algorithms: sealed::Queue {
     /// ```
     #[track_caller]
     fn kth<T: Reducible>(&self, x: &DeviceArray<T>, k: usize, out: &mut DeviceArray<T>) -> Result<()> {
-        top::kth(&VerbQueue::new(self.queue(), "kth"), x, k, out)
+        top::kth(&VerbQueue::new(self.queue(), "kth")?, x, k, out)
     }
 
     /// Enqueues `places` = the number of elements of `x` before each query: the place where the query keeps
@@ -664,7 +669,7 @@ pub trait Algorithms: sealed::Queue {
         side: Side,
         places: &mut DeviceArray<u32, D>,
     ) -> Result<()> {
-        sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted"), x, queries, side, places)
+        sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted")?, x, queries, side, places)
     }
 
     /// Enqueues `out` = the elements of the sorted arrays `x` and `y` in ascending order. `out` is as long as
@@ -686,7 +691,7 @@ pub trait Algorithms: sealed::Queue {
         y: &DeviceArray<T>,
         out: &mut DeviceArray<T>,
     ) -> Result<()> {
-        sorted::merge(&VerbQueue::new(self.queue(), "merge"), x, y, out)
+        sorted::merge(&VerbQueue::new(self.queue(), "merge")?, x, y, out)
     }
 
     /// Enqueues `out` = the elements whose `mask` is not zero, in their order, and `count` = their number.
@@ -711,7 +716,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        select::masked(&VerbQueue::new(self.queue(), "select"), Kept::Masked, x.into(), mask, out, count)
+        select::masked(&VerbQueue::new(self.queue(), "select")?, Kept::Masked, x.into(), mask, out, count)
     }
 
     /// Enqueues `out` = the elements whose `mask` is not zero, then the others, both in their order, and
@@ -737,7 +742,7 @@ pub trait Algorithms: sealed::Queue {
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
         select::masked(
-            &VerbQueue::new(self.queue(), "partition"),
+            &VerbQueue::new(self.queue(), "partition")?,
             Kept::MaskedFirst,
             x.into(),
             mask,
@@ -766,7 +771,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<u32>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        select::nonzero(&VerbQueue::new(self.queue(), "nonzero"), x.into(), out, count)
+        select::nonzero(&VerbQueue::new(self.queue(), "nonzero")?, x.into(), out, count)
     }
 
     /// Enqueues `out` = the elements with other bits than the element before them, and the first element, as
@@ -790,7 +795,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T>,
         count: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        select::unique(&VerbQueue::new(self.queue(), "unique"), x.into(), out, count)
+        select::unique(&VerbQueue::new(self.queue(), "unique")?, x.into(), out, count)
     }
 
     /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a
@@ -818,7 +823,7 @@ pub trait Algorithms: sealed::Queue {
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        map::map(&VerbQueue::new(self.queue(), "map"), x.into(), expression, out)
+        map::map(&VerbQueue::new(self.queue(), "map")?, x.into(), expression, out)
     }
 
     /// Enqueues `out[i]` = the value of an expression of `x`, `y` and `i`, as [`map`](Self::map) does; `y` is
@@ -842,7 +847,7 @@ pub trait Algorithms: sealed::Queue {
         expression: &str,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        map::zip(&VerbQueue::new(self.queue(), "zip"), x, y, expression, out)
+        map::zip(&VerbQueue::new(self.queue(), "zip")?, x, y, expression, out)
     }
 
     /// Enqueues `out[i] = start + i * step`, with the elements counted in C order. Integers wrap.
@@ -863,7 +868,7 @@ pub trait Algorithms: sealed::Queue {
         start: T,
         step: T,
     ) -> Result<()> {
-        elementwise::iota(&VerbQueue::new(self.queue(), "iota"), out, start, step)
+        elementwise::iota(&VerbQueue::new(self.queue(), "iota")?, out, start, step)
     }
 
     /// Enqueues `y[i] = a * x[i] + y[i]`. Integers wrap.
@@ -884,7 +889,7 @@ pub trait Algorithms: sealed::Queue {
         x: &DeviceArray<T, D>,
         y: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        elementwise::axpy(&VerbQueue::new(self.queue(), "axpy"), a, x, y)
+        elementwise::axpy(&VerbQueue::new(self.queue(), "axpy")?, a, x, y)
     }
 
     /// Enqueues `out` = the elements of `x`, converted as the operator `as` of Rust does. A float loses its
@@ -906,7 +911,7 @@ pub trait Algorithms: sealed::Queue {
         x: &DeviceArray<T, D>,
         out: &mut DeviceArray<U, D>,
     ) -> Result<()> {
-        elementwise::cast(&VerbQueue::new(self.queue(), "cast"), x, out)
+        elementwise::cast(&VerbQueue::new(self.queue(), "cast")?, x, out)
     }
 
     /// Enqueues `out` = the elements of `x`, of which those below `low` become `low` and those above `high`
@@ -930,7 +935,7 @@ pub trait Algorithms: sealed::Queue {
         high: T,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        elementwise::clamp(&VerbQueue::new(self.queue(), "clamp"), x, low, high, out)
+        elementwise::clamp(&VerbQueue::new(self.queue(), "clamp")?, x, low, high, out)
     }
 
     /// Enqueues `out[i] = x[i]` where `mask[i]` is not zero, else `y[i]`.
@@ -953,7 +958,7 @@ pub trait Algorithms: sealed::Queue {
         y: &DeviceArray<T, D>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        elementwise::where_(&VerbQueue::new(self.queue(), "where_"), mask, x, y, out)
+        elementwise::where_(&VerbQueue::new(self.queue(), "where_")?, mask, x, y, out)
     }
 
     /// Enqueues `out[i] = x[places[i]]`. The places count the elements of `x` in C order. `out` has the shape
@@ -977,7 +982,7 @@ pub trait Algorithms: sealed::Queue {
         outside: Outside,
         out: &mut DeviceArray<T, E>,
     ) -> Result<()> {
-        rearrange::gather(&VerbQueue::new(self.queue(), "gather"), x, places, outside, out)
+        rearrange::gather(&VerbQueue::new(self.queue(), "gather")?, x, places, outside, out)
     }
 
     /// Enqueues `out[places[i]] = x[i]`. The places count the elements of `out` in C order; one outside of
@@ -1000,7 +1005,7 @@ pub trait Algorithms: sealed::Queue {
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        rearrange::scatter(&VerbQueue::new(self.queue(), "scatter"), x, places, out)
+        rearrange::scatter(&VerbQueue::new(self.queue(), "scatter")?, x, places, out)
     }
 
     /// Enqueues `out[places[i]] += x[i]`. Each element of `x` is added, and sums wrap. A place outside of
@@ -1023,7 +1028,7 @@ pub trait Algorithms: sealed::Queue {
         places: &DeviceArray<u32, E>,
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        rearrange::scatter_add(&VerbQueue::new(self.queue(), "scatter_add"), x, places, out)
+        rearrange::scatter_add(&VerbQueue::new(self.queue(), "scatter_add")?, x, places, out)
     }
 
     /// Enqueues `out` = `x` with rows and columns exchanged.
@@ -1040,7 +1045,7 @@ pub trait Algorithms: sealed::Queue {
     /// ```
     #[track_caller]
     fn transpose<T: Reducible>(&self, x: &DeviceArray<T, 2>, out: &mut DeviceArray<T, 2>) -> Result<()> {
-        rearrange::permute(&VerbQueue::new(self.queue(), "transpose"), x, [1, 0], out)
+        rearrange::permute(&VerbQueue::new(self.queue(), "transpose")?, x, [1, 0], out)
     }
 
     /// Enqueues `out` = `x` with its axes in another order: axis `k` of `out` is axis `axes[k]` of `x`.
@@ -1061,7 +1066,7 @@ pub trait Algorithms: sealed::Queue {
         axes: [usize; D],
         out: &mut DeviceArray<T, D>,
     ) -> Result<()> {
-        rearrange::permute(&VerbQueue::new(self.queue(), "permute"), x, axes, out)
+        rearrange::permute(&VerbQueue::new(self.queue(), "permute")?, x, axes, out)
     }
 
     /// Enqueues `out[place of i] = x[source of i]` for each index i of the shape. [`Strides`] gives the
@@ -1093,7 +1098,7 @@ pub trait Algorithms: sealed::Queue {
         out: &mut DeviceArray<T, E>,
         to: Strides<R>,
     ) -> Result<()> {
-        strided::copy_strided(&VerbQueue::new(self.queue(), "copy_strided"), shape, x, from, out, to)
+        strided::copy_strided(&VerbQueue::new(self.queue(), "copy_strided")?, shape, x, from, out, to)
     }
 
     /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in
@@ -1120,7 +1125,7 @@ pub trait Algorithms: sealed::Queue {
         bins: Bins<'_, T>,
         counts: &mut DeviceArray<u32>,
     ) -> Result<()> {
-        histogram::histogram(&VerbQueue::new(self.queue(), "histogram"), x, bins, counts)
+        histogram::histogram(&VerbQueue::new(self.queue(), "histogram")?, x, bins, counts)
     }
 
     /// Enqueues `sums` = the sum of the weights of the elements of `x` in each bin, with the bins of
@@ -1145,7 +1150,7 @@ pub trait Algorithms: sealed::Queue {
         sums: &mut DeviceArray<u32>,
     ) -> Result<()> {
         weighted::histogram_weighted(
-            &VerbQueue::new(self.queue(), "histogram_weighted"),
+            &VerbQueue::new(self.queue(), "histogram_weighted")?,
             x,
             weights,
             bins,
@@ -1177,7 +1182,7 @@ pub trait Algorithms: sealed::Queue {
         sums: &mut DeviceArray<f32>,
     ) -> Result<()> {
         weighted::histogram_fixed(
-            &VerbQueue::new(self.queue(), "histogram_fixed"),
+            &VerbQueue::new(self.queue(), "histogram_fixed")?,
             x,
             weights,
             fraction_bits,
@@ -1210,7 +1215,7 @@ pub trait Algorithms: sealed::Queue {
         generator: Philox,
         distribution: impl Distribution<T>,
     ) -> Result<()> {
-        random::fill(&VerbQueue::new(self.queue(), "fill_random"), out, generator, distribution)
+        random::fill(&VerbQueue::new(self.queue(), "fill_random")?, out, generator, distribution)
     }
 
     /// Enqueues `out` = the numbers from 0 to n - 1 in a random order. Each order is equally probable but for
@@ -1229,7 +1234,7 @@ pub trait Algorithms: sealed::Queue {
     /// ```
     #[track_caller]
     fn random_permutation(&self, out: &mut DeviceArray<u32>, generator: Philox) -> Result<()> {
-        random::random_permutation(&VerbQueue::new(self.queue(), "random_permutation"), out, generator)
+        random::random_permutation(&VerbQueue::new(self.queue(), "random_permutation")?, out, generator)
     }
 
     /// Enqueues a verb whose result is one number, and returns the number to the host. A captured queue
@@ -1279,7 +1284,9 @@ pub trait Algorithms: sealed::Queue {
     /// ```
     #[track_caller]
     fn warm_up(&self, calls: impl FnOnce(&CommandQueue) -> Result<()>) -> Result<()> {
-        self.queue().capture(|captured| calls(captured)).map(drop)
+        let queue = self.queue();
+        queue.check_value("warm_up", "a capture compiles its kernels: call the verbs alone")?;
+        queue.capture(|captured| calls(captured)).map(drop)
     }
 }
 

@@ -120,7 +120,9 @@ impl View {
             let array = x.label().into();
             return Err(ErrorDetail::Axis { verb, array, axis, rank: D }.into());
         };
-        let [outer, inner] = [&shape[..axis], &shape[axis + 1..]].map(|axes| axes.iter().product());
+        // With an empty axis, the other axes may have any length.
+        let [outer, inner] = [&shape[..axis], &shape[axis + 1..]]
+            .map(|axes| axes.iter().fold(1_usize, |count, &n| count.saturating_mul(n)));
         Ok(Self { outer, n, inner })
     }
 

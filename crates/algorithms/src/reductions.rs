@@ -71,7 +71,7 @@ fn of_first<T: Element, O: Associative<T>, const D: usize, const E: usize>(
     let x = x.reshape([x.len()])?;
     if x.is_empty() {
         check(queue, &[("x", &words(&x)?), (PART_COUNT, &count)], &[("out", &words(&out)?)])?;
-        return queue.fill(&mut out, operation.identity());
+        return queue.fill(&mut out, operation.neutral());
     }
     let elements = operation.shares_kernel(queue, Some(&count), false)?;
     let partials = operation.shares_kernel(queue, None, false)?;

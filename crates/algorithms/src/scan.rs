@@ -109,7 +109,7 @@ pub(crate) fn scan<T: Element, O: Associative<T>, const D: usize>(
         }
         Parts::Axis(axis) => {
             let view = View::along(queue, array, axis)?;
-            one_number_each::<T>(queue)?;
+            one_number_each::<T>(queue, "a scan along an axis")?;
             let x = flat(array)?;
             let out = flat(out)?;
             check(queue, &[("x", &words(&x)?)], &[("out", &words(&out)?)])?;
@@ -160,7 +160,7 @@ fn of_segments<T: Element, O: Associative<T>>(
     rows: Option<&Rows<'_, T>>,
     scan: Scan<T, O>,
 ) -> Result<()> {
-    one_number_each::<T>(queue)?;
+    one_number_each::<T>(queue, "segments")?;
     check(queue, &[("x", &words(x)?), ("offsets", offsets)], &[("out", &words(out)?)])?;
     if x.is_empty() {
         return Ok(());

@@ -26,18 +26,18 @@ pub(crate) fn reduce<T: Element, const D: usize, const E: usize>(
     operation: impl Associative<T>,
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
-    one_number_each::<T>(queue)?;
+    one_number_each::<T>(queue, "segments")?;
     let lists = Lists::of(queue, x, bounds, out)?;
     let identity = operation.identity();
     operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
 }
 
 /// Refuses elements of several numbers.
-pub(crate) fn one_number_each<T: Element>(queue: &VerbQueue<'_>) -> Result<()> {
+pub(crate) fn one_number_each<T: Element>(queue: &VerbQueue<'_>, parts: &str) -> Result<()> {
     if T::DTYPE.size() == size_of::<u32>() {
         return Ok(());
     }
-    let object = format!("{}: the type of the elements of segments", subject(queue.verb));
+    let object = format!("{}: the type of the elements of {parts}", subject(queue.verb));
     Err(ErrorDetail::Value { object, found: T::DTYPE.to_string(), needed: "`f32`, `i32` or `u32`" }.into())
 }
 

@@ -1,5 +1,6 @@
 //! A queue with the name of the verb that user code calls on it.
 
+use fencepost_core::trusted_kernel::{TakenRoom, take_room};
 use fencepost_core::{
     CommandQueue, DeviceArray, DynKernel, Element, Error, ErrorDetail, Grid, Kernel, KernelArgs, NamedArg,
     Result, SameKernel,
@@ -15,11 +16,18 @@ const PART: &str = "count of the first elements";
 pub struct VerbQueue<'a> {
     queue: &'a CommandQueue,
     pub(crate) verb: &'static str,
+    /// Room for all commands of the verb: a full backlog refuses the whole verb or nothing.
+    _room: Option<TakenRoom>,
 }
 
 impl<'a> VerbQueue<'a> {
-    pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Self {
-        Self { queue, verb }
+    /// Begins a verb, once the backlog has room.
+    ///
+    /// # Errors
+    /// Returns `Backlog` if the call would block and must not.
+    #[track_caller]
+    pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Result<Self> {
+        Ok(Self { queue, verb, _room: take_room(queue)? })
     }
 
     /// Enqueues a launch. An error names the verb's arguments.

@@ -1,14 +1,15 @@
-//! A01: verbs that find no scratch memory.
+//! A01, Q16: verbs that find no scratch memory, or no room in the backlog.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::prelude::*;
 use fencepost::prelude::*;
-use fencepost::{ErrorDetail, SimulatorOptions};
+use fencepost::{BacklogLimit, ErrorDetail};
 
 pub fn cases() -> Vec<Case> {
     let found = case("a01_a_verb_without_memory_enqueues_nothing", refused);
     vec![
         found.native_only("the case opens its own context, whose memory is limited").host_side(),
+        case("q16_a_full_backlog_refuses_a_whole_verb", crowded),
         case("a01_arrays_without_elements_of_another_context_are_refused", foreign).host_side(),
         case("a01_a_failed_queue_refuses_arrays_without_elements", failed).host_side(),
         case("m08_the_scratch_memory_of_a_verb_names_the_line_of_the_program", named).host_side(),
@@ -130,6 +131,38 @@ fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
         }
     }
     true
+}
+
+/// Fills the backlog of a queue that waits for the program, up to each place of its limit, and calls a verb there.
+fn crowded(s: &Subject) {
+    let backlog = BacklogLimit::default().commands(20);
+    let ctx = if s.is_cpu() {
+        Context::simulated(SimulatorOptions::default().backlog(backlog))
+    } else {
+        s.options(|options| options.backlog = backlog)
+    };
+    s.watch(&ctx);
+    let queue = ctx.queue("q");
+    let mut arrays = Arrays::new(&queue).unwrap();
+    let mut spare = queue.full([1], 0_u32).unwrap();
+    for (name, verb) in VERBS {
+        let mut refusals = 0;
+        for fills in 14..=20 {
+            queue.finish().wait().unwrap();
+            let gate = ctx.user_event("gate");
+            queue.wait_for(&gate.event()).unwrap();
+            let _ = (0..fills).try_for_each(|_| queue.fill(&mut spare, 1));
+            let before = dump::enqueued(&ctx, "q");
+            if let Err(error) = verb(&queue, &mut arrays) {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock, "{name}: {error}");
+                assert_eq!(dump::enqueued(&ctx, "q"), before, "{name} after {fills} fills");
+                refusals += 1;
+            }
+            gate.signal();
+        }
+        assert!((1..7).contains(&refusals), "{name}: {refusals} of 7 calls were refused");
+    }
+    queue.finish().wait().unwrap();
 }
 
 fn named(s: &Subject) {

@@ -17,6 +17,8 @@ pub fn cases() -> Vec<Case> {
         case("a11_scans_along_each_axis_are_those_of_each_row", scans),
         case("a01_sorts_along_each_axis_are_those_of_each_row", sorts),
         case("a01_refused_verbs_over_parts_enqueue_nothing", refused),
+        case("a01_an_empty_axis_may_stand_beside_axes_of_any_length", empty_axis).host_side(),
+        case("a05_a_reduction_of_no_first_elements_has_one_value", no_first),
         case("a01_verbs_over_parts_follow_the_inputs_of_a_graph", in_a_graph),
     ]
 }
@@ -65,6 +67,31 @@ fn first(s: &Subject) {
                 }
             }
         }
+    }
+}
+
+fn empty_axis(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let shape = [0, usize::MAX, 2];
+    let x = queue.zeros::<f32, 3>(shape).unwrap();
+    let mut out = queue.zeros::<f32, 3>(shape).unwrap();
+    queue.sort(x.axis(0), &mut out, Sort::ascending()).unwrap();
+    queue.scan(x.axis(0), &mut out, Scan::inclusive(Operation::Sum)).unwrap();
+    queue.sum(x.axis(1), &mut queue.zeros::<f32, 3>([0, 1, 2]).unwrap()).unwrap();
+    let error = queue.sum(x.axis(0), &mut out).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+}
+
+fn no_first(s: &Subject) {
+    let queue = s.ctx().queue("q");
+    let none = queue.array(&[0_u32]).unwrap();
+    for len in [0, 8] {
+        let x = queue.zeros::<f32, 1>([len]).unwrap();
+        for operation in [Operation::SmallestNumber, Operation::LargestNumber] {
+            let found = one(&queue, |out| queue.reduce(x.first(&none), operation, out));
+            assert!(found.is_nan(), "{operation:?} of none of {len} elements: {found}");
+        }
+        assert_eq!(one(&queue, |out| queue.reduce(x.first(&none), Operation::Product, out)), 1.0);
     }
 }
 

@@ -42,6 +42,9 @@ fn calls(s: &Subject) {
     );
     let error = queue.warm_up(|q| q.value_of(|out| q.sum(&x, out)).wait().map(drop)).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Captured { .. }), "{error}");
+    let captured = queue.capture(|c| c.warm_up(|q| q.sum(&x, &mut total)));
+    let error = captured.map(drop).unwrap_err();
+    assert!(matches!(error.detail(), ErrorDetail::Captured { call: "warm_up", .. }), "{error}");
     let error = queue.warm_up(|q| q.sum(&x, &mut x.slice(0..1)?)).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     assert_eq!(dump::enqueued(&ctx, "q"), before);

@@ -6,6 +6,7 @@ use crate::api::context::kernels::{Job, compiled, dynamic, job};
 use crate::api::kernel::{DynKernel, Kernel};
 use crate::api::queue::CommandQueue;
 use crate::error::Result;
+pub use crate::scheduler::enqueue::TakenRoom;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
@@ -75,6 +76,18 @@ pub unsafe fn trusted_kernel_from_source(
 ) -> Result<DynKernel> {
     let job = of_verb(queue, verb, Job::new(source.clone(), entry, overrides));
     dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
+}
+
+/// Waits until the backlog has room, and takes room for all commands of a verb. A captured queue needs none.
+///
+/// # Errors
+/// Returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) if the call must not block.
+#[track_caller]
+pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
+    match queue.slot() {
+        Ok(slot) => queue.owner().engine().take_room(slot).map(Some),
+        Err(_) => Ok(None), // the verb returns the error
+    }
 }
 
 /// Marks a compilation as a verb's. The verb waits for it only in a capture, so that replays find compiled kernels.

@@ -21,9 +21,10 @@ use crate::scheduler::state::{State, describe_hold};
 use crate::scheduler::threads::{SignallingMark, is_inside_callback, replace_lane_thread};
 use crate::work::step::{KindsOfWork, Work, Works};
 use fencepost_profile::WaitCause;
-use fencepost_sync::prim::{MutexGuard, assert_unlocked};
+use fencepost_sync::prim::{MutexGuard, assert_unlocked, thread_local};
 use fencepost_sync::{Clock, HoldId, Point, Slot, Stamp};
 use smallvec::SmallVec;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
@@ -272,6 +273,16 @@ impl Engine {
         }
     }
 
+    /// Waits until a queue takes another command, and takes room for the commands that this thread enqueues until the
+    /// result is dropped. So a full backlog refuses all commands of a verb or none.
+    ///
+    /// # Errors
+    /// Returns `Backlog`, or the error of the queue.
+    pub(crate) fn take_room(&self, slot: Slot) -> Result<TakenRoom> {
+        drop(self.lock_with_room(slot)?);
+        Ok(TakenRoom { before: HAS_ROOM.try_with(|room| room.replace(true)).unwrap_or(false) })
+    }
+
     /// Waits until a queue takes another command. The callers of a queue get room in the order of their calls.
     ///
     /// The wait ends with an error once the queue waits for the program, which may be this very thread.
@@ -282,6 +293,9 @@ impl Engine {
         slot: Slot,
     ) -> Result<MutexGuard<'a, State>> {
         state.check(slot)?;
+        if HAS_ROOM.try_with(Cell::get).unwrap_or(false) {
+            return Ok(state);
+        }
         if cfg!(target_arch = "wasm32") || self.is_in_function() || is_inside_callback() {
             let what = if is_inside_callback() { "a host callback" } else { "this call" };
             let why = format!("{what} must not block until the device has taken it");
@@ -344,6 +358,24 @@ impl Engine {
                 self.make_progress(SLICE);
             }
         }
+    }
+}
+
+/// Room for all commands of a verb: until it is dropped, the calls of this thread find room in every backlog.
+pub struct TakenRoom {
+    /// `true` if the thread had room before.
+    before: bool,
+}
+
+thread_local! {
+    /// `true` while this thread has a [`TakenRoom`].
+    static HAS_ROOM: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Drop for TakenRoom {
+    fn drop(&mut self) {
+        // A thread that is ending has no room to give back.
+        let _ = HAS_ROOM.try_with(|room| room.set(self.before));
     }
 }
 
