@@ -9,7 +9,7 @@ use crate::shell::{cargo, line, which};
 use crate::workspace::Workspace;
 
 /// Libraries that run on the target; the derive runs on the host.
-const LIBRARIES: [&str; 14] = [
+const LIBRARIES: [&str; 16] = [
     "-p",
     "fencepost",
     "-p",
@@ -18,6 +18,8 @@ const LIBRARIES: [&str; 14] = [
     "fencepost-core",
     "-p",
     "fencepost-cpu",
+    "-p",
+    "fencepost-graph-file",
     "-p",
     "fencepost-kernels",
     "-p",

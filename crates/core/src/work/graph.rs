@@ -1,7 +1,6 @@
 //! Graphs: commands that are captured once and replayed as one command.
 
 pub(crate) mod control;
-pub(crate) mod file;
 pub(crate) mod names;
 pub(crate) mod nodes;
 pub(crate) mod order;

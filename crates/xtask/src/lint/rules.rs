@@ -56,10 +56,11 @@ const LIBRARY: [&str; 5] = [
 const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
 const NAMES_DRIVERS: &str = "crates/core/src/device/adapter.rs";
 /// Folders of the crates that hold locks.
-const LOCKING: [&str; 6] = [
+const LOCKING: [&str; 7] = [
     "crates/algorithms/src/",
     "crates/core/src/",
     "crates/cpu/src/",
+    "crates/graph-file/src/",
     "crates/kernels/src/",
     "crates/profile/src/",
     "crates/sync/src/",

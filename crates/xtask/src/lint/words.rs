@@ -39,7 +39,7 @@ impl Words {
         }
         let code = code_only(source);
         findings.extend(self.definitions(&code));
-        if ["crates/core/src/", "crates/sync/src/", "crates/profile/src/"]
+        if ["crates/core/src/", "crates/graph-file/src/", "crates/sync/src/", "crates/profile/src/"]
             .iter()
             .any(|of| path.starts_with(of))
         {

@@ -89,7 +89,8 @@ impl Plan {
 }
 
 /// The proofs, the fastest first.
-static PLANS: [Plan; 7] = [
+static PLANS: [Plan; 8] = [
+    Plan::units("graph-file", "fencepost_graph_file", "crates/graph-file"),
     Plan::units("core", "fencepost_core", "crates/core"),
     Plan::units("sync", "fencepost_sync", "crates/sync"),
     Plan::test(

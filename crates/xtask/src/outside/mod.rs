@@ -39,12 +39,13 @@ serde = { version = "*", features = ["derive"] }
 "#;
 
 /// Crates that a program must have in one version only: two versions would have equal names for different types.
-const SINGLE: [&str; 15] = [
+const SINGLE: [&str; 16] = [
     "bytemuck",
     "fencepost",
     "fencepost-algorithms",
     "fencepost-core",
     "fencepost-cpu",
+    "fencepost-graph-file",
     "fencepost-kernels",
     "fencepost-profile",
     "fencepost-sync",

@@ -27,21 +27,20 @@ use crate::memory::staging::{KeptBytes, Payload};
 use crate::record::own_kernels::dispatches_of;
 use crate::runtime::owner::Owner;
 use crate::scheduler::ordering::Admission;
-use crate::work::graph::control::{ChunkedLoop, ControlTable, Gate, GateCounter, MOST_DISPATCHES};
-use crate::work::graph::file::checks::Ring;
-use crate::work::graph::file::container::{HEADER, length};
-use crate::work::graph::file::contents::{
-    BlockContents, BoundValue, FileBlock, FileCommand, FileFault, FileGate, FileInput, FileKernel,
-    FileLaunch, FileOutput, FileRange, FileRegion, FileValue, FileWork, GraphFile,
-};
-use crate::work::graph::file::decode::{DecodedFile, decode};
+use crate::work::graph::control::{ChunkedLoop, ControlTable, Gate, GateCounter, GateTest};
 use crate::work::graph::names::{BoundInput, GraphInput, GraphNames, GraphParameter, interface_hash};
 use crate::work::graph::nodes::{GraphNode, NodeCommand};
-use crate::work::graph::order::{MissingOrder, check_gate_order};
+use crate::work::graph::order::MissingOrder;
 use crate::work::graph::plan::{GraphPlan, PlanParts};
 use crate::work::kernel_launch::{BoundArray, KernelInner, Launch};
-use crate::work::region_copy::{RegionCopy, Rows};
-use crate::work::step::{Span, Work};
+use crate::work::region_copy::{RegionCopy, RowAxis, Rows};
+use crate::work::step::{Pattern, Span, Work};
+use fencepost_graph_file::container::{HEADER, length};
+use fencepost_graph_file::{
+    BlockContents, BoundValue, DecodedFile, FileAxis, FileBlock, FileCommand, FileFault, FileGate, FileInput,
+    FileKernel, FileLaunch, FileOutput, FilePattern, FileRange, FileRegion, FileTest, FileValue, FileWork,
+    GraphFile, MOST_DISPATCHES, Ring, check_gate_order, decode,
+};
 use fencepost_kernels::{ArgumentSlot, Binding, DType, ShaderSource, Value, plain_file};
 use fencepost_sync::Slot;
 use rustc_hash::FxHashMap;
@@ -587,7 +586,7 @@ impl Loader<'_> {
             let mut command = command.clone();
             if let FileWork::Gate(of_file) = file.work_of(node) {
                 let Work::Gate(plain) = &command.work else { unreachable!("bug: a gate became other work") };
-                let test = of_file.test.behind(past[gates]);
+                let test = gate_test(of_file.test, past[gates]);
                 let parent = gate.take();
                 let previous = word(node.previous);
                 let own = words[gates];
@@ -624,7 +623,7 @@ impl Loader<'_> {
     fn gate(&self, gate: &FileGate) -> Gate {
         let counter = gate.counter.map(|of| GateCounter { index: of.index, resets: false, last: of.last });
         let condition = self.span(&gate.condition);
-        let test = gate.test.behind(0);
+        let test = gate_test(gate.test, 0);
         Gate { condition, test, parent: None, previous: None, own: 0, bound: None, counter }
     }
 
@@ -633,7 +632,9 @@ impl Loader<'_> {
             FileWork::Nothing => Work::Nothing,
             FileWork::Launch(launch) => Work::Launch(self.launch(launch)),
             FileWork::Copy { src, dst } => Work::Copy { src: self.span(src), dst: self.span(dst) },
-            FileWork::Fill { dst, pattern } => Work::Fill { dst: self.span(dst), pattern: *pattern },
+            FileWork::Fill { dst, pattern } => {
+                Work::Fill { dst: self.span(dst), pattern: fill_pattern(pattern) }
+            }
             FileWork::Upload { dst, bytes } => {
                 let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
                 let staged = self.owner.engine().stage(dst.size, fill)?;
@@ -668,7 +669,8 @@ impl Loader<'_> {
 
     fn region(&self, region: &FileRegion) -> RegionCopy {
         let FileRegion { src, dst, from, to, row, axes } = region;
-        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().copied().collect() };
+        let axis = |&FileAxis { count, src, dst }: &FileAxis| RowAxis { count, src, dst };
+        let rows = Rows { from: *from, to: *to, row: *row, axes: axes.iter().map(axis).collect() };
         RegionCopy::new(self.memory(*src), self.memory(*dst), rows)
     }
 
@@ -679,4 +681,21 @@ impl Loader<'_> {
     fn span(&self, range: &FileRange) -> Span {
         Span { block: self.memory(range.block).clone(), offset: range.offset, size: range.size }
     }
+}
+
+/// Returns the test of a gate after `past` iterations.
+pub(super) fn gate_test(test: FileTest, past: u32) -> GateTest {
+    match test {
+        FileTest::Always => GateTest::Always,
+        FileTest::NonZero => GateTest::NonZero,
+        FileTest::Zero => GateTest::Zero,
+        FileTest::Above => GateTest::Above(past),
+        FileTest::SignedAbove => GateTest::SignedAbove(past),
+        FileTest::Never => GateTest::Never,
+    }
+}
+
+/// Returns the pattern of a fill in a file.
+fn fill_pattern(pattern: &FilePattern) -> Pattern {
+    Pattern::of(pattern.bytes()).expect("bug: a pattern of a file has another number of bytes")
 }

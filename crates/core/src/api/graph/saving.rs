@@ -1,6 +1,7 @@
 //! Graphs as files: the graph becomes plain data, which the codec writes. The file can contain the bytes of arrays.
 
 use crate::api::graph::Graph;
+use crate::api::graph::loading::gate_test;
 use crate::api::queue::transfer::ArrayOps;
 use crate::error::{CommandKind, Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockId, Heap};
@@ -10,19 +11,18 @@ use crate::runtime::pending::late;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::queues::Priority;
 use crate::scheduler::wait::Caller;
-use crate::work::graph::control::Gate;
-use crate::work::graph::file::contents::{
-    ALIGNMENT, BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileGate,
-    FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest,
-    FileText, FileValue, FileWork, GraphFile,
-};
-use crate::work::graph::file::encode::encode;
+use crate::work::graph::control::{Gate, GateTest};
 use crate::work::graph::names::interface_hash;
 use crate::work::graph::nodes::{CommandPart, GraphNode, NodeCommand};
 use crate::work::graph::order::MissingOrder;
 use crate::work::kernel_launch::{KernelInner, Launch};
-use crate::work::region_copy::RegionCopy;
-use crate::work::step::{Span, Work};
+use crate::work::region_copy::{RegionCopy, RowAxis};
+use crate::work::step::{Pattern, Span, Work};
+use fencepost_graph_file::{
+    ALIGNMENT, BlockContents, BoundValue, FileAxis, FileBlock, FileCommand, FileCounter, FileElement,
+    FileGate, FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FilePattern, FileRange,
+    FileRegion, FileTest, FileText, FileValue, FileWork, GraphFile, encode,
+};
 use fencepost_kernels::{ArgumentSlot, DType};
 use fencepost_profile::FileError;
 use rustc_hash::FxHashMap;
@@ -296,11 +296,11 @@ impl<'g> Saver<'g> {
     fn gate(&mut self, saved: SavedNode<'g>, gate: &'g Gate, previous: Option<u32>) -> u32 {
         let counter = gate.counter.map(|counter| FileCounter { index: counter.index, last: counter.last });
         let condition = self.range(saved, CommandPart::Source, &gate.condition);
-        let of_file = FileGate { condition, test: FileTest::of(gate.test), counter };
+        let of_file = FileGate { condition, test: file_test(gate.test), counter };
         let parts = &mut self.parts;
         let earlier = previous.filter(|_| gate.bound.is_none());
         let past = earlier.map_or(0, |previous| parts.past[previous as usize] + 1);
-        assert_eq!(gate.test, of_file.test.behind(past), "bug: a gate compares with another number");
+        assert_eq!(gate.test, gate_test(of_file.test, past), "bug: a gate compares with another number");
         parts.gate_of_word.insert(gate.own, parts.past.len() as u32);
         parts.past.push(past);
         if let Some(&number) = parts.gate_numbers.get(&of_file) {
@@ -337,7 +337,7 @@ impl<'g> Saver<'g> {
                 FileWork::Copy { src: self.range(saved, Source, src), dst: self.range(saved, Target, dst) }
             }
             Work::Fill { dst, pattern } => {
-                FileWork::Fill { dst: self.range(saved, Target, dst), pattern: *pattern }
+                FileWork::Fill { dst: self.range(saved, Target, dst), pattern: file_pattern(pattern) }
             }
             Work::Upload { src: Payload::Kept(kept), dst } => {
                 let mut bytes = kept.bytes.to_vec();
@@ -410,7 +410,8 @@ impl<'g> Saver<'g> {
         let src = src.block;
         let dst = dst.block;
         let row = rows.row;
-        let axes = rows.axes.to_vec();
+        let axis = |&RowAxis { count, src, dst }: &RowAxis| FileAxis { count, src, dst };
+        let axes = rows.axes.iter().map(axis).collect();
         FileRegion { src, dst, from, to, row, axes }
     }
 
@@ -520,6 +521,23 @@ impl<'g> Saver<'g> {
         let input = FileInput { name: name.clone(), element, offset, shape, padded };
         Ok(FileBlock { label: name, size, contents: BlockContents::Input(input) })
     }
+}
+
+/// Returns the test of a gate in a file, which has no number of a count.
+fn file_test(test: GateTest) -> FileTest {
+    match test {
+        GateTest::Always => FileTest::Always,
+        GateTest::NonZero => FileTest::NonZero,
+        GateTest::Zero => FileTest::Zero,
+        GateTest::Above(_) => FileTest::Above,
+        GateTest::SignedAbove(_) => FileTest::SignedAbove,
+        GateTest::Never => FileTest::Never,
+    }
+}
+
+/// Returns the pattern of a fill, for a file.
+fn file_pattern(pattern: &Pattern) -> FilePattern {
+    FilePattern::of(pattern.bytes()).expect("bug: a pattern has another number of bytes")
 }
 
 /// Returns the reason why a transfer of a pinned array cannot be saved.

@@ -4,8 +4,8 @@
 
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, overlap};
-use crate::work::graph::file::container::ByteWriter;
 use crate::work::graph::nodes::{CommandPart, GraphNode, parts};
+use fencepost_graph_file::container::ByteWriter;
 use fencepost_kernels::{Access, ArgumentSlot, DType, Interface};
 use rustc_hash::FxHashMap;
 use siphasher::sip::SipHasher13;

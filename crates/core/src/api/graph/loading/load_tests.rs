@@ -7,11 +7,10 @@ use crate::api::grid::Grid;
 use crate::api::queue::CommandQueue;
 use crate::error::{Error, ErrorDetail};
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
-use crate::work::graph::file::contents::{
-    BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork, GraphFile,
+use fencepost_graph_file::{
+    BlockContents, FileBlock, FileCommand, FileElement, FileInput, FileLaunch, FileRange, FileWork,
+    GraphFile, decode, encode,
 };
-use crate::work::graph::file::decode::decode;
-use crate::work::graph::file::encode::encode;
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;
 

@@ -10,13 +10,10 @@ use crate::error::{Error, ErrorDetail, Result};
 use crate::record::cpu::cpu_recorder::SimulatorOptions;
 use crate::region;
 use crate::runtime::event::EventOptions;
-use crate::work::graph::file::container::{assemble, open};
-use crate::work::graph::file::contents::{
-    BlockContents, FileBlock, FileInput, FileRange, FileRegion, FileWork, GraphFile,
+use fencepost_graph_file::container::{assemble, open};
+use fencepost_graph_file::{
+    BlockContents, FileAxis, FileBlock, FileInput, FileRange, FileRegion, FileWork, GraphFile, decode, encode,
 };
-use crate::work::graph::file::decode::decode;
-use crate::work::graph::file::encode::encode;
-use crate::work::region_copy::RowAxis;
 use fencepost_kernels::{HostBuffer, args};
 use std::sync::Arc;
 
@@ -223,8 +220,8 @@ fn bodies_of_too_many_dispatches_are_an_error() {
     // Each of the outer rows is a dispatch of its own, because a dispatch has four axes.
     is_too_long(refused(|file| {
         let block = add_huge_input(file);
-        let axes: Vec<RowAxis> =
-            (0..20).map(|at| RowAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
+        let axes: Vec<FileAxis> =
+            (0..20).map(|at| FileAxis { count: 2, src: 0, dst: 8 << (19 - at) }).collect();
         for command in &mut file.commands {
             if let FileWork::Region(region) = &mut command.work {
                 let to = 1 << 40;

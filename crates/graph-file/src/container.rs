@@ -7,32 +7,35 @@
 //!
 //! Every read of a section's bytes is checked, and no read allocates more bytes than the section has.
 
-use crate::work::graph::file::contents::{FileFault, section};
+use crate::contents::{FileFault, section};
 
 /// First bytes of each file.
-pub(crate) const GRAPH_MAGIC: [u8; 8] = *b"FPGRAPH\0";
+pub const GRAPH_MAGIC: [u8; 8] = *b"FPGRAPH\0";
 /// Version of the format that this library writes, and the newest one that it reads. In version 1, each node has a
 /// command of its own, and there are no gates.
-pub(crate) const VERSION: u32 = 2;
+pub const VERSION: u32 = 2;
 /// Size of the header in bytes.
-pub(crate) const HEADER: u64 = 28;
+pub const HEADER: u64 = 28;
 /// Size of a row of the table in bytes.
-pub(crate) const ROW: u64 = 28;
+pub const ROW: u64 = 28;
 /// Flag of a section that a reader may skip if it does not know the section.
-pub(crate) const MAY_BE_SKIPPED: u32 = 1;
+pub const MAY_BE_SKIPPED: u32 = 1;
 /// Most sections of a file.
 const MOST_SECTIONS: u32 = 1024;
 
 /// A section of a file.
-pub(crate) struct Section<'b> {
-    pub(crate) kind: u32,
-    pub(crate) bytes: &'b [u8],
+#[derive(Clone, Copy, Debug)]
+pub struct Section<'b> {
+    /// Kind of the section.
+    pub kind: u32,
+    /// Contents of the section.
+    pub bytes: &'b [u8],
     /// Number of bytes of the file before the section.
-    pub(crate) offset: u64,
+    pub offset: u64,
 }
 
 /// Returns a file of sections, each with its kind and its flags.
-pub(crate) fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
+pub fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
     let start = HEADER + sections.len() as u64 * ROW + 4;
     let total = sections.iter().map(|(_, _, bytes)| bytes.len() as u64).sum::<u64>() + start;
     let mut head = ByteWriter { bytes: GRAPH_MAGIC.to_vec() };
@@ -54,7 +57,7 @@ pub(crate) fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
 ///
 /// # Errors
 /// Returns the fault if the bytes do not begin a file of a version that this library reads.
-pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
+pub fn length(head: &[u8]) -> Result<u64, FileFault> {
     let mut cursor = ByteCursor::new(head, 0);
     if cursor.take(8).ok() != Some(&GRAPH_MAGIC) {
         return Err(FileFault { offset: 0, reason: "the file does not begin as a graph file does".into() });
@@ -81,7 +84,7 @@ pub(crate) fn length(head: &[u8]) -> Result<u64, FileFault> {
 ///
 /// # Errors
 /// Returns the first fault of the header or the table, or a wrong checksum.
-pub(crate) fn open(file: &[u8]) -> Result<(u32, Vec<Section<'_>>), FileFault> {
+pub fn open(file: &[u8]) -> Result<(u32, Vec<Section<'_>>), FileFault> {
     let total = length(file)?;
     if total != file.len() as u64 {
         let reason = format!("the header counts {total} bytes, and the file has {}", file.len());
@@ -262,37 +265,41 @@ impl<'b> ByteCursor<'b> {
         }
     }
 }
+
 /// Bytes of a section, as they are written.
-#[derive(Default)]
-pub(crate) struct ByteWriter {
-    pub(crate) bytes: Vec<u8>,
+#[derive(Clone, Debug, Default)]
+pub struct ByteWriter {
+    /// Bytes so far.
+    pub bytes: Vec<u8>,
 }
 
 impl ByteWriter {
-    pub(crate) fn u32(&mut self, value: u32) -> &mut Self {
+    /// Writes a number of 4 bytes.
+    pub fn u32(&mut self, value: u32) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub(crate) fn u64(&mut self, value: u64) -> &mut Self {
+    /// Writes a number of 8 bytes.
+    pub fn u64(&mut self, value: u64) -> &mut Self {
         self.bytes.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     /// Writes the length of a text, then the text.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
+    pub fn text(&mut self, text: &str) -> &mut Self {
         self.blob(text.as_bytes())
     }
 
     /// Writes the number of bytes, then the bytes.
-    pub(crate) fn blob(&mut self, bytes: &[u8]) -> &mut Self {
+    pub fn blob(&mut self, bytes: &[u8]) -> &mut Self {
         self.u64(bytes.len() as u64);
         self.bytes.extend_from_slice(bytes);
         self
     }
 
     /// Writes the number of items, then the items.
-    pub(crate) fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) -> &mut Self {
+    pub fn list<T>(&mut self, items: &[T], mut write: impl FnMut(&mut Self, &T)) -> &mut Self {
         self.u32(items.len() as u32);
         items.iter().for_each(|item| write(self, item));
         self

@@ -1,12 +1,13 @@
 //! Tests of the nodes of graph files in bodies, and of nodes that a file repeats.
 
-use crate::work::graph::file::container::assemble;
-use crate::work::graph::file::contents::{FileGate, FileNode, FileWork, GraphFile};
-use crate::work::graph::file::decode::decode;
-use crate::work::graph::file::encode::encode;
-use crate::work::graph::file::file_tests::{example, fault, parts, refused};
-use crate::work::graph::nodes::{AGAIN, MOST_REPEATED, ONE};
-use crate::work::graph::order::check_gate_order;
+use crate::container::assemble;
+use crate::contents::entry_kind::{AGAIN, ONE};
+use crate::contents::{FileGate, FileNode, FileWork, GraphFile};
+use crate::decode::decode;
+use crate::encode::encode;
+use crate::file_tests::{example, fault, parts, refused};
+use crate::order::check_gate_order;
+use crate::packing::MOST_REPEATED;
 
 /// Entry of the node that reads the output.
 const READ: &[u32] = &[ONE, 7, 0, 0, 0, 0];

@@ -1,22 +1,35 @@
 //! The decoding of a graph file. Any bytes give a graph whose indices and ranges are valid, or a fault.
 
-use crate::work::graph::control::work;
-use crate::work::graph::file::checks::{
-    BodyChecks, check_block, check_chunked_loops, check_names, check_outputs, check_work,
+use crate::checks::{BodyChecks, check_block, check_names, check_outputs, check_work};
+use crate::container::{ByteCursor, Section, open};
+use crate::contents::{
+    BlockContents, BoundValue, Decoded, FileAxis, FileBlock, FileCommand, FileCounter, FileElement,
+    FileFault, FileGate, FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FilePattern,
+    FileRange, FileRegion, FileTest, FileText, FileValue, FileWork, GraphFile, contents_kind, entry_kind,
+    loop_kind, node_kind, section, test,
 };
-use crate::work::graph::file::container::{ByteCursor, Section, open};
-use crate::work::graph::file::contents::{
-    BlockContents, Decoded, FileBlock, FileCommand, FileElement, FileFault, FileInput, FileKernel, FileLoop,
-    FileNode, FileOutput, FileText, FileValue, FileWork, GraphFile, contents_kind, section,
-};
-use crate::work::graph::file::encode::ADDS_ORDER;
-use crate::work::graph::nodes::{AGAIN, CHUNKED, MOST_REPEATED, ONE, RelativeNode, UNROLLED, weight};
+use crate::encode::ADDS_ORDER;
+use crate::packing::{MOST_REPEATED, RelativeNode, weight};
+use crate::rings::check_chunked_loops;
 
-/// Decodes a file.
+/// Graph of a file, with the places of its parts in the file for messages.
+#[derive(Clone, Debug, Default)]
+pub struct DecodedFile {
+    /// Graph whose indices and ranges are valid.
+    pub graph: GraphFile,
+    /// Place of each kernel in the file.
+    pub kernels: Vec<u64>,
+    /// Place of each command in the file.
+    pub commands: Vec<u64>,
+    /// Place of each node in the file.
+    pub nodes: Vec<u64>,
+}
+
+/// Decodes a file, and checks everything but the order of the gates.
 ///
 /// # Errors
 /// Returns the first fault.
-pub(crate) fn decode(file: &[u8]) -> Decoded<DecodedFile> {
+pub fn decode(file: &[u8]) -> Result<DecodedFile, FileFault> {
     let (format, sections) = open(file)?;
     let mut decoded = DecodedFile::default();
     needed(&sections, section::META, |cursor| meta(cursor, &mut decoded.graph))?;
@@ -140,7 +153,7 @@ fn names(cursor: &mut ByteCursor<'_>, graph: &mut GraphFile) -> Decoded<()> {
 ///
 /// # Errors
 /// Returns the first fault.
-pub(crate) fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()> {
+fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()> {
     let DecodedFile { graph, commands: places, .. } = decoded;
     let found = cursor.list(|cursor| {
         places.push(cursor.offset());
@@ -149,8 +162,8 @@ pub(crate) fn nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> D
     graph.commands = found;
     graph.loops = cursor.list(|cursor| {
         let chunks = match cursor.u32()? {
-            UNROLLED => None,
-            CHUNKED => Some(cursor.u32()?),
+            loop_kind::UNROLLED => None,
+            loop_kind::CHUNKED => Some(cursor.u32()?),
             kind => return Err(cursor.fault(format!("a loop of kind {kind} is unknown"))),
         };
         let mut labels = cursor.list(ByteCursor::text)?;
@@ -176,11 +189,79 @@ fn command(cursor: &mut ByteCursor<'_>) -> Decoded<FileCommand> {
     Ok(FileCommand { label: None, work })
 }
 
+/// Reads the body of a command.
+fn work(body: &mut ByteCursor<'_>, kind: u32) -> Decoded<FileWork> {
+    Ok(match kind {
+        node_kind::NOTHING => FileWork::Nothing,
+        node_kind::LAUNCH => FileWork::Launch(launch(body)?),
+        node_kind::COPY => FileWork::Copy { src: range(body)?, dst: range(body)? },
+        node_kind::FILL => FileWork::Fill { dst: range(body)?, pattern: pattern(body)? },
+        node_kind::UPLOAD => FileWork::Upload { dst: range(body)?, bytes: body.blob()?.to_vec() },
+        node_kind::REGION => FileWork::Region(region(body)?),
+        node_kind::READ_OUTPUT => FileWork::Read { src: range(body)?, output: body.u32()? },
+        node_kind::GATE => FileWork::Gate(gate(body)?),
+        _ => return Err(body.fault(format!("a node of kind {kind} is unknown"))),
+    })
+}
+
+fn launch(body: &mut ByteCursor<'_>) -> Decoded<FileLaunch> {
+    let kernel = body.u32()?;
+    let groups = [body.u32()?, body.u32()?, body.u32()?];
+    let mut indirect = body.list(range)?;
+    if indirect.len() > 1 {
+        return Err(body.fault("a launch has the group counts of one place"));
+    }
+    let bindings = body.list(range)?;
+    let params = body.blob()?.to_vec();
+    let values = body.list(|body| Ok(BoundValue { value: body.u32()?, offset: body.u32()? }))?;
+    Ok(FileLaunch { kernel, groups, indirect: indirect.pop(), bindings, params, values })
+}
+
+fn pattern(body: &mut ByteCursor<'_>) -> Decoded<FilePattern> {
+    let bytes = body.blob()?;
+    FilePattern::of(bytes)
+        .ok_or_else(|| body.fault(format!("a pattern of {} bytes does not exist", bytes.len())))
+}
+
+fn region(body: &mut ByteCursor<'_>) -> Decoded<FileRegion> {
+    let src = body.u32()?;
+    let dst = body.u32()?;
+    let from = body.u64()?;
+    let to = body.u64()?;
+    let row = body.u64()?;
+    let axes = body.list(|body| Ok(FileAxis { count: body.u64()?, src: body.u64()?, dst: body.u64()? }))?;
+    Ok(FileRegion { src, dst, from, to, row, axes })
+}
+
+fn gate(body: &mut ByteCursor<'_>) -> Decoded<FileGate> {
+    let condition = range(body)?;
+    let test = match body.u32()? {
+        test::ALWAYS => FileTest::Always,
+        test::NON_ZERO => FileTest::NonZero,
+        test::IS_ZERO => FileTest::Zero,
+        test::ABOVE => FileTest::Above,
+        test::SIGNED_ABOVE => FileTest::SignedAbove,
+        test::NEVER => FileTest::Never,
+        other => return Err(body.fault(format!("a gate with test {other} is unknown"))),
+    };
+    let mut counters = body.list(|body| Ok((body.u32()?, body.u32()?)))?;
+    let counter = match (counters.pop(), counters.is_empty()) {
+        (None, _) => None,
+        (Some((index, last @ (0 | 1))), true) => Some(FileCounter { index, last: last == 1 }),
+        _ => return Err(body.fault("a gate counts one loop and is its last gate or is not")),
+    };
+    Ok(FileGate { condition, test, counter })
+}
+
+fn range(cursor: &mut ByteCursor<'_>) -> Decoded<FileRange> {
+    Ok(FileRange { block: cursor.u32()?, offset: cursor.u64()?, size: cursor.u64()? })
+}
+
 /// Reads the section of the nodes of a file of version 1, in which each node has a command of its own.
 ///
 /// # Errors
 /// Returns the first fault.
-pub(crate) fn old_nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()> {
+fn old_nodes(cursor: &mut ByteCursor<'_>, decoded: &mut DecodedFile) -> Decoded<()> {
     let DecodedFile { graph, nodes: places, commands, .. } = decoded;
     let queues = graph.queues.len();
     let nodes = cursor.list(|cursor| {
@@ -216,13 +297,13 @@ impl NodeReader<'_> {
     fn entry(&mut self, cursor: &mut ByteCursor<'_>) -> Decoded<()> {
         let offset = cursor.offset();
         match cursor.u32()? {
-            ONE => {
+            entry_kind::ONE => {
                 let [command, queue] = [cursor.u32()?, cursor.u32()?];
                 let [gate, previous] = [cursor.u32()?, cursor.u32()?];
                 let after = cursor.list(ByteCursor::u32)?;
                 self.add(RelativeNode { command, queue, gate, previous, after }, offset)
             }
-            AGAIN => self.repeat(cursor.u32()?, cursor.u32()?, offset),
+            entry_kind::AGAIN => self.repeat(cursor.u32()?, cursor.u32()?, offset),
             kind => Err(FileFault { offset, reason: format!("an entry of kind {kind} is unknown") }),
         }
     }
@@ -283,16 +364,4 @@ impl NodeReader<'_> {
             previous: gate(relative.previous)?,
         })
     }
-}
-
-/// Graph of a file, with the places of its parts in the file for messages.
-#[derive(Default)]
-pub(crate) struct DecodedFile {
-    pub(crate) graph: GraphFile,
-    /// Place of each kernel in the file.
-    pub(crate) kernels: Vec<u64>,
-    /// Place of each command in the file.
-    pub(crate) commands: Vec<u64>,
-    /// Place of each node in the file.
-    pub(crate) nodes: Vec<u64>,
 }

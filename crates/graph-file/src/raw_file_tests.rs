@@ -1,11 +1,11 @@
 //! Tests of graph files that no writer makes: containers, commands and nodes of version 1, byte by byte. The checksums
 //! are correct.
 
-use crate::work::graph::file::container::{ByteCursor, ByteWriter, HEADER, MAY_BE_SKIPPED, ROW, assemble};
-use crate::work::graph::file::contents::{FileLoop, GraphFile, contents_kind, node_kind, test};
-use crate::work::graph::file::decode::decode;
-use crate::work::graph::file::encode::encode;
-use crate::work::graph::file::file_tests::{example, fault, parts, repair_table};
+use crate::container::{ByteCursor, ByteWriter, HEADER, MAY_BE_SKIPPED, ROW, assemble};
+use crate::contents::{FileLoop, GraphFile, contents_kind, node_kind, test};
+use crate::decode::decode;
+use crate::encode::encode;
+use crate::file_tests::{example, fault, parts, repair_table};
 
 /// Returns the reason why the example is refused after a change of the bytes of a section.
 fn refused_section(at: usize, change: impl FnOnce(&mut Vec<u8>)) -> String {

@@ -1,16 +1,14 @@
 //! Tests of the codec of graph files, with damaged files and with hostile files whose checksums are correct.
 
-use crate::work::graph::file::container::{HEADER, MAY_BE_SKIPPED, ROW, assemble, open};
-use crate::work::graph::file::contents::{
-    BlockContents, BoundValue, FileBlock, FileCommand, FileCounter, FileElement, FileFault, FileGate,
-    FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FileRange, FileRegion, FileTest,
-    FileText, FileValue, FileWork, GraphFile, section,
+use crate::container::{HEADER, MAY_BE_SKIPPED, ROW, assemble, open};
+use crate::contents::{
+    BlockContents, BoundValue, FileAxis, FileBlock, FileCommand, FileCounter, FileElement, FileFault,
+    FileGate, FileInput, FileKernel, FileLaunch, FileLoop, FileNode, FileOutput, FilePattern, FileRange,
+    FileRegion, FileTest, FileText, FileValue, FileWork, GraphFile, section,
 };
-use crate::work::graph::file::decode::decode;
-use crate::work::graph::file::encode::encode;
-use crate::work::graph::order::check_gate_order;
-use crate::work::region_copy::RowAxis;
-use crate::work::step::Pattern;
+use crate::decode::decode;
+use crate::encode::encode;
+use crate::order::check_gate_order;
 
 fn range(block: u32, offset: u64, size: u64) -> FileRange {
     FileRange { block, offset, size }
@@ -43,7 +41,7 @@ pub(super) fn example() -> GraphFile {
     };
     let indirect =
         FileLaunch { groups: [0; 3], indirect: Some(range(1, 4, 12)), values: Vec::new(), ..launch.clone() };
-    let axes = vec![RowAxis { count: 2, src: 32, dst: 16 }, RowAxis { count: 2, src: 8, dst: 4 }];
+    let axes = vec![FileAxis { count: 2, src: 32, dst: 16 }, FileAxis { count: 2, src: 8, dst: 4 }];
     let counter = |last| Some(FileCounter { index: 1, last });
     let gate = |test, counter| FileWork::Gate(FileGate { condition: range(1, 4, 4), test, counter });
     let works = [
@@ -51,7 +49,7 @@ pub(super) fn example() -> GraphFile {
         FileWork::Launch(launch),
         FileWork::Launch(indirect),
         FileWork::Copy { src: range(0, 0, 16), dst: range(0, 16, 16) },
-        FileWork::Fill { dst: range(0, 0, 64), pattern: Pattern::of(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap() },
+        FileWork::Fill { dst: range(0, 0, 64), pattern: FilePattern::of(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap() },
         FileWork::Upload { dst: range(0, 4, 8), bytes: vec![7; 8] },
         FileWork::Region(FileRegion { src: 2, dst: 0, from: 10, to: 6, row: 2, axes }),
         FileWork::Read { src: range(0, 0, 64), output: 0 },
@@ -337,7 +335,7 @@ fn a_command_that_contradicts_itself_is_an_error() {
     assert!(refused(shorter).contains("16 bytes are copied to 8"));
     let ragged = |graph: &mut GraphFile| {
         graph.commands[4].work =
-            FileWork::Fill { dst: range(0, 0, 12), pattern: Pattern::of(&[1; 16]).unwrap() };
+            FileWork::Fill { dst: range(0, 0, 12), pattern: FilePattern::of(&[1; 16]).unwrap() };
     };
     assert!(refused(ragged).contains("16 bytes do not fill 12"));
     let longer = |graph: &mut GraphFile| {
@@ -391,7 +389,7 @@ fn a_region_that_overlaps_or_leaves_its_block_is_an_error() {
     assert!(refused(|graph| region_of(graph).from = 70).contains("outside block 2"));
     assert!(refused(|graph| region_of(graph).to = u64::MAX - 1).contains("outside block 0"));
     assert!(refused(|graph| region_of(graph).src = 0).contains("shares words"));
-    let axis = RowAxis { count: 1, src: 0, dst: 0 };
+    let axis = FileAxis { count: 1, src: 0, dst: 0 };
     assert!(refused(|graph| region_of(graph).axes = vec![axis; 65]).contains("on 65 axes"));
 }
 
@@ -405,7 +403,7 @@ fn an_empty_grid_and_a_region_on_one_block_are_valid() {
     };
     // An edit may give a launch an empty grid.
     accept(|graph| launch_of(graph).groups = [0; 3]);
-    accept(|graph| region_of(graph).axes = vec![RowAxis { count: 1, src: 0, dst: 0 }]);
+    accept(|graph| region_of(graph).axes = vec![FileAxis { count: 1, src: 0, dst: 0 }]);
     accept(|graph| {
         *region_of(graph) = FileRegion { src: 0, dst: 0, from: 0, to: 32, row: 32, axes: Vec::new() };
     });

@@ -1,17 +1,20 @@
 //! The encoding of a graph as the bytes of a file.
 
-use crate::work::graph::file::container::{ByteWriter, MAY_BE_SKIPPED, assemble};
-use crate::work::graph::file::contents::{
+use crate::container::{ByteWriter, MAY_BE_SKIPPED, assemble};
+use crate::contents::{
     BlockContents, FileBlock, FileCommand, FileElement, FileGate, FileLaunch, FileRange, FileRegion,
-    FileTest, FileWork, GraphFile, contents_kind, node_kind, section, test,
+    FileTest, FileWork, GraphFile, contents_kind, entry_kind, loop_kind, node_kind, section, test,
 };
-use crate::work::graph::nodes::{AGAIN, CHUNKED, NodeEntry, ONE, UNROLLED, packed, relative};
+use crate::packing::{NodeEntry, packed, relative};
 
 /// Flag in META of a graph that orders uses which the program left unordered.
 pub(crate) const ADDS_ORDER: u32 = 1;
 
 /// Returns the bytes of a file. Equal graphs have equal bytes.
-pub(crate) fn encode(graph: &GraphFile) -> Vec<u8> {
+///
+/// # Panics
+/// Panics if a node names a command that does not exist, or a node or a gate that does not come before it.
+pub fn encode(graph: &GraphFile) -> Vec<u8> {
     let section = |kind, flags, write: fn(&mut ByteWriter, &GraphFile)| {
         let mut out = ByteWriter::default();
         write(&mut out, graph);
@@ -92,8 +95,8 @@ fn nodes(out: &mut ByteWriter, graph: &GraphFile) {
     });
     out.list(&graph.loops, |out, of| {
         match of.chunks {
-            Some(bound) => out.u32(CHUNKED).u32(bound),
-            None => out.u32(UNROLLED),
+            Some(bound) => out.u32(loop_kind::CHUNKED).u32(bound),
+            None => out.u32(loop_kind::UNROLLED),
         };
         out.list(of.label.as_slice(), |out, label| {
             out.text(label);
@@ -106,13 +109,13 @@ fn nodes(out: &mut ByteWriter, graph: &GraphFile) {
 fn entry(out: &mut ByteWriter, entry: &NodeEntry) {
     match entry {
         NodeEntry::One(node) => {
-            out.u32(ONE).u32(node.command).u32(node.queue).u32(node.gate).u32(node.previous);
+            out.u32(entry_kind::ONE).u32(node.command).u32(node.queue).u32(node.gate).u32(node.previous);
             out.list(&node.after, |out, after| {
                 out.u32(*after);
             });
         }
         NodeEntry::Again { distance, count } => {
-            out.u32(AGAIN).u32(*distance).u32(*count);
+            out.u32(entry_kind::AGAIN).u32(*distance).u32(*count);
         }
     }
 }
