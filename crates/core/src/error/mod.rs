@@ -98,16 +98,17 @@ pub enum MemoryLimit {
 ///
 /// # Example
 /// ```
-/// use fencepost::SimulatorOptions;
 /// use fencepost::prelude::*;
 ///
 /// fn open() -> Result<Context> {
 ///     match Context::new().wait() {
-///         Err(error) if error.kind() == ErrorKind::NoAdapter => Context::simulated(SimulatorOptions::default()),
+///         Err(error) if error.kind() == ErrorKind::NoAdapter => {
+///             Ok(Context::simulated(SimulatorOptions::default()))
+///         }
 ///         opened => opened,
 ///     }
 /// }
-/// # drop(open().unwrap());
+/// # drop(open());
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
