@@ -14,7 +14,7 @@ const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
 /// Variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Variable of the full suite, as in `tests/common/full.rs`.
-const FULL: &str = "FENCEPOST_TEST_FULL";
+pub(super) const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// Programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
@@ -118,7 +118,7 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     for program in ordered {
         let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
-            let ids = program.ids(plan.vars)?;
+            let ids = program.ids(plan.vars, plan.full)?;
             if plan.filter.is_empty() && program.name == BY_TEST {
                 shards.extend(by_test(&program.name, &line, plan, &ids));
             } else {
