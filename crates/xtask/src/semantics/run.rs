@@ -21,13 +21,13 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Builds the test programs, and keeps those with tests that are named after rules. Returns their tests too:
+    /// Builds the test programs for a full run, and keeps those with tests that are named after rules. Returns their tests too:
     /// `<test>::<adapter>`, or `<module>::<test>`.
     pub(super) fn build(workspace: &Workspace, vars: &Vars) -> Result<(Self, Ids)> {
         let mut programs = suite::build(workspace)?;
         let mut ids = Ids::new();
         for program in &programs {
-            ids.insert(program.name.clone(), program.ids(vars)?);
+            ids.insert(program.name.clone(), program.ids(vars, true)?);
         }
         ids.retain(|_, ids| ids.iter().any(|id| rules_of(id).next().is_some()));
         programs.retain(|program| ids.contains_key(&program.name));

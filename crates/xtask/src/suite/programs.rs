@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::shell::{Line, cargo, line};
+use crate::suite::shards::FULL;
 use crate::workspace::Workspace;
 
 /// A test program, and the folder in which cargo starts it.
@@ -108,12 +109,14 @@ impl Program {
             .dir(&self.dir)
     }
 
-    /// Returns the names of its tests.
+    /// Returns the names of its tests; a full run has more of them, because it takes every seed of the simulator.
     ///
     /// # Errors
     /// The program does not run.
-    pub(crate) fn ids(&self, vars: &[(String, String)]) -> Result<Vec<String>> {
-        let list = self.line().vars(vars).arg("--list").read();
+    pub(crate) fn ids(&self, vars: &[(String, String)], full: bool) -> Result<Vec<String>> {
+        let line = self.line().vars(vars);
+        let line = if full { line.var(FULL, "1") } else { line };
+        let list = line.arg("--list").read();
         let list = list.with_context(|| format!("the tests of `{}`", self.name))?;
         Ok(listed(&list).map(str::to_owned).collect())
     }

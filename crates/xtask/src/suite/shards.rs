@@ -14,7 +14,7 @@ const RESULTS: &str = "FENCEPOST_TEST_RESULTS";
 /// Variable that limits a program to the tests of one place, as in `tests/common/place_filter.rs`.
 const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Variable of the full suite, as in `tests/common/full.rs`.
-const FULL: &str = "FENCEPOST_TEST_FULL";
+pub(super) const FULL: &str = "FENCEPOST_TEST_FULL";
 
 /// Programs that are cut by place: the validation layers report to a process, so each place has its own.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
@@ -64,11 +64,15 @@ pub(crate) struct Shard {
     pub(super) notes: Option<PathBuf>,
     /// Number of its tests, if no filter leaves any out.
     pub(super) tests: Option<usize>,
+    /// `true` if its tests have the lengths of the full suite.
+    is_full: bool,
     pub(super) line: Line,
 }
 
-/// Most memory of a process, in MiB, except for the refusals.
+/// Most memory of a process, in MiB.
 pub(crate) const MEMORY: u64 = 1536;
+/// Most memory of a process of the refusals, or of the full suite, in MiB.
+const MORE_MEMORY: u64 = 2560;
 
 /// Tests of a program that one process runs.
 enum Part {
@@ -82,7 +86,7 @@ enum Part {
 impl Shard {
     /// Returns the memory limit of its process, in MiB.
     pub(super) fn memory(&self) -> u64 {
-        if self.program == BY_TEST { 2560 } else { MEMORY }
+        if self.is_full || self.program == BY_TEST { MORE_MEMORY } else { MEMORY }
     }
 
     /// Makes a shard of a whole program.
@@ -95,6 +99,7 @@ impl Shard {
             part: Part::All,
             notes: None,
             tests: None,
+            is_full: false,
             line,
         }
     }
@@ -118,7 +123,7 @@ pub(super) fn cut(programs: &[Program], plan: &Plan<'_>) -> Result<Vec<Shard>> {
     for program in ordered {
         let line = line(program, plan);
         if BY_PLACE.contains(&program.name.as_str()) {
-            let ids = program.ids(plan.vars)?;
+            let ids = program.ids(plan.vars, plan.full)?;
             if plan.filter.is_empty() && program.name == BY_TEST {
                 shards.extend(by_test(&program.name, &line, plan, &ids));
             } else {
@@ -167,7 +172,8 @@ fn at_place(
     let modes = plan.modes.iter().filter(|mode| mode.var.is_none() || runs_again(mode));
     let shards = modes.map(|mode| in_mode(&program.name, line, place, mode, plan.results));
     let tests = |shard: &Shard| ids.iter().filter(|id| shard.has(id)).count();
-    shards.map(|shard| Shard { tests: plan.filter.is_empty().then(|| tests(&shard)), ..shard }).collect()
+    let due = |shard: &Shard| plan.filter.is_empty().then(|| tests(shard));
+    shards.map(|shard| Shard { tests: due(&shard), is_full: plan.full, ..shard }).collect()
 }
 
 /// Returns a shard for each test, in the default mode if the plan has it.
@@ -178,7 +184,7 @@ fn by_test(program: &str, line: &Line, plan: &Plan<'_>, ids: &[String]) -> Vec<S
         let name = format!("{program} {id}");
         let program = program.to_owned();
         let part = Part::Test(id.clone());
-        Shard { name, program, mode: MODES[0].name, part, notes: None, tests: Some(1), line }
+        Shard { name, program, mode: MODES[0].name, part, notes: None, tests: Some(1), is_full: false, line }
     };
     ids.iter().map(shard).collect()
 }
@@ -190,7 +196,7 @@ fn in_mode(program: &str, line: &Line, place: &str, mode: &Mode, folder: &Path) 
     let name = words.collect::<Vec<_>>().join(" ");
     let program = program.to_owned();
     let part = Part::Place(place.to_owned());
-    Shard { name, program, mode: mode.name, part, notes: None, tests: None, line }
+    Shard { name, program, mode: mode.name, part, notes: None, tests: None, is_full: false, line }
 }
 
 /// Returns the places of tests, each once, in their order.
