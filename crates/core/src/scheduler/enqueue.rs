@@ -369,7 +369,7 @@ pub struct TakenRoom {
 
 thread_local! {
     /// `true` while this thread has a [`TakenRoom`].
-    static HAS_ROOM: Cell<bool> = const { Cell::new(false) };
+    static HAS_ROOM: Cell<bool> = Cell::default();
 }
 
 impl Drop for TakenRoom {
