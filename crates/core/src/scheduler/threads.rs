@@ -210,17 +210,23 @@ thread_local! {
     static DEPTH: Cell<u32> = Cell::default();
     /// `true` while this thread signals an event for the program.
     static SIGNALS: Cell<bool> = Cell::default();
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+thread_local! {
     /// `true` on a thread of a context.
     static BELONGS: Cell<bool> = Cell::default();
 }
 
 /// Marks this thread as one of a context.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn belong_to_a_context() {
     BELONGS.with(|belongs| belongs.set(true));
 }
 
 /// Returns `true` if the work of some context may need what this thread does next: it is a thread of a context, or runs
 /// a callback.
+#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_needed() -> bool {
     BELONGS.with(Cell::get) || is_inside_callback()
 }
