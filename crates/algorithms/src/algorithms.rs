@@ -1159,8 +1159,9 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each
-    /// weight is rounded to a number of 32 bits, of which `fraction_bits` are after the binary point, and
-    /// these numbers are added.
+    /// weight is rounded to a number of 32 bits, of which `fraction_bits` = b are after the binary point, and
+    /// these numbers are added. A sum outside of -2^(31 - b)..2^(31 - b) wraps: with 16 bits, sums must be
+    /// between -32768 and 32768.
     ///
     /// # Example
     /// ```

@@ -96,7 +96,7 @@ pub use strided::Strides;
 /// Re-exports the names that programs with algorithms need.
 pub mod prelude {
     pub use crate::{
-        Algorithms, Bins, Choice, Exponential, Monoid, Normal, Operation, Outside, Philox, Scan, Side, Sort,
-        Strides, Uniform, Whole, Words,
+        Algorithms, Bins, Choice, Exponential, Monoid, Normal, Operation, Outside, Philox, Reducible, Scan,
+        Side, Sort, Strides, Uniform, Whole, Words,
     };
 }

@@ -9,8 +9,8 @@ use naga::valid::{
     ValidationError, WidthError,
 };
 use naga::{
-    AddressSpace, BinaryOperator, Block, Expression, Function, Handle, MathFunction, Span, Statement,
-    TypeInner,
+    AddressSpace, BinaryOperator, Block, Expression, Function, GlobalVariable, Handle, MathFunction, Span,
+    Statement, TypeInner,
 };
 
 use crate::parser_words::{of_constant, plain, reserved, words};
@@ -158,7 +158,10 @@ impl ErrorPlace<'_> {
             ValidationError::EntryPoint { name, source, .. } => return self.of_entry(name, source),
             ValidationError::GlobalVariable { name, source, handle } => {
                 let span = self.module.global_variables.get_span(*handle);
-                return Some((of_variable(name, source)?, Some(span)));
+                return Some((
+                    of_variable(name, &self.module.global_variables[*handle], source)?,
+                    Some(span),
+                ));
             }
             ValidationError::Type { name, source, .. } => of_type(name, source)?,
             ValidationError::Constant { name, source, .. } => match source {
@@ -508,7 +511,7 @@ fn convert(message: String) -> String {
     format!("{message}; WGSL converts no value implicitly: write `f32(..)`, `u32(..)` or the like around one")
 }
 
-fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
+fn of_variable(name: &str, variable: &GlobalVariable, error: &GlobalVariableError) -> Option<String> {
     use GlobalVariableError as E;
     Some(match error {
         E::InvalidUsage(space) => format!("`{name}`: {} does not allow this", space_name(*space)),
@@ -520,9 +523,13 @@ fn of_variable(name: &str, error: &GlobalVariableError) -> Option<String> {
                 "`{name}` has a type that the host cannot pass: no `bool`, no pointer, no length known at run time but in `var<storage>`"
             )
         }
-        E::InvalidBinding => format!(
-            "`{name}` needs `@group(0) @binding(N)`, or must not have it: buffers and textures have one, `var<workgroup>` and `var<private>` have none"
+        E::InvalidBinding if variable.binding.is_none() => format!(
+            "`{name}` has no binding: write `@group(0) @binding(N)` before it, with a number that no other variable has"
         ),
+        E::InvalidBinding => {
+            let space = space_name(variable.space);
+            format!("`{name}` has a binding, which only buffers and textures have; remove it from {space}")
+        }
         E::Alignment(space, _, cause) => {
             let immediate = if *space == AddressSpace::Uniform { " or `var<immediate>`" } else { "" };
             let space = space_name(*space);

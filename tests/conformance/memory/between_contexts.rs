@@ -351,10 +351,16 @@ fn refused(s: &Subject) {
 
 /// The queue of the copy belongs to the source or to the target, and has failed, or is refused as a hazard.
 fn refused_by_its_queue(s: &Subject) {
+    // In a context of policy `Unchecked`, the other side waits for the queue that refuses the copy.
     for of_source in [true, false] {
-        for policy in [Policy::Ordered, Policy::Checked] {
+        for (policy, of_other) in [
+            (Policy::Ordered, Policy::Ordered),
+            (Policy::Checked, Policy::Ordered),
+            (Policy::Ordered, Policy::Unchecked),
+            (Policy::Checked, Policy::Unchecked),
+        ] {
             let own = s.ctx_with(policy);
-            let other = s.ctx();
+            let other = s.ctx_with(of_other);
             let queue = own.queue("q");
             let mut ours = own.full([8], 1_u32).unwrap();
             let mut theirs = other.full([8], 2_u32).unwrap();
@@ -379,10 +385,19 @@ fn refused_by_its_queue(s: &Subject) {
             assert_eq!(
                 other.to_vec(&theirs).unwrap(),
                 [2; 8],
-                "{policy:?}, a queue of the source: {of_source}"
+                "{policy:?}, {of_other:?}, a queue of the source: {of_source}"
             );
-            assert_eq!(own.to_vec(&ours).unwrap(), [1; 8], "{policy:?}, a queue of the source: {of_source}");
-            assert!(other.take_error().is_none());
+            assert_eq!(
+                own.to_vec(&ours).unwrap(),
+                [1; 8],
+                "{policy:?}, {of_other:?}, a queue of the source: {of_source}"
+            );
+            other.synchronize().wait().unwrap();
+            let error = other.take_error();
+            assert!(
+                error.is_none(),
+                "{policy:?}, {of_other:?}, a queue of the source: {of_source}: {error:?}"
+            );
         }
     }
 }

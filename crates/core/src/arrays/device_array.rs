@@ -168,12 +168,6 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self
     }
 
-    /// Returns another handle of the same memory. With `&mut y.clone()`, a kernel writes to memory that other handles
-    /// share; launches compare memory and ranges, so that no written bytes are bound twice.
-    pub fn handle(&self) -> Self {
-        Self { array: self.array.clone(), ..*self }
-    }
-
     /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the
     /// array. The other dimensions keep their padding.
     ///
