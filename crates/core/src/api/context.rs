@@ -1,5 +1,4 @@
-//! The context: one device and everything that is made on it. Also the waits for all queues of a context, or of all
-//! contexts.
+//! Contexts, and the waits for all queues of one context or of every context.
 
 pub(crate) mod current;
 pub(crate) mod diagnostics;
@@ -62,19 +61,19 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens the best adapter: a discrete one before an integrated one. On a machine without a graphics card, it opens
-    /// the CPU, which needs no driver, even if there is a software driver. If `FENCEPOST_ADAPTER` is set, the call
-    /// opens the adapter that the variable names, by its number in [`adapters`](crate::adapters) or by a part of its
+    /// Opens the best adapter: a discrete GPU if there is one, else an integrated one. Without a GPU it opens the CPU
+    /// device, which needs no driver, even if a software driver is installed. If `FENCEPOST_ADAPTER` is set, the call
+    /// opens the adapter that the variable selects: by its index in [`adapters`](crate::adapters), or by a part of its
     /// name and backend.
     ///
-    /// The verbs of the algorithms compile proven kernels without some runtime checks, unless the environment has
-    /// `FENCEPOST_CHECKED=1` (rule A18).
+    /// Algorithms compile their kernels without the runtime checks that were proven redundant, unless the environment
+    /// has `FENCEPOST_CHECKED=1` (rule A18).
     ///
-    /// A `wait_timeout` on the opening of a context ignores its limit.
+    /// Calling `wait_timeout` on the returned result ignores the time limit.
     ///
     /// # Errors
-    /// The result is [`ErrorDetail::NoAdapter`](crate::ErrorDetail::NoAdapter) with a list of the adapters if there is no such
-    /// adapter, [`ErrorDetail::Device`](crate::ErrorDetail::Device) if the adapter cannot be opened, and
+    /// The result is [`ErrorDetail::NoAdapter`](crate::ErrorDetail::NoAdapter), which lists the adapters, if none fits,
+    /// [`ErrorDetail::Device`](crate::ErrorDetail::Device) if the adapter cannot be opened, and
     /// [`ErrorDetail::Setting`](crate::ErrorDetail::Setting) if an environment variable has an unknown value.
     #[allow(clippy::new_ret_no_self, reason = "opening a device takes time: the context comes late")]
     pub fn new() -> Pending<Context> {
@@ -91,7 +90,7 @@ impl Context {
 
     pub(crate) fn open(options: ContextOptions, switches: DeviceSwitches) -> Pending<Context> {
         Pending::late(FutureLate(Box::pin(async move {
-            // A wrong variable is an error on every adapter.
+            // An invalid variable is an error on every adapter.
             let recorder = options.recorder.or_variable()?;
             let switches = switches.or_variable()?;
             #[cfg(cpu_code)]
@@ -118,7 +117,7 @@ impl Context {
         })))
     }
 
-    /// Opens the CPU as a device. The context's threads are separate from the device's.
+    /// Opens the CPU device. The context has threads of its own, apart from those that run the kernels.
     #[cfg(cpu_code)]
     pub(crate) fn on_threads(options: &ContextOptions, has_threads: bool) -> Result<Context> {
         let checks = CheckOptions::or_variable(options.check)?;
@@ -131,12 +130,12 @@ impl Context {
 
     /// Makes a context on a wgpu device and queue of the program.
     ///
-    /// The program may still use both: wgpu orders the submissions of one queue as they are made. The device keeps the
-    /// program's error handlers and loss handler. With the default options the context works through wgpu only, without
-    /// native fences and without memory that stays mapped.
+    /// The program may still use both: wgpu executes the submissions of one queue in the order in which they were made.
+    /// The device keeps the program's error handlers and loss handler. With the default options the context uses only
+    /// wgpu's own API: no native fences and no persistently mapped memory.
     ///
     /// # Errors
-    /// Returns `Setting` if the environment variable of the recorder or of the runtime checks has an unknown value.
+    /// Returns `Setting` if the environment variable for the recorder or for the runtime checks has an unknown value.
     /// Returns `Device` if the driver refuses an object that a native recorder needs.
     ///
     /// # Example
@@ -221,9 +220,9 @@ impl Context {
         Self { owner }
     }
 
-    /// Makes a context on host bytes, for tests. Its commands run in an allowed order that a seed chooses. A launch
-    /// runs the text of its kernel, in an order of the invocations that the seed chooses too, or the kernel's reference
-    /// function if it has one.
+    /// Makes a context on host memory, for tests. A seed chooses the order of the commands among all allowed orders. A
+    /// launch calls the kernel's reference function if there is one. Otherwise it runs the kernel's text, and the seed
+    /// also chooses the order of the invocations.
     ///
     /// # Errors
     /// If the environment variable `FENCEPOST_CHECK` has an unknown value, the later calls of the context return
@@ -268,8 +267,7 @@ impl Context {
         self.owner.info()
     }
 
-    /// Returns the name of the [`RecorderChoice`](crate::RecorderChoice) that records and submits the work of the
-    /// context, in lower case.
+    /// Returns the name, in lower case, of the [`RecorderChoice`](crate::RecorderChoice) in use.
     ///
     /// # Example
     /// ```
@@ -283,11 +281,11 @@ impl Context {
     /// Returns the wgpu device and queue, or `None` if the context is not on a wgpu device.
     ///
     /// The program may submit its own work to this queue if the work uses no memory of the context, or only arrays [on
-    /// buffers of the program](Self::array_on). Work that needs a place in the order of a command queue goes through
+    /// buffers of the program](Self::array_on). To order such work within a command queue, use
     /// [`encode`](CommandQueue::encode) or [`submit_foreign`](CommandQueue::submit_foreign).
     ///
-    /// A Vulkan queue takes one call at a time. From the first call of this method on, the context therefore submits
-    /// through wgpu's lock on Vulkan, and long commands of several queues no longer overlap.
+    /// A Vulkan queue takes one call at a time. So on Vulkan, after the first call of this method, the context submits
+    /// under wgpu's lock, and long commands of several queues no longer overlap.
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         self.owner.wgpu().map(|device| device.expose())
     }
@@ -298,7 +296,7 @@ impl Context {
         self.owner.device().caps().binding_alignment
     }
 
-    /// Makes a command queue, ordered after everything enqueued on the context so far.
+    /// Makes a command queue, whose work comes after everything enqueued on the context so far.
     ///
     /// On a lost device the call still makes the queue, and every verb of the queue returns the loss. Every call makes
     /// a new queue, even if another one has the same label. The queue ends with its last handle.
@@ -385,7 +383,7 @@ impl Context {
         self.own(CommandKind::Upload).array(elements)
     }
 
-    /// Returns an array with unspecified elements: the memory keeps its earlier bytes.
+    /// Returns an array with unspecified elements: nothing clears its memory.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
@@ -400,9 +398,9 @@ impl Context {
         ArrayOps { owner: &self.owner, by, captured: None }
     }
 
-    /// Returns a zeroed pinned host array; see [`HostArray`]. With padding, its `read` and `write` give access to all of
-    /// the memory, and a transfer to or from a device array of the same two shapes moves all of the memory, padding
-    /// included, in one copy.
+    /// Returns a zeroed pinned host array; see [`HostArray`]. In a padded array, `read` and `write` include the
+    /// padding. A transfer to or from a device array with the same shape and the same padded shape is one copy, padding
+    /// included.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
@@ -428,7 +426,7 @@ impl Context {
         HostArray::new(&self.owner, shape.into())
     }
 
-    /// Returns an event that is not recorded. The event counts as complete until a queue records it.
+    /// Returns an event that no queue has recorded yet. Until then it counts as complete.
     ///
     /// # Example
     /// ```
@@ -453,10 +451,10 @@ impl Context {
         UserEvent::new(self.owner.clone(), label)
     }
 
-    /// Takes an error that arose outside of a call: in a `Drop`, or in the work of the context itself, such as the fill
-    /// of an array. An error in the context's own work is returned by every later call until this call takes it. Then
-    /// the call takes the errors of dropped queues, of one queue each time: maps of the arrays that those queues wrote
-    /// return them until then.
+    /// Takes an error that no call has returned, because it arose in a `Drop` or in the context's own work, such as the
+    /// fill of an array. Until it is taken, every later call returns an error of the context's own work. Once there is
+    /// none, each call of `take_error` takes the error of one dropped queue. Until then, maps of the arrays that the
+    /// queue wrote return that error.
     pub fn take_error(&self) -> Option<Error> {
         self.owner.engine().take_context_error()
     }
@@ -469,13 +467,13 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Starts the work of all queues, and returns.
+    /// Starts the work of all queues, and returns at once.
     ///
-    /// The queues start together. On a device with one hardware queue, the work of different queues can then overlap.
-    /// Separate calls of [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
+    /// All queues start together, so their work can overlap even on a device with one hardware queue. Separate calls of
+    /// [`flush`](crate::CommandQueue::flush) may start the queues one after the other.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::DeviceLost`]. An error of a queue's work stays the error of that queue.
+    /// Returns [`ErrorDetail::DeviceLost`]. If the work of a queue has failed, only that queue returns the error.
     ///
     /// # Example
     /// ```
@@ -495,13 +493,13 @@ impl Context {
     /// On an [adopted](Context::adopt) device that other code submits to, the result also waits for everything that the
     /// other code has submitted so far.
     ///
-    /// The call waits for more than most programs need. Prefer an [event](crate::CommandQueue::marker) to wait for one
-    /// point, and [`finish`](crate::CommandQueue::finish) to wait for one queue.
+    /// Most programs need less. Prefer an [event](crate::CommandQueue::marker) to wait for one point, and
+    /// [`finish`](crate::CommandQueue::finish) to wait for one queue.
     ///
     /// # Errors
-    /// The result is the error of the first queue whose work has failed, in the order in which the queues were made.
-    /// The wait still covers all other queues. The result is [`ErrorDetail::DeviceLost`] if the device is lost. In a host
-    /// callback it is [`ErrorDetail::WouldDeadlock`], without a wait.
+    /// The result is the error of the oldest queue whose work has failed. The wait still covers all other queues. The
+    /// result is [`ErrorDetail::DeviceLost`] if the device is lost. A call inside a host callback gives
+    /// [`ErrorDetail::WouldDeadlock`] and does not wait.
     ///
     /// # Example
     /// ```
@@ -522,12 +520,12 @@ impl Context {
 /// them is complete.
 ///
 /// The call is meant for the end of a program or of a test. Elsewhere, [`Context::synchronize`],
-/// [`CommandQueue::finish`](crate::CommandQueue::finish) or an event is better. The process keeps no context alive for
-/// this call, but the result of the call keeps all contexts alive.
+/// [`CommandQueue::finish`](crate::CommandQueue::finish) or an event is better. The result keeps all contexts alive
+/// until the wait is over.
 ///
 /// # Errors
-/// The result is the error of the first context that has one, in the order in which the contexts were made. The wait
-/// still covers all other contexts. Each context has the errors of [`Context::synchronize`].
+/// The result is the error of the oldest context that has one. The wait still covers all other contexts. Each context
+/// has the errors of [`Context::synchronize`].
 ///
 /// # Example
 /// ```
@@ -546,18 +544,18 @@ fn all(owners: impl IntoIterator<Item = Owner>) -> Pending<()> {
     late(All(owners.into_iter().map(ContextEnds::of).collect()))
 }
 
-/// A wait for all queues of some contexts. The host clock, which covers the work that the program was told is complete,
-/// advances only after all queues have completed. A wait that is refused or times out does not advance the clock.
+/// A wait for all queues of some contexts. The host clock covers the work that the program knows to be complete. It
+/// advances only once all queues have completed, so a wait that is refused or times out does not advance it.
 struct All(Vec<ContextEnds>);
 
-/// The ends of all queues of a context at the time of the call.
+/// The end of each queue of a context at the time of the call.
 struct ContextEnds {
     registration: WakerRegistration,
     owner: Owner,
     ends: Vec<QueueEnd>,
 }
 
-/// A point at the end of a queue, with the result of the wait for the point once this wait is over.
+/// The end of a queue, and the result of waiting for it once that wait is over.
 struct QueueEnd {
     point: Point,
     past: Arc<PointHistory>,
@@ -576,19 +574,20 @@ impl ContextEnds {
 }
 
 impl Drop for ContextEnds {
-    /// Notifies the threads: no caller waits for the ends any more, so the completers must wait for them.
+    /// Notifies the threads that the completers must now wait for the ends, because no caller does.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }
 }
 
 impl All {
-    /// Returns `true` if the wait may be refused. Every end is then polled before any wait blocks.
+    /// Returns `true` if the wait may be refused. Then every end is polled before any wait blocks.
     fn may_be_refused(&self) -> bool {
         is_inside_callback() || self.0.iter().any(|ends| ends.owner.engine().is_in_function())
     }
 
-    /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if one is missing.
+    /// Waits for each end that has no result yet. Returns `None`, as [`LateSteps::advance`] does, if a result is still
+    /// missing.
     fn pass(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         let mut all = true;
         let asks_all = self.may_be_refused();
@@ -599,7 +598,7 @@ impl All {
                     over => end.over = over,
                 }
                 all &= end.over.is_some();
-                // The ends are awaited one after the other, so that a wake-up need not check all of them.
+                // Waiting for one end after the other means that a wake-up need not check all of them.
                 if !all && !asks_all {
                     return None;
                 }
@@ -627,7 +626,7 @@ impl LateSteps<()> for All {
         let polled = match mode {
             WaitMode::Poll(_) => None,
             WaitMode::Block(_) if !self.may_be_refused() => None,
-            // This pass only polls, so a wait that can never end is refused before any wait blocks.
+            // The first pass only polls, so that a wait that can never end is refused before any wait blocks.
             WaitMode::Block(_) => self.pass(&WaitMode::Block(Deadline::now())),
         };
         polled.or_else(|| self.pass(mode))

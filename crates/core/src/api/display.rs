@@ -1,4 +1,4 @@
-//! Printing of arrays, and their elements as a `Vec`.
+//! Printing of arrays, and reading an array into a `Vec`.
 
 use crate::api::context::Context;
 use crate::api::queue::region_transfer::ArrayPart;
@@ -17,17 +17,17 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::Location;
 
-/// The largest number of elements of an array that is printed whole.
+/// Largest number of elements that are all printed.
 const WHOLE: usize = 1000;
-/// The number of elements printed at either end of each axis of a larger array.
+/// Number of elements printed at either end of each axis of a larger array.
 const EDGE: usize = 3;
-/// The largest number of characters of a line.
+/// Maximum number of characters of a line.
 const LINE: usize = 75;
 
 impl Context {
-    /// Blocks until the elements are on the host, and returns them in C order, without padding. The elements have the
-    /// values after the last command enqueued so far, on any queue, that writes them; the call waits for no other
-    /// command. Under [`Policy::Unchecked`](crate::Policy::Unchecked), it waits for all commands enqueued so far.
+    /// Blocks until the elements are on the host, and returns them in C order, without padding. The elements include
+    /// the writes of all commands enqueued so far on any queue; the call waits only for those writes. Under
+    /// [`Policy::Unchecked`](crate::Policy::Unchecked), it waits for all commands enqueued so far.
     ///
     /// # Errors
     /// [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for an array of another context; the errors of
@@ -47,8 +47,8 @@ impl Context {
         self.snapshot_of(array, &array.all())
     }
 
-    /// Reads a part of an array after the commands that write the part, on a queue that the call makes for this one
-    /// read. Under `Unchecked`, which does not record uses, the read comes after all commands enqueued so far.
+    /// Reads a part of an array on a temporary queue, after the commands that write that part. Under `Unchecked`, which
+    /// does not record uses, the read comes after all commands enqueued so far.
     #[track_caller]
     fn snapshot_of<T: Element, const D: usize>(
         &self,
@@ -76,8 +76,8 @@ impl Context {
     }
 
     /// Blocks as [`to_vec`](Self::to_vec) does, until the elements to print are on the host. The result prints them as
-    /// NumPy does: of an array of more than 1000 elements, the first three and the last three along each axis. A
-    /// precision in the format applies to each number.
+    /// NumPy does: if the array has more than 1000 elements, it prints only the first three and the last three along
+    /// each axis. A precision in the format string applies to each number.
     ///
     /// # Errors
     /// The errors of [`to_vec`](Self::to_vec).
@@ -117,18 +117,18 @@ impl Context {
     }
 }
 
-/// Elements of an array at the time of the call of [`Context::display`]. They print as the arrays of NumPy do.
+/// The elements to print of an array, as they were when [`Context::display`] was called. They print as NumPy arrays do.
 #[derive(Clone)]
 pub struct Snapshot<T> {
     shape: Vec<usize>,
     padded: Vec<usize>,
-    /// Number of elements at either end of each axis that the snapshot holds.
+    /// Number of stored elements at either end of each axis.
     edge: usize,
-    /// Elements by their index in the memory.
+    /// Elements by their index in the array's memory.
     elements: BTreeMap<usize, T>,
 }
 
-/// Returns the runs of elements in the memory of an array, with `edge` elements at either end of each axis.
+/// Returns the ranges of stored elements in the memory of an array: `edge` elements at either end of each axis.
 fn rows(shape: &[usize], padded: &[usize], edge: usize) -> Vec<Range<usize>> {
     let Some((&len, inner)) = shape.split_first() else { return Vec::from([Range { start: 0, end: 1 }]) };
     if shape.contains(&0) {
@@ -154,7 +154,7 @@ fn ends(len: usize, edge: usize) -> Vec<Range<usize>> {
 }
 
 impl<T: fmt::Debug> Snapshot<T> {
-    /// Writes the part of the array that starts at index `at` of the memory and has the axes `axis..`.
+    /// Writes the part of the array that starts at index `at` of the memory and spans the axes `axis..`.
     fn write(&self, text: &mut String, axis: usize, at: usize, width: usize, each: &dyn Fn(&T) -> String) {
         let Some(&len) = self.shape.get(axis) else {
             *text += &format!("{:>width$}", each(&self.elements[&at]));

@@ -11,20 +11,21 @@ use std::panic::Location;
 use std::sync::Arc;
 
 impl Event {
-    /// Returns the seconds from `start` to this event on the device's clock, once both events are complete. The number
-    /// is negative if this event comes first.
+    /// Returns the device time in seconds from `start` to this event, once both events are complete. The result is
+    /// negative if this event comes first.
     ///
-    /// The time of a marker is the end of the last command that it covers. If all commands of the queue were complete
-    /// when the marker was made, or the queue has waited since its last command, a timestamp command is enqueued, which
-    /// runs directly before the next command. Therefore place the markers directly before and directly after the
-    /// measured commands: after a `wait`, the time includes time of the host. The call captures the recordings of the
-    /// two events, so a later recording of one of them does not change the result.
+    /// The time of a marker is the end of the last command before it. If that command was already complete when the
+    /// marker was made, or the queue has waited since, a timestamp command is enqueued instead, which runs directly
+    /// before the queue's next command. So place the markers directly before and directly after the measured commands;
+    /// a marker after a host wait would include host time. Recording one of the events again after the call does not
+    /// change the result.
     ///
     /// # Errors
-    /// At the call, in the result: [`ErrorDetail::Untimed`] if the queue of one event is not timed; [`ErrorDetail::NotMeasured`] if
+    /// Known at once: [`ErrorDetail::Untimed`] if the queue of one event is not timed; [`ErrorDetail::NotMeasured`] if
     /// there is no time, because the adapter has no timestamps, the event was never recorded, or the host signals it;
-    /// [`ErrorDetail::Unrelated`] if the events are of two contexts or two hardware queues. Later: the error of the work;
-    /// [`ErrorDetail::NotMeasured`] if the driver gave no valid time. A missing time is always an error, never a number.
+    /// [`ErrorDetail::Unrelated`] if the events are of two contexts or two hardware queues. Known later: the error of
+    /// the work; [`ErrorDetail::NotMeasured`] if the driver gave no valid time. A missing time is always an error,
+    /// never a number.
     ///
     /// # Example
     /// ```
@@ -47,7 +48,7 @@ impl Event {
         late_or_error(checked.and_then(|()| between(start, self, at)))
     }
 
-    /// Returns the point of the event and its time, if it has one.
+    /// Returns the point of the event, with its time if there is one.
     fn timed(&self, at: &'static Location<'static>) -> Result<TimedPoint> {
         let not_measured =
             |object: String, reason: &str| ErrorDetail::NotMeasured { object, reason: reason.into() };
@@ -67,7 +68,7 @@ impl Event {
     }
 }
 
-/// Returns the error for a point of a queue that is not timed.
+/// Returns the error for an untimed queue.
 fn untimed(owner: &Owner, point: Point) -> ErrorDetail {
     let queue = owner.engine().lock().queues.name_of(point).to_string();
     let caps = owner.device().caps();
@@ -101,7 +102,7 @@ fn between(start: &Event, end: &Event, at: &'static Location<'static>) -> Result
 
 impl TimedPoint {
     fn new(owner: &Owner, point: Point, past: Arc<PointHistory>, moment: Arc<PointTime>) -> Self {
-        // The time may come from a timestamp command directly after the point. The wait then covers this command too.
+        // The time may come from a timestamp command directly after the point, so the wait covers this command too.
         let point = Point { stamp: point.stamp.max(moment.stamp), ..point };
         Self { late: PointLate::new(owner.clone(), point, past), moment }
     }
@@ -123,7 +124,7 @@ impl TimedPoint {
         ErrorDetail::NotMeasured { object, reason: reason.into() }
     }
 
-    /// Returns the tick of the device's clock at the point, which must be complete.
+    /// Returns the tick of the device's clock at this point, which must be complete.
     fn tick(&self) -> Result<u64> {
         let ticks = self.moment.time.ticks().map_err(|lost| self.owner().device().caps().lost(lost))?;
         let ticks = ticks.ok_or_else(|| self.not_measured("the work before it never ran"))?;
@@ -139,15 +140,15 @@ impl ElapsedTime {
         [&mut self.start, &mut self.end]
     }
 
-    /// Returns the difference of two complete points. The call adds both points to the host clock, which covers the
-    /// work that the program was told is complete: a wait that ends with only one complete point tells the program
-    /// nothing.
+    /// Returns the difference, in seconds, between two complete points. Adds both points to the host clock, which
+    /// covers the work that the program knows to be complete. A wait that ends with only one complete point must not
+    /// advance that clock.
     fn report(&mut self) -> Result<f64> {
         self.ends().into_iter().for_each(|end| end.late.report_done(&Ok(())));
         self.seconds()
     }
 
-    /// Returns the difference of two complete points.
+    /// Returns the difference, in seconds, between two complete points.
     fn seconds(&self) -> Result<f64> {
         let start = self.start.tick()?;
         let end = self.end.tick()?;

@@ -39,8 +39,8 @@ use std::fmt;
 use std::sync::Arc;
 
 /// Commands that were captured once. [`CommandQueue::replay`](crate::CommandQueue::replay) enqueues all of them as one
-/// command. A clone is a cheap handle of the same graph. A graph may have the work of several contexts:
-/// [`Capture::fork_on`](crate::Capture::fork_on) captures it.
+/// command. A clone is a cheap handle of the same graph. A graph may contain work of several contexts; see
+/// [`Capture::fork_on`](crate::Capture::fork_on).
 ///
 /// The graph keeps the memory of its arrays alive, even after the program has dropped the arrays. A graph may be
 /// dropped while replays of it are in flight.
@@ -60,11 +60,11 @@ pub struct Graph {
     pub(crate) owner: Owner,
     pub(crate) inner: Arc<GraphInner>,
     pub(crate) plan: Arc<GraphPlan>,
-    /// Leases of the blocks that a node of the plan names, and of the blocks that the capture made.
+    /// Leases of the blocks that the plan's nodes use, and of the blocks that the capture made.
     pub(crate) leases: Arc<GraphLeases>,
-    /// Uses of the plan's nodes, counted from the first edit on that changes them.
+    /// Uses of the plan's nodes. The first edit that changes uses makes this list.
     pub(crate) counts: Option<Arc<Vec<UseCounts>>>,
-    /// Parts of a graph of several contexts. The plan then has the nodes of all of them.
+    /// Parts of a graph of several contexts. The plan then contains the nodes of all contexts.
     pub(crate) spanning: Option<Arc<Spanning>>,
 }
 
@@ -75,18 +75,18 @@ pub(crate) type GraphLeases = FxHashMap<BlockId, Arc<BlockLease>>;
 pub(crate) struct GraphInner {
     /// Number of the capture, which identifies the graph.
     pub(crate) id: u64,
-    /// Name of the graph in messages with its number, which is registered as long as the name is held.
+    /// Name of the graph in messages, and its number, which stays registered as long as this is alive.
     pub(crate) name: (KernelId, Arc<str>),
     pub(crate) outputs: Vec<GraphOutput>,
-    /// Host callbacks, each with the number of nodes before it.
+    /// Host callbacks, each with the number of nodes captured before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
-    /// Message buffers of the launches, in node order. Each replay reads them.
+    /// Message buffers of the launches, in node order. Every replay reads them.
     pub(crate) messages: Vec<MessageBuffer>,
-    /// Size of each block that the capture made.
+    /// Size of each block that the capture allocated.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    /// Turn of the graph, and of each graph that is replayed in it and takes turns, with the graph's number.
+    /// Turn of this graph, and of each nested graph that takes turns, with the graph's number.
     pub(crate) turns: Vec<(u64, Arc<ReplayTurn>)>,
-    /// Blocks that stand for inputs without a default in a loaded graph. They have no memory.
+    /// Memoryless blocks, which stand for a loaded graph's inputs without a default.
     pub(crate) unbound: Vec<BlockId>,
 }
 
@@ -146,7 +146,7 @@ impl Graph {
         Ok(Self { owner, inner, plan, leases, counts: None, spanning })
     }
 
-    /// Returns the outputs that the program has declared. The last output of a graph with loops reads their counters.
+    /// Returns the outputs that the program has declared, without the one that reads the counters of loops.
     pub(crate) fn outputs(&self) -> &[GraphOutput] {
         let counters = self.plan.control.as_ref().and_then(|table| table.layout.output);
         &self.inner.outputs[..counters.map_or(self.inner.outputs.len(), |at| at as usize)]
@@ -223,7 +223,7 @@ pub struct GraphStatistics {
     pub reads: usize,
     /// Number of nodes that read the device's clock, one for each timed marker.
     pub times: usize,
-    /// Number of gates, which decide whether bodies execute.
+    /// Number of gates, which decide if bodies execute.
     pub gates: usize,
     /// Number of host callbacks; not included in `nodes`.
     pub host_functions: usize,
@@ -235,26 +235,26 @@ pub struct GraphStatistics {
     pub contexts: usize,
     /// Number of levels: the nodes, host callbacks and ends of chunked loops on a longest path.
     pub levels: usize,
-    /// Number of barriers that the native recorder records for a replay, by its rule that compares whole arrays. A
-    /// command counts as one dispatch or copy, even if a device splits it.
+    /// Number of barriers that the native recorder records for a replay if it compares whole arrays. A command counts
+    /// as one dispatch or copy, even if a device splits it.
     pub barriers: usize,
-    /// Bytes of device memory that the graph owns: the arrays that its capture made, including those that an edit has
+    /// Bytes of device memory that the graph owns: the arrays made during its capture, including those that an edit has
     /// replaced, and the table of its conditions and loops.
     pub owned_bytes: u64,
     /// Bytes that the graph keeps for its uploads.
     pub constant_bytes: u64,
     /// Number of dispatches of all gates and bodies. A loop with [`Bound::AtMost`](crate::Bound::AtMost) counts every
-    /// iteration up to the bound; one with [`Bound::Chunked`](crate::Bound::Chunked) counts the few iterations that the
-    /// graph stores, the fewest that a replay executes.
+    /// iteration up to the bound. A loop with [`Bound::Chunked`](crate::Bound::Chunked) counts only the iterations that
+    /// the graph stores.
     pub gated_dispatches: u64,
-    /// Form of the replays: recorded once, or the reason why not.
+    /// Form of the replays: commands recorded once, or recorded in each replay for the given reason.
     pub replay: ReplayForm,
 }
 
 impl Graph {
     /// *Returns* the statistics of the graph. They are the same on every adapter, except for
     /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder, and for transfers of
-    /// pinned arrays, which are copies where a device has pinned memory and otherwise uploads and reads.
+    /// pinned arrays, which count as copies if the device has pinned memory, and otherwise as uploads and reads.
     ///
     /// # Example
     /// ```
@@ -309,7 +309,7 @@ fn form(graph: &Graph) -> ReplayForm {
     if native > 0 { ReplayForm::Native { launches: native } } else { ReplayForm::Encoded { reason } }
 }
 
-/// Returns the number of bytes of the uploads. Nodes that share their bytes count once.
+/// Returns the number of bytes of the uploads. Bytes that several nodes share count once.
 fn constant_bytes(graph: &Graph) -> u64 {
     let mut seen = HashSet::new();
     let kept = graph.plan.nodes.iter().filter_map(|node| match &node.command.work {
@@ -333,7 +333,7 @@ impl GraphStatistics {
         }
     }
 
-    /// Returns the numbers with their names, in the order of the fields.
+    /// Returns the names and values of the numeric fields, in their order.
     fn rows(&self) -> [(&'static str, u64); 17] {
         [
             ("nodes", self.nodes as u64),
@@ -356,7 +356,7 @@ impl GraphStatistics {
         ]
     }
 
-    /// *Returns* the numbers as a JSON object, with the names of the fields.
+    /// *Returns* the statistics as a JSON object whose keys are the field names.
     ///
     /// # Example
     /// ```

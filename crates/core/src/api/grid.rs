@@ -5,7 +5,7 @@ use crate::error::{Error, ErrorDetail};
 use fencepost_kernels::Interface;
 use std::fmt;
 
-/// The size of a launch: a number of threads, a number of workgroups, or numbers in an array of the device.
+/// The size of a launch: a number of threads, a number of workgroups, or workgroup counts in a device array.
 ///
 /// # Example
 /// ```
@@ -21,24 +21,24 @@ pub struct Grid<'a>(pub(crate) GridSize<'a>);
 pub(crate) enum GridSize<'a> {
     Threads(GridValues),
     Groups(GridValues),
-    /// The size is three `u32` of the array, the first at this element.
+    /// Three `u32` elements of the array, starting at this index.
     Indirect(&'a ArrayRef, usize),
 }
 
-/// The numbers of a grid as the program has passed them.
+/// The numbers of a grid as the program passed them.
 #[derive(Clone, Copy)]
 pub(crate) struct GridValues {
     size: [u64; 3],
-    /// `true` if a number is negative. Every number of `size` then has the bits of an `i64`.
+    /// `true` if a number is negative. Every number of `size` then holds the bits of an `i64`.
     negative: bool,
 }
 
 impl<'a> Grid<'a> {
-    /// Returns a grid of at least this many invocations in each of one to three dimensions, rounded up to whole
-    /// workgroups.
+    /// Returns a grid of this many invocations in each of one to three dimensions, rounded up to whole workgroups.
     ///
-    /// A device accepts 65,535 workgroups or a few more in one dimension. If a kernel computes its index with
-    /// `linear_id` of the snippet `linear`, as built-in kernels do, a larger grid of one dimension is folded into two.
+    /// Devices limit the number of workgroups in one dimension, usually to 65,535. A larger one-dimensional grid is
+    /// folded into two dimensions, provided that the kernel computes its index with `linear_id` of the snippet
+    /// `linear`, as the built-in kernels do.
     pub fn threads<N: GridNumber, const D: usize>(threads: [N; D]) -> Self {
         Self(GridSize::Threads(GridValues::new(threads)))
     }
@@ -48,8 +48,8 @@ impl<'a> Grid<'a> {
         Self(GridSize::Groups(GridValues::new(groups)))
     }
 
-    /// Returns a grid whose numbers of workgroups are the three `u32` from element `at` of `groups` on. The device
-    /// reads them when the launch runs.
+    /// Returns a grid with the workgroup counts in the three elements of `groups` from index `at` on. The device reads
+    /// them when the launch runs.
     pub fn indirect<const D: usize>(groups: &'a DeviceArray<u32, D>, at: usize) -> Self {
         Self(GridSize::Indirect(&groups.array, at))
     }
@@ -57,7 +57,7 @@ impl<'a> Grid<'a> {
 
 /// An integer that counts threads or workgroups: `usize`, `u32`, `u64` or `i32`.
 ///
-/// With a negative number, the launch returns the error [`ErrorDetail::GridNegative`].
+/// A launch with a negative number returns [`ErrorDetail::GridNegative`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a number of threads or workgroups",
     note = "such a number is a `usize`, `u32`, `u64` or `i32`"
@@ -66,7 +66,7 @@ pub trait GridNumber: sealed::GridValue {}
 
 pub(crate) mod sealed {
     pub trait GridValue: Copy {
-        /// Returns the bits of a `u64`, or of an `i64` if the number is negative.
+        /// Returns the bits of the number as a `u64`, or as an `i64` if it is negative.
         fn bits(self) -> u64;
 
         fn is_negative(self) -> bool;
@@ -104,7 +104,7 @@ impl fmt::Debug for Grid<'_> {
 
 impl GridValues {
     /// # Panics
-    /// At compile time if there are no dimensions or more than three.
+    /// At compile time, unless there are one to three dimensions.
     fn new<N: GridNumber, const D: usize>(size: [N; D]) -> Self {
         const { assert!(D >= 1 && D <= 3, "a grid has one to three dimensions") }
         let negative = size.iter().any(|n| n.is_negative());
@@ -113,14 +113,16 @@ impl GridValues {
 }
 
 impl GridSize<'_> {
-    /// Returns the workgroups of a grid of `kernel`; `[0; 3]` if a dimension is empty or the device reads the size.
+    /// Returns the workgroup counts of a grid for `kernel`: `[0; 3]` if a dimension is empty, or if the device reads
+    /// them.
     ///
     /// # Errors
-    /// [`ErrorDetail::GridTooLarge`] over the device's limit: a grid never wraps. [`ErrorDetail::GridNegative`].
+    /// [`ErrorDetail::GridTooLarge`] above the device's limit: the counts never wrap around.
+    /// [`ErrorDetail::GridNegative`].
     #[inline(always)] // launches and edits share it, and a launch makes no call for it
     pub(crate) fn workgroups(self, kernel: &Interface, limit: u32) -> Result<[u32; 3], Error> {
         let workgroup = kernel.workgroup;
-        // Most dimensions have one workgroup, which needs no division.
+        // In most dimensions there is one workgroup, so no division is needed.
         let groups = |n: u64, width: u64| if n <= width { u64::from(n > 0) } else { n.div_ceil(width) };
         let (groups, numbers, folds) = match self {
             Self::Threads(numbers) => {
@@ -141,8 +143,8 @@ impl GridSize<'_> {
 }
 
 impl GridValues {
-    /// Folds the workgroups of one dimension into two: into as few rows as possible, with as few additional workgroups
-    /// as possible. A negative number gets here too, because its bits are a number over every limit.
+    /// Folds the workgroups of one dimension into two, with as few rows and as few additional workgroups as possible.
+    /// Negative numbers come here too, because their bits exceed every limit.
     #[cold]
     fn folded(
         self,

@@ -1,4 +1,4 @@
-//! Conversion between arrays and pictures of the crate `image`.
+//! Conversion between arrays and pictures, with the crate `image`.
 
 use crate::api::context::Context;
 use crate::arrays::device_array::DeviceArray;
@@ -31,7 +31,7 @@ pub trait Pixel: Element {
     /// Returns the pixels of a picture, row by row, converted to this type.
     fn of(image: &DynamicImage) -> Vec<Self>;
 
-    /// Returns the picture of these pixels, row by row; `None` if there are fewer than `width` times `height`.
+    /// Returns the picture of these pixels, row by row; `None` if there are fewer than `width * height` pixels.
     fn image(width: u32, height: u32, pixels: &[Self]) -> Option<DynamicImage>;
 }
 
@@ -58,11 +58,11 @@ pixels! {
     [f32; 4] => to_rgba32f, ImageRgba32F,
 }
 
-// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
+// Repeats the `cfg` of the module, because the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "image")]
 impl<P: Pixel> DeviceArray<P, 2> {
-    /// Returns an array of shape `[height, width]` with the pixels of a picture. The upload comes before every later
-    /// use on any queue. The colours are converted to those of the element type.
+    /// Returns an array of shape `[height, width]` with the pixels of a picture, converted to the element type. The
+    /// upload comes before every later use on any queue.
     ///
     /// # Errors
     /// The errors of [`Context::array`].
@@ -84,15 +84,15 @@ impl<P: Pixel> DeviceArray<P, 2> {
         ctx.array(&P::of(image))?.reshape(shape)
     }
 
-    /// Returns an array with the pixels of a file, as [`from_image`](Self::from_image) does. The formats
-    /// are PNG and JPEG, and those that the program's own dependency on `image` enables.
+    /// Returns an array with the pixels of an image file, as [`from_image`](Self::from_image) does. PNG and JPEG always
+    /// work; other formats work if the program's own dependency on `image` enables them.
     ///
     /// # Errors
     /// [`ErrorDetail::Image`] if the file cannot be read; the errors of [`Context::array`].
     #[track_caller]
     pub fn load_image(ctx: &Context, path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        // The content of the file decides its format, not its name.
+        // The content of the file decides its format, not the file name.
         let read = image::ImageReader::open(path)
             .and_then(image::ImageReader::with_guessed_format)
             .map_err(image::ImageError::from)
@@ -116,8 +116,8 @@ impl<P: Pixel> DeviceArray<P, 2> {
         Ok(image.expect("bug: a read returns fewer elements than its array has"))
     }
 
-    /// Blocks until the pixels are on the host, and writes them to a file. The extension of the name decides the
-    /// format. For JPEG, which has no alpha and 8 bits per colour, the pixels are converted.
+    /// Blocks until the pixels are on the host, and writes them to a file. The file extension decides the format. JPEG
+    /// has no alpha and 8 bits per colour, so the pixels are converted to that.
     ///
     /// # Errors
     /// [`ErrorDetail::Image`] if the file cannot be written, or its format cannot hold such pixels; the errors of

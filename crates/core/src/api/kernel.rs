@@ -6,17 +6,17 @@ use fencepost_kernels::{Interface, KernelArgs, Plan, Warning};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// A kernel with typed arguments, compiled and checked for one context. A cheap handle.
+/// A kernel with typed arguments, compiled and checked for one context. A clone is a cheap handle.
 pub struct Kernel<A: KernelArgs> {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Arc<Plan>,
-    /// Entry points that the same launch runs after the first one, if there are any.
+    /// Entry points that a launch runs after the first one, if any.
     pub(crate) next: Option<Arc<[EntryPoint]>>,
     pub(crate) owner: Owner,
     pub(crate) args: PhantomData<fn(A)>,
 }
 
-/// An entry point of a kernel, with the places of the kernel's arguments.
+/// An entry point of a kernel, and the binding places of the arguments.
 pub(crate) struct EntryPoint {
     pub(crate) inner: Arc<KernelInner>,
     pub(crate) plan: Plan,
@@ -33,27 +33,27 @@ impl<A: KernelArgs> Clone for Kernel<A> {
 }
 
 impl<A: KernelArgs> Kernel<A> {
-    /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied. With several
-    /// entry points, it is the first one's workgroup.
+    /// Returns the number of invocations of a workgroup in each dimension, with the overrides applied. For a kernel
+    /// with several entry points, this is the workgroup of the first.
     pub fn workgroup(&self) -> [u32; 3] {
         self.inner.interface.workgroup
     }
 
-    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel
-    /// runs with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them
-    /// errors.
+    /// Returns a warning, with its source line, for each part of the kernel's text that a browser would refuse (rule
+    /// K13). The kernel runs anyway, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl)
+    /// makes the warnings errors.
     pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
         self.entry_points().flat_map(|(inner, _)| &inner.interface.warnings)
     }
 
-    /// Returns the entry points in their order, each with the places of the arguments.
+    /// Returns the entry points in their order, each with its plan of the arguments.
     pub(crate) fn entry_points(&self) -> impl Iterator<Item = (&Arc<KernelInner>, &Plan)> {
         let next = self.next.iter().flat_map(|next| next.iter());
         std::iter::once((&self.inner, &*self.plan)).chain(next.map(|entry| (&entry.inner, &entry.plan)))
     }
 }
 
-/// A kernel whose arguments each launch checks. A cheap handle.
+/// A kernel whose arguments each launch checks. A clone is a cheap handle.
 #[derive(Clone)]
 pub struct DynKernel {
     pub(crate) inner: Arc<KernelInner>,
@@ -66,9 +66,9 @@ impl DynKernel {
         &self.inner.interface
     }
 
-    /// Returns what a browser would refuse in the text of the kernel, each with line and caret (rule K13). A kernel
-    /// runs with warnings, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl) makes them
-    /// errors.
+    /// Returns a warning, with its source line, for each part of the kernel's text that a browser would refuse (rule
+    /// K13). The kernel runs anyway, unless [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl)
+    /// makes the warnings errors.
     ///
     /// # Example
     /// ```

@@ -1,4 +1,4 @@
-//! The types of what a check of kernels finds: see [`ContextOptions::check`](crate::ContextOptions::check).
+//! The types of findings of the kernel checks; see [`ContextOptions::check`](crate::ContextOptions::check).
 
 pub use fencepost_cpu::{
     Absent, Access, AccessKind, Element, Finding, InvocationId, Mistake, Place, Race, Step,

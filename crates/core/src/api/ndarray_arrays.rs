@@ -1,4 +1,4 @@
-//! Conversion between arrays and arrays of the crate `ndarray`.
+//! Conversion between device arrays and arrays of the crate `ndarray`.
 
 use crate::api::context::Context;
 use crate::api::queue::CommandQueue;
@@ -9,14 +9,14 @@ use crate::runtime::pending::{Pending, then};
 use fencepost_kernels::Element;
 use ndarray::{Array, ArrayBase, Data, Dim, Dimension, IntoDimension, Ix};
 
-// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
+// Repeats the `cfg` of the module, because the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "ndarray")]
 impl<T: Element, const D: usize> DeviceArray<T, D>
 where
     Dim<[Ix; D]>: Dimension,
 {
     /// Returns an array with the elements and the shape of an array of `ndarray`. The call copies the elements in C
-    /// order, whatever their layout is. The upload comes before every later use on any queue.
+    /// order, even if their layout differs. The upload comes before every later use on any queue.
     ///
     /// # Errors
     /// The errors of [`Context::array`].
@@ -64,7 +64,7 @@ where
         queue.upload(&elements(src)[..], self)
     }
 
-    /// *Flushes* the queue, and reads the array as [`CommandQueue::read`] does; the result is an array of `ndarray`.
+    /// *Flushes* the queue, and reads the array as [`CommandQueue::read`] does; the result is an `ndarray` array.
     ///
     /// # Errors
     /// The errors of [`CommandQueue::read`].

@@ -1,4 +1,4 @@
-//! The options with which a context is opened.
+//! The options for opening a context.
 
 use crate::device::adapter::AdapterChoice;
 use crate::device::checks::CheckOptions;
@@ -23,50 +23,48 @@ use std::time::Duration;
 pub struct ContextOptions {
     /// Adapter to open.
     pub adapter: AdapterChoice,
-    /// Treatment of uses of the same bytes that the program does not order.
+    /// Policy for uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// Recorder of the work for the device.
+    /// Recorder that records and submits the work.
     pub recorder: RecorderChoice,
-    /// Longest delay of a result in device time: a result may be reported this late, so that later work shares the
-    /// submission of the result's work. The default is 1 ms (rule E02). A longer time makes fewer submissions; with
-    /// `Duration::MAX`, no batch ends for a result.
+    /// Longest delay of a result, in device time. Later work may join the submission of a result's work as long as the
+    /// result is at most this late. A longer time means fewer submissions; with `Duration::MAX`, no batch is closed
+    /// early for the sake of a result. The default is 1 ms (rule E02).
     pub lateness: Duration,
-    /// Folder that keeps compiled kernels for the next run of a program; with `None`, none are kept.
+    /// Folder that keeps compiled kernels for the next run of the program, or `None` to keep none.
     ///
-    /// The folder is made when the first kernel is compiled. The folder has one file for each form of a kernel, device
-    /// and driver. A file that is damaged, or that belongs to another device or driver, is ignored, and its kernel is
-    /// compiled again. If the folder cannot be written, the log has a warning. Several programs may share the folder,
-    /// even at the same time. Drivers read the files: only trusted programs may have write access to the folder. Only
-    /// Vulkan drivers return compiled kernels; elsewhere nothing is kept. The driver decides what the files contain:
-    /// the drivers llvmpipe and SwiftShader store no code, and many drivers have a folder of their own. A relative path
-    /// is relative to the working folder at the time of opening.
+    /// The folder is made when the first kernel is compiled. Each variant of a kernel has one file for each device and
+    /// driver. If a file is damaged, or belongs to another device or driver, it is ignored and the kernel is compiled
+    /// again. If the folder cannot be written, the log has a warning. Several programs may share the folder at the same
+    /// time. Drivers trust the files, so only trusted programs may have write access to the folder. Files are kept only
+    /// on Vulkan, and the driver decides what they contain. A relative path starts at the working directory at the time
+    /// of opening.
     pub kernel_folder: Option<PathBuf>,
-    /// If set, each launch on the CPU as a device is checked; other adapters ignore the option. The environment
-    /// variable `FENCEPOST_CHECK=1` does the same with the default options; a value other than `0` and `1` is an error.
+    /// If set, every launch on the CPU device is checked; other adapters ignore this option. The environment variable
+    /// `FENCEPOST_CHECK=1` turns on the default checks; a value other than `0` and `1` is an error.
     ///
     /// A check finds races between invocations and between workgroups, reads of device memory that nothing wrote,
     /// indices out of range, barriers that only some invocations reach, and what [`CheckOptions`] adds.
-    /// [`Diagnostics::take_findings`](crate::Diagnostics::take_findings) returns what was found, each mistake once, and the log
-    /// has it as errors. A checked kernel is interpreted, and mostly runs two to four times as long as an interpreted
-    /// one without checks. A new array never has memory that an unfinished command uses, so a checked program may need
-    /// more memory.
+    /// [`Diagnostics::take_findings`](crate::Diagnostics::take_findings) returns each mistake once, and the log shows
+    /// it as an error. A checked kernel is interpreted, which makes it much slower. New arrays never reuse memory that
+    /// an unfinished command uses, so a checked program may need more memory.
     pub check: Option<CheckOptions>,
-    /// Longest time of each launch on the CPU as a device, and of each loop with
-    /// [`Bound::Chunked`](crate::Bound::Chunked) on any device. The default is 60 seconds, and `Duration::MAX` means no
-    /// limit.
+    /// Time limit of each launch on the CPU device, and of each loop with [`Bound::Chunked`](crate::Bound::Chunked) on
+    /// any device. The default is 60 seconds, and `Duration::MAX` means no limit.
     ///
-    /// A loop that runs longer ends after the chunks that are submitted, and ends its queue with
-    /// [`LoopTooLong`](crate::ErrorDetail::LoopTooLong). Its time is measured by the host's clock, from its first chunk on.
+    /// A loop that exceeds the limit ends after its submitted chunks, and its queue fails with
+    /// [`LoopTooLong`](crate::ErrorDetail::LoopTooLong). The host's clock measures the time from the first chunk on.
     ///
-    /// A launch that runs longer is stopped and ends its queue with [`LaunchTooLong`](crate::ErrorDetail::LaunchTooLong); its
-    /// writes so far stay. Until it is stopped, the launch holds up the other queues of the context. Its time is
-    /// measured by the host's clock, from its first workgroup on. A host function that replaces a kernel has no limit.
-    /// On other adapters the system limits the time of a kernel, and the device is lost.
+    /// A launch that exceeds the limit is stopped, and its queue fails with
+    /// [`LaunchTooLong`](crate::ErrorDetail::LaunchTooLong); its writes so far stay. Until then, the launch holds up
+    /// the other queues of the context. The host's clock measures the time from the first workgroup on. A host function
+    /// that replaces a kernel has no limit. On other adapters, the operating system may limit the time of a kernel, and
+    /// then the device is lost.
     pub launch_limit: Duration,
-    /// If `true`, a WGSL text that a browser would refuse is an error. The default is `false`: then the text runs, and
-    /// [`DynKernel::warnings`](crate::DynKernel::warnings) and the log say what a browser would refuse (rule K13).
+    /// If `true`, a WGSL text that a browser would refuse is an error. If `false`, the default, the text runs anyway,
+    /// and [`DynKernel::warnings`](crate::DynKernel::warnings) and the log list what a browser would refuse (rule K13).
     pub portable_wgsl: bool,
-    /// Limit of the work that is enqueued and not given to the device (rule Q16).
+    /// Limit of the work that is enqueued but not yet given to the device (rule Q16).
     pub backlog: BacklogLimit,
 }
 
@@ -94,21 +92,21 @@ impl ContextOptions {
         self
     }
 
-    /// Sets the treatment of uses that the program does not order.
+    /// Sets the policy for uses that the program does not order.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Sets the recorder of the work.
+    /// Sets the recorder.
     #[must_use]
     pub fn recorder(mut self, recorder: RecorderChoice) -> Self {
         self.recorder = recorder;
         self
     }
 
-    /// Sets the longest delay of a result.
+    /// Sets the longest delay of a result, in device time.
     #[must_use]
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
@@ -122,14 +120,14 @@ impl ContextOptions {
         self
     }
 
-    /// Sets the checks of launches on the CPU as a device.
+    /// Sets the checks of launches on the CPU device.
     #[must_use]
     pub fn check(mut self, check: impl Into<Option<CheckOptions>>) -> Self {
         self.check = check.into();
         self
     }
 
-    /// Sets the longest time of a launch on the CPU as a device, and of a chunked loop.
+    /// Sets the time limit of a launch on the CPU device, and of a chunked loop.
     #[must_use]
     pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
         self.launch_limit = launch_limit;
@@ -143,7 +141,7 @@ impl ContextOptions {
         self
     }
 
-    /// Sets the limit of the work that is enqueued and not given to the device.
+    /// Sets the limit of the work that is enqueued but not yet given to the device.
     #[must_use]
     pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
         self.backlog = backlog;
@@ -151,7 +149,7 @@ impl ContextOptions {
     }
 }
 
-/// The options of [`Context::adopt`](crate::Context::adopt), which makes a context of a wgpu device.
+/// The options of [`Context::adopt`](crate::Context::adopt), which makes a context on an existing wgpu device.
 ///
 /// # Example
 /// ```
@@ -162,16 +160,16 @@ impl ContextOptions {
 #[non_exhaustive]
 #[derive(Clone, Debug)]
 pub struct AdoptOptions {
-    /// Treatment of uses of the same bytes that the program does not order.
+    /// Policy for uses of the same bytes that the program does not order.
     pub policy: Policy,
-    /// Recorder of the work for the device.
+    /// Recorder that records and submits the work.
     pub recorder: RecorderChoice,
-    /// `true` if the program itself submits nothing to the queue while the context exists. The context may then submit
-    /// past wgpu, with a native fence. Several contexts on one device submit through wgpu. The context submits the
-    /// commands that the program passes to [`submit_foreign`](crate::CommandQueue::submit_foreign).
+    /// `true` if the program itself submits nothing to the wgpu queue while the context exists. Then the context may
+    /// bypass wgpu and submit with a native fence, unless several contexts share the device. The program can still pass
+    /// commands to [`submit_foreign`](crate::CommandQueue::submit_foreign).
     pub exclusive: bool,
-    /// `true` if the context has threads. Without threads, a call that flushes or waits does the work of the threads
-    /// itself, so that the same calls have the same effects in each run.
+    /// `true` if the context has threads. Without threads, calls that flush or wait do the threads' work themselves,
+    /// which makes runs reproducible.
     pub threads: bool,
     /// The same as [`ContextOptions::lateness`].
     pub lateness: Duration,
@@ -203,14 +201,14 @@ impl Default for AdoptOptions {
 }
 
 impl AdoptOptions {
-    /// Sets the treatment of uses that the program does not order.
+    /// Sets the policy for uses that the program does not order.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Sets the recorder of the work.
+    /// Sets the recorder.
     #[must_use]
     pub fn recorder(mut self, recorder: RecorderChoice) -> Self {
         self.recorder = recorder;
@@ -231,7 +229,7 @@ impl AdoptOptions {
         self
     }
 
-    /// Sets the longest delay of a result.
+    /// Sets the longest delay of a result, in device time.
     #[must_use]
     pub fn lateness(mut self, lateness: Duration) -> Self {
         self.lateness = lateness;
@@ -245,7 +243,7 @@ impl AdoptOptions {
         self
     }
 
-    /// Sets the longest time of a chunked loop.
+    /// Sets the time limit of a chunked loop.
     #[must_use]
     pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
         self.launch_limit = launch_limit;
@@ -259,7 +257,7 @@ impl AdoptOptions {
         self
     }
 
-    /// Sets the limit of the work that is enqueued and not given to the device.
+    /// Sets the limit of the work that is enqueued but not yet given to the device.
     #[must_use]
     pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
         self.backlog = backlog;

@@ -1,4 +1,4 @@
-//! Profilers: their start and end, and the profile that is built from the notes of a context.
+//! Profilers, and the profile that is built from the notes of a context.
 
 use crate::api::context::Context;
 use crate::error::{CommandKind, ErrorDetail, Result};
@@ -27,17 +27,17 @@ pub struct Profiler {
 struct Finishing {
     registration: WakerRegistration,
     notes: NotesReader,
-    /// Number of notes at the call of `finish`: the profile has no later ones.
+    /// Number of notes when `finish` was called. Later notes are not in the profile.
     upto: usize,
     seconds: f64,
     points: Vec<Point>,
 }
 
 impl Context {
-    /// Starts to record everything that is enqueued on the queues of this context, until the profiler is finished. All
-    /// queues are timed meanwhile, with or without `timing` in their options. Each command needs a note of a few
-    /// hundred bytes until the profile is made. Two profilers at once share the notes of the context. Without a
-    /// profiler nothing is recorded, at no cost.
+    /// Starts to record everything that is enqueued on the queues of this context, until the profiler is finished.
+    /// Meanwhile all queues are timed, even without `timing` in their options. Until the profile is made, each command
+    /// takes a few hundred bytes of host memory. Several profilers can run at once. Without a profiler, nothing is
+    /// recorded, at no cost.
     ///
     /// # Example
     /// ```
@@ -66,12 +66,13 @@ impl Profiler {
     /// not in the profile.
     ///
     /// # Errors
-    /// [`ErrorDetail::DeviceLost`]. Failed work is in the profile, without times.
+    /// [`ErrorDetail::DeviceLost`]. Failed work is in the profile, but without times.
     pub fn finish(mut self) -> Pending<Profile> {
         let mut notes = self.notes.take().expect("bug: a profiler is finished twice");
         let (upto, mut points) = notes.engine().stop_notes();
         let seconds = notes.epoch.elapsed().as_secs_f64();
-        // The first sample of the device's clock was taken at the start. The two show how the clocks drift apart.
+        // The first sample of the device's clock was taken at the start. Two samples show how far the clocks drift
+        // apart.
         if let Some((point, look)) = notes.engine().sample_clock_behind(&points) {
             notes.looks.push(look);
             points.push(point);
@@ -97,8 +98,7 @@ impl Finishing {
     }
 }
 
-/// Returns `Ok` if the awaited work has ended, even if the work has failed. A lost device, and a wait that can never
-/// end, are errors.
+/// Treats failed work as ended. A lost device, and a wait that can never end, remain errors. end, are errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {
         Err(error)
@@ -126,12 +126,12 @@ impl LateSteps<Profile> for Finishing {
     }
 }
 
-/// A part of the context's notes. The context keeps its notes while a reader exists.
+/// A reader of a part of the context's notes. The context keeps its notes while a reader exists.
 pub(crate) struct NotesReader {
     pub(crate) owner: Owner,
-    /// Start of the profiler, at which all times of the profile are 0.
+    /// Start of the profiler: time 0 of the profile.
     pub(crate) epoch: Instant,
-    /// Number of notes at the start of the profiler: the profile has no earlier ones.
+    /// Number of notes when the profiler started. Earlier notes are not in the profile.
     pub(crate) from: usize,
     /// Samples of the device's clock at the start and at the end.
     pub(crate) looks: Vec<Arc<TimeSlot>>,
@@ -163,22 +163,22 @@ pub(crate) fn of(engine: &Engine, taking: &NotesReader, notes: &ProfileNotes, se
     Profile::new(adapter, report.rows, report.batches, seconds, clock_error)
 }
 
-/// A profile under construction, to which `add` appends one row for each note.
+/// A profile under construction. `add` appends the row of one note.
 struct Report<'a> {
     epoch: Instant,
     /// `true` if the device has timestamps.
     clocked: bool,
     notes: &'a ProfileNotes,
-    /// Conversion of each lane's ticks to the host's time.
+    /// For each lane, the conversion from its ticks to the host's time.
     axes: FxHashMap<usize, ClockFit>,
-    /// Index of each batch in `batches`.
+    /// Index in `batches` of each batch.
     places: FxHashMap<Seq, usize>,
     queues: FxHashMap<QueueKey, QueueRows>,
-    /// Number of each captured queue of replays, by the queue of the replay and the captured queue's label.
+    /// Number of each captured queue, by the queue of its replay and its own label.
     captured: FxHashMap<(QueueKey, Arc<str>), usize>,
     /// Row of the last replay.
     replay: Option<usize>,
-    /// Number of commands on each level: the commands of one batch that started at one tick.
+    /// Number of commands on each level. A level is a batch and the tick at which its commands started.
     levels: FxHashMap<(Seq, u64), usize>,
     rows: Vec<Row>,
     batches: Vec<ProfileBatch>,
@@ -191,12 +191,12 @@ struct QueueRows {
     rows: Vec<QueueRow>,
 }
 
-/// A row of a queue.
+/// A row, as its queue remembers it.
 #[derive(Clone, Copy)]
 struct QueueRow {
     stamp: Stamp,
     row: usize,
-    /// Time at which this row and all rows before it had ended, if that time is known.
+    /// Time by which this row and all rows before it had ended, if known.
     end: Option<f64>,
 }
 
@@ -241,7 +241,7 @@ impl<'a> Report<'a> {
         at.checked_duration_since(self.epoch).map_or_else(before, |since| since.as_secs_f64())
     }
 
-    /// Computes the conversion of each lane's ticks from the times of the batches of the lane.
+    /// Computes each lane's conversion of ticks from the times of its batches.
     fn axes(&self, looks: &[Arc<TimeSlot>], seconds_a_tick: f64) -> FxHashMap<usize, ClockFit> {
         let commands = self.notes.commands().filter_map(|command| command.time.as_ref());
         let mut spans: FxHashMap<Seq, Ticks> = FxHashMap::default();
@@ -283,8 +283,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Counts the commands of each level: the commands of one level of a batch have the same start. The nodes of a
-    /// replay count in its place.
+    /// Counts the commands of each level, which all start at the same tick. A replay is counted by its nodes.
     fn count_levels(&mut self) {
         for command in self.notes.commands().filter(|command| !is_replay(command)) {
             if let Some((batch, Ticks { start, .. })) = ticks(command) {
@@ -293,8 +292,8 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Counts the other commands on the level of the command with the index `at` among the notes. The nodes of a replay
-    /// do not count in addition to the replay.
+    /// Counts the other commands on the level of the command with index `at` among the notes. A replay and its nodes do
+    /// not both count.
     fn level_peers(&self, at: usize, command: &NotedCommand) -> usize {
         let Some((batch, Ticks { start, .. })) = ticks(command) else { return 0 };
         let starts = |node: &NotedCommand| ticks(node).is_some_and(|(_, ticks)| ticks.start == start);
@@ -303,7 +302,7 @@ impl<'a> Report<'a> {
         self.levels.get(&(batch, start)).map_or(0, |commands| commands - own)
     }
 
-    /// Returns the nodes of the replay with the index `at` among the notes.
+    /// Returns the nodes of the replay with index `at` among the notes.
     fn nodes_behind(&self, at: usize) -> impl Iterator<Item = &'a NotedCommand> {
         self.notes.entries[at + 1..].iter().map_while(|entry| match &entry.noted {
             ProfileEvent::Node(node) => Some(&node.command),
@@ -311,7 +310,7 @@ impl<'a> Report<'a> {
         })
     }
 
-    /// Adds the row of a node next to the row of its replay. The rows of a captured queue have a number of their own.
+    /// Adds the row of a node, after the row of its replay. Each captured queue has its own number in the profile.
     fn add_node(&mut self, at: usize, entry: &ProfileEntry, node: &NotedNode) {
         let number = self.queues.len() + self.captured.len();
         let captured = (entry.queue, node.queue.clone());
@@ -361,8 +360,8 @@ impl<'a> Report<'a> {
         self.rows.push(row);
     }
 
-    /// Returns the name of an entry, its time, and the awaited work or event of a wait. `free` is the time at which the
-    /// earlier rows of its queue have ended: a wait starts there.
+    /// Returns the name and the time of an entry, and, for a wait, the awaited work or event. `free` is the time when
+    /// the earlier rows of its queue have ended; a wait starts then.
     fn describe(
         &self,
         entry: &ProfileEntry,
@@ -397,7 +396,7 @@ impl<'a> Report<'a> {
         self.places.get(&command.time.as_ref()?.batch()?).copied()
     }
 
-    /// Returns the interval in which a device ran a command.
+    /// Returns the interval in which the device ran a command.
     fn time(&self, lane: usize, command: &NotedCommand) -> Result<Interval, Unmeasured> {
         let time = command.time.as_ref();
         let foreign = command.what == CommandKind::Encode;
@@ -414,8 +413,8 @@ impl<'a> Report<'a> {
         Ok(Interval { start: axis.seconds(ticks.start), end: axis.seconds(ticks.end) })
     }
 
-    /// Returns the last row up to a point, on the queue of the point. Several queues may have used the slot one after
-    /// the other, so the queue is the newest that existed at the point.
+    /// Returns the last row up to a point on its queue. Several queues may have used its slot in turn; the queue is the
+    /// newest that existed at that point.
     fn last_before(&self, point: Point) -> Option<QueueRow> {
         let born = |(key, _): &(&QueueKey, &QueueRows)| key.slot == point.slot && key.born <= point.stamp;
         let (_, seen) = self.queues.iter().filter(born).max_by_key(|(key, _)| key.born)?;

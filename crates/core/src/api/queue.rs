@@ -1,4 +1,4 @@
-//! Command queues, on which a program enqueues its commands.
+//! Command queues.
 
 pub(crate) mod arrays;
 mod calls;
@@ -24,7 +24,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// Remedy for a call that needs captured work to run.
+/// Remedy for a call that needs captured work to have run.
 const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the queue of the replay";
 
 /// Options of a new queue.
@@ -43,8 +43,8 @@ pub struct QueueOptions {
     pub label: String,
     /// Priority of the queue's work, compared with other queues.
     pub priority: Priority,
-    /// `true` if the device times the queue's commands. [`Event::seconds_since`] then has a result for the queue's
-    /// events. A timed command costs more; without timing, there is no cost.
+    /// `true` if the device times the queue's commands. [`Event::seconds_since`] needs this. Timing makes each command
+    /// more expensive.
     pub timing: bool,
 }
 
@@ -78,20 +78,19 @@ impl QueueOptions {
 }
 
 /// A queue that runs commands in the order of enqueueing. A clone is a cheap handle of the same queue. Several threads
-/// may use one queue at the same time; each command is enqueued as a whole.
+/// may use one queue at the same time; each call enqueues its commands as a whole.
 ///
-/// Verbs enqueue and return; only a `wait` blocks. The device starts enqueued work by itself within about a
-/// millisecond, and [`flush`](Self::flush) starts it now. Events, waits and the context's [`Policy`](crate::Policy)
-/// order the commands of two queues. Dropping the last handle flushes the queue and loses no work.
+/// Verbs enqueue and return; only a `wait` blocks. Enqueued work starts by itself within about a millisecond, or at
+/// once with [`flush`](Self::flush). Events, waits and the context's [`Policy`](crate::Policy) order the commands of
+/// different queues. Dropping the last handle flushes the queue and loses no work.
 ///
-/// A failure while work is submitted becomes the queue's error: every later verb returns it until
-/// [`take_error`](Self::take_error).
+/// If enqueued work fails, the queue has an error: every later verb returns it until [`take_error`](Self::take_error).
 #[derive(Clone)]
 pub struct CommandQueue {
     inner: Arc<Inner>,
 }
 
-/// A reference to a queue that does not keep it alive.
+/// A handle that does not keep the queue alive.
 #[derive(Clone)]
 pub(crate) struct WeakQueue(Weak<Inner>);
 
@@ -100,9 +99,9 @@ struct Inner {
     /// Slot of the queue, or the error of a device that was lost before the queue was made.
     slot: Result<Slot>,
     options: QueueOptions,
-    /// `true` if the queue ends with its last handle.
+    /// `true` if the queue is closed when its last handle is dropped.
     closes: bool,
-    /// Place of the queue in a capture, if the queue is captured. Such a queue has no slot.
+    /// Place of the queue in its capture, if it is a captured queue. Such a queue has no slot.
     captured: Option<CapturedQueue>,
 }
 
@@ -125,7 +124,7 @@ impl WeakQueue {
 }
 
 impl CommandQueue {
-    /// Makes a queue, which ends with its last handle.
+    /// Makes a queue that is closed when its last handle is dropped.
     #[track_caller]
     pub(crate) fn new(owner: Owner, options: QueueOptions) -> Self {
         let QueueOptions { label, priority, timing } = &options;
@@ -133,7 +132,7 @@ impl CommandQueue {
         Self { inner: Arc::new(Inner { owner, slot, options, closes: true, captured: None }) }
     }
 
-    /// Returns the context of the queue, for verbs of a library that need only the queue.
+    /// Returns the context of the queue, so that a library's verbs need only a queue.
     ///
     /// # Example
     /// ```
@@ -194,7 +193,8 @@ impl CommandQueue {
         self.inner.captured.as_ref()
     }
 
-    /// Returns an error if the queue is captured. The error names `call` and its line, and the capture returns it too.
+    /// Returns an error if the queue is captured. The error names `call` and its source line, and the capture fails
+    /// with it too.
     #[track_caller]
     pub(crate) fn not_captured(&self, call: &'static str, remedy: &'static str) -> Result<()> {
         match &self.inner.captured {
@@ -236,25 +236,25 @@ impl CommandQueue {
         &self.inner.options.label
     }
 
-    /// Returns how soon the queue's work should run, compared with other queues. The priority is a hint, and interrupts
-    /// no running work.
+    /// Returns the priority of the queue's work, compared with other queues. It is a hint, and does not interrupt
+    /// running work.
     pub fn priority(&self) -> Priority {
         self.inner.options.priority
     }
 
-    /// Returns `true` if the queue's commands are timed: its options request times, and the device has timestamps.
+    /// Returns `true` if the queue's commands are timed: the options request it, and the device has timestamps.
     pub fn is_timed(&self) -> bool {
         self.inner.options.timing && self.owner().device().caps().timestamps
     }
 
-    /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
-    /// failed, a wait for the event returns the error.
+    /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail; if the work fails,
+    /// a wait for the event returns the error.
     ///
-    /// In a capture, the event has a recording in each replay, which [`Replay::event_of`](crate::Replay::event_of)
-    /// returns.
+    /// For an event made in a capture, [`Replay::event_of`](crate::Replay::event_of) returns the corresponding event of
+    /// a replay.
     ///
-    /// The call enqueues nothing, except on a timed queue whose work is complete. There the call enqueues a read of the
-    /// device's clock for [`Event::seconds_since`], and the event does not wait for that read.
+    /// The call enqueues nothing, with one exception: on a timed queue whose work is complete, it enqueues a read of
+    /// the device's clock for [`Event::seconds_since`]. The event does not wait for that read.
     ///
     /// # Example
     /// ```
@@ -271,7 +271,8 @@ impl CommandQueue {
         self.marker_with(EventOptions::default())
     }
 
-    /// Returns an event as [`marker`](Self::marker) does, with options. A marker with `timing` has a time on any queue.
+    /// Returns an event as [`marker`](Self::marker) does, with options. With `timing`, the marker has a time even on an
+    /// untimed queue.
     ///
     /// # Example
     /// ```
@@ -292,8 +293,8 @@ impl CommandQueue {
         event
     }
 
-    /// *Records* `event`: the event now covers everything enqueued so far. Waits that were enqueued for the event
-    /// before this call do not change.
+    /// *Records* `event`: the event now covers everything enqueued so far. Waits enqueued before this call do not
+    /// change.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for an event of another context.
@@ -322,17 +323,17 @@ impl CommandQueue {
         });
     }
 
-    /// *Enqueues* a wait: later work on this queue runs after the event, or after all of several events. The call
-    /// submits nothing. An empty list enqueues nothing.
+    /// *Enqueues* a wait: later work on this queue runs after all of the given events. The call submits nothing. An
+    /// empty list enqueues nothing.
     ///
-    /// The events may belong to another context, on any adapter. The host then holds the work after the wait until the
-    /// other context has reached the event. If both contexts are on one wgpu device, the host holds the work only until
-    /// the other context has submitted the work before the event. No other queue is held up, and a wait for this queue
-    /// starts the work of the other context. If that work fails, this queue fails with
+    /// The events may belong to other contexts, on any adapter. The host then holds back this queue until the other
+    /// context has reached the event; if both contexts are on one wgpu device, only until the other context has
+    /// submitted the work before the event. Other queues are not held up. Waiting for this queue also starts the
+    /// awaited work of the other context. If that work fails, this queue fails with
     /// [`ErrorDetail::OtherContext`](crate::ErrorDetail::OtherContext).
     ///
     /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
-    /// a thread of its own.
+    /// a separate thread.
     ///
     /// # Errors
     /// Returns the queue's own error.
@@ -384,8 +385,8 @@ impl CommandQueue {
         self.wait_for(&other.marker())
     }
 
-    /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. Like every
-    /// new queue, it comes after the work of all queues of the context, not only of this queue.
+    /// *Returns* a new queue with this queue's priority and timing. Like every new queue, it comes after everything
+    /// enqueued so far on all queues of the context, not only on this one.
     ///
     /// # Example
     /// ```
@@ -409,7 +410,7 @@ impl CommandQueue {
         CommandQueue::new(self.owner().clone(), options)
     }
 
-    /// Returns a captured queue of the context `owner`, after the commands captured so far on this captured queue.
+    /// Returns a captured queue of the context `owner` that comes after all commands captured so far on this queue.
     pub(crate) fn fork_captured(
         &self,
         place: &CapturedQueue,
@@ -421,13 +422,14 @@ impl CommandQueue {
         Ok(Self::captured_as(options, place.fork_on(owner, label, at)?))
     }
 
-    /// *Enqueues* a host callback. It runs on the context's callback thread after everything enqueued before, and later
-    /// commands of the queue wait for it. The thread runs one callback at a time, so a long one delays the callbacks of
-    /// other queues. A callback may enqueue commands. A wait in a callback for later work of the queue fails with
-    /// [`ErrorDetail::WouldDeadlock`](crate::ErrorDetail::WouldDeadlock). If a callback panics, the queue fails.
+    /// *Enqueues* a host callback. It runs on the context's callback thread after everything enqueued before it, and
+    /// later commands of the queue wait for it. The thread runs one callback at a time, so a long callback delays those
+    /// of other queues. A callback may enqueue commands. If a callback waits for later work of its own queue, the wait
+    /// fails with [`ErrorDetail::WouldDeadlock`](crate::ErrorDetail::WouldDeadlock). If a callback panics, the queue
+    /// fails.
     ///
     /// A handle of the context in a callback keeps the context alive until the callback has run. If the program ends
-    /// before that, the callback does not run; a wait for the callback prevents this.
+    /// before that, the callback does not run, so wait for it before the end.
     ///
     /// # Errors
     /// Returns the queue's own error.
@@ -448,7 +450,7 @@ impl CommandQueue {
         self.owner().engine().enqueue_callback(self.slot()?, Callback::new(f), Location::caller())
     }
 
-    /// *Starts* the enqueued work, with all the work that it waits for, and returns.
+    /// *Starts* the enqueued work, and all other work that it waits for. The call does not block.
     ///
     /// # Errors
     /// Returns the queue's own error.
@@ -458,8 +460,8 @@ impl CommandQueue {
         self.owner().engine().flush(self.slot()?, Caller::Continues)
     }
 
-    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The work of other queues
-    /// may still run then.
+    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. Work of other queues may
+    /// still be running then.
     ///
     /// # Errors
     /// The result is the error of the work, or the queue's own error.
@@ -491,8 +493,8 @@ impl CommandQueue {
         late_or_error(late)
     }
 
-    /// Returns `true` if everything enqueued so far is complete. The call flushes first, so a loop that repeats the
-    /// call ends. The call never waits.
+    /// Returns `true` if everything enqueued so far is complete. The call flushes but never waits, so a program can
+    /// poll with it.
     ///
     /// # Errors
     /// Returns the error of the work, or the queue's own error.
@@ -503,7 +505,7 @@ impl CommandQueue {
         self.owner().engine().is_complete(point, &past.clock)
     }
 
-    /// Takes the queue's error, so that the queue can be used again. The failed work stays undone.
+    /// Takes the queue's error, so that the queue can be used again. The failed work is not repeated.
     pub fn take_error(&self) -> Option<Error> {
         let slot = self.slot().ok()?;
         self.owner().engine().take_queue_error(slot)

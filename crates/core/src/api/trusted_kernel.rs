@@ -1,5 +1,5 @@
-//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and a device compiles them without the
-//! runtime checks for what is proven of them. Any version of the crate may change or remove the functions.
+//! Kernels of the verbs of `fencepost-algorithms`: messages name the verb, and the device may compile them without the
+//! runtime checks that were proven redundant. Any version of the crate may change or remove the functions.
 #![allow(unsafe_code, reason = "the caller proves what the device does not check")]
 
 use crate::api::context::kernels::{Job, compiled, dynamic, job};
@@ -10,9 +10,9 @@ pub use crate::scheduler::enqueue::TakenRoom;
 pub use fencepost_kernels::Trust;
 use fencepost_kernels::{KernelArgs, ShaderSource};
 
-/// Compiles a kernel of a verb as [`Context::kernel_with`](crate::Context::kernel_with) does, but on a thread of the context: the call checks
-/// the kernel and returns, and launches wait for the pipeline on their queue. If the compilation fails, the queue
-/// fails. In a capture, and in a context without threads, the call compiles.
+/// Compiles a kernel of a verb as [`Context::kernel_with`](crate::Context::kernel_with) does, but on a thread of the
+/// context. The call only checks the kernel; a queue with launches waits for the pipeline, and fails if the compilation
+/// fails. In a capture, and in a context without threads, the kernel is compiled during the call.
 ///
 /// # Errors
 /// Returns the errors of [`Context::kernel_with`](crate::Context::kernel_with), which name the verb.
@@ -37,15 +37,14 @@ pub fn verb_kernel_from_source(
     dynamic(queue.owner(), &of_verb(queue, verb, Job::new(source.clone(), entry, overrides)))
 }
 
-/// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks for what is proven of it.
+/// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks that `trust` makes redundant.
 ///
-/// Some devices still check all kernels: the CPU, devices with bindings of 2^32 bytes and more, and all devices if the
-/// environment has `FENCEPOST_CHECKED=1`. A launch of a graph that an edit changes or that has a named value is checked
-/// too.
+/// Some kernels are checked nevertheless: all kernels on the CPU, on devices with bindings of 2^32 bytes and more, and
+/// if the environment has `FENCEPOST_CHECKED=1`; and captured launches that have a named value or that an edit changes.
 ///
 /// # Safety
-/// All launches of the returned kernel have what `trust` says, whatever the elements of their arrays are, and even if
-/// another queue changes the elements during the launch.
+/// Everything in `trust` must hold for all launches of the returned kernel, whatever the elements of their arrays are,
+/// even if another queue changes the elements during the launch.
 ///
 /// # Errors
 /// Returns the errors of [`verb_kernel_with`].
@@ -59,8 +58,8 @@ pub unsafe fn trusted_kernel_with<A: KernelArgs>(
     compiled::<A>(queue.owner(), &job)
 }
 
-/// Compiles a kernel as [`verb_kernel_from_source`] does, without the runtime checks for what is proven of it, as
-/// [`trusted_kernel_with`] does.
+/// Compiles a kernel as [`verb_kernel_from_source`] does, without the runtime checks that `trust` makes redundant, as
+/// in [`trusted_kernel_with`].
 ///
 /// # Safety
 /// The contract of [`trusted_kernel_with`] applies.
@@ -78,10 +77,10 @@ pub unsafe fn trusted_kernel_from_source(
     dynamic(queue.owner(), &job.with_trust(granted(queue, trust)))
 }
 
-/// Waits until the backlog has room, and takes room for all commands of a verb. A captured queue needs none.
+/// Waits until the backlog has room, and reserves room for all commands of a verb. A captured queue needs no room.
 ///
 /// # Errors
-/// Returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) if the call must not block.
+/// Returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) if there is no room and the call must not block.
 #[track_caller]
 pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
     match queue.slot() {
@@ -90,12 +89,13 @@ pub fn take_room(queue: &CommandQueue) -> Result<Option<TakenRoom>> {
     }
 }
 
-/// Marks a compilation as a verb's. The verb waits for it only in a capture, so that replays find compiled kernels.
+/// Returns the job for a kernel of a verb. Only in a capture does the verb wait for the compilation, so that replays
+/// find compiled kernels.
 fn of_verb(queue: &CommandQueue, verb: &'static str, job: Job) -> Job {
     job.with_verb(Some(verb)).late_if(queue.captured_queue().is_none())
 }
 
-/// Returns the trust if the device trusts kernels.
+/// Returns `trust` if the device allows kernels without runtime checks.
 fn granted(queue: &CommandQueue, trust: Trust) -> Option<Trust> {
     queue.owner().device().caps().trusts.then_some(trust)
 }

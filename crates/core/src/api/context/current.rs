@@ -10,20 +10,20 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Remedy for the scope of an ordinary queue in the scope of a captured one.
+/// Remedy for using an ordinary queue's scope inside a captured queue's scope.
 const SCOPE_IN_CAPTURE: &str = "the scope of an ordinary queue inside the scope of a captured queue would execute its commands \
                                 once, at the capture: open the scope before the capture, or fork the captured queue";
 
 thread_local! {
-    /// Current context and current queues of this thread, none of them kept alive.
+    /// Current context and current queues of this thread, held by weak handles.
     static CURRENT: RefCell<Current> = RefCell::default();
 }
 
 #[derive(Default)]
 struct Current {
     context: Option<WeakOwner>,
-    /// At most one queue for each context, with the context's address. A living queue keeps its context alive, so no
-    /// other context has that address.
+    /// At most one queue for each context, with the context's address. While the queue lives, so does its context, so
+    /// no other context can have the same address.
     queues: Vec<(usize, WeakQueue)>,
 }
 
@@ -37,7 +37,7 @@ struct Current {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeOptions {
-    /// `true` if the queue waits, on entry, for everything enqueued so far on the queue that was current before.
+    /// `true` if, on entry, the queue waits for everything enqueued so far on the previously current queue.
     pub wait: bool,
 }
 
@@ -62,19 +62,19 @@ impl CommandQueue {
     ///
     /// Inside the scope, [`Context::current`] returns the context of the queue.
     ///
-    /// On entry, the queue waits for everything enqueued so far on the queue that was current before. The device waits,
+    /// On entry, the queue waits for everything enqueued so far on the previously current queue. Only the device waits,
     /// and the call submits nothing. A captured queue waits only for a queue of its own capture. Inside the scope of a
     /// captured queue, the scope of an ordinary queue makes the capture fail, because its commands would execute at
     /// once.
     ///
-    /// At the end, even after a panic, the previous queue is current again. The end adds no wait: the policy, or a
-    /// [`wait_for_queue`](Self::wait_for_queue), orders the previous queue's uses of the scope's work. Scopes nest.
-    /// Other threads and host callbacks have current queues of their own.
+    /// At the end, even after a panic, the previous queue is current again. The end adds no wait: if the previous queue
+    /// uses the results of the scope, the policy adds a wait, or the program calls
+    /// [`wait_for_queue`](Self::wait_for_queue). Scopes nest. Other threads and host callbacks have current queues of
+    /// their own.
     ///
-    /// A scope belongs to one thread, and takes no asynchronous function: the future of such a function would run
-    /// outside of the scope. Such a program does not compile, because the result of `f` must be [`Unpin`]. A future in
-    /// a `Box::pin` is [`Unpin`] and passes that check, but the scope ends before the future runs. Asynchronous code
-    /// names its queue.
+    /// A scope belongs to one thread, so `f` must not be asynchronous: its future would run after the scope has ended.
+    /// The bound [`Unpin`] rejects most futures at compile time, but not one in a `Box::pin`. Asynchronous code should
+    /// name its queue.
     ///
     /// # Example
     /// ```
@@ -124,10 +124,10 @@ impl CommandQueue {
     /// Makes this queue the current queue of this thread and its context, without a scope and without a wait. Inside a
     /// scope, the change lasts until the end of the scope.
     ///
-    /// The thread does not keep the queue alive. Once the queue's last handle is dropped, the default queue is current.
+    /// This does not keep the queue alive. Once its last handle is dropped, the default queue is current.
     ///
-    /// A captured queue ends with its capture and cannot become current in this way: the capture fails with
-    /// [`ErrorDetail::Captured`]. [`scope`](Self::scope) makes a captured queue current.
+    /// On a captured queue, which ends with its capture, the capture fails with [`ErrorDetail::Captured`]. Use
+    /// [`scope`](Self::scope) instead.
     ///
     /// # Example
     /// ```
@@ -146,7 +146,7 @@ impl CommandQueue {
     }
 
     /// Orders a captured queue after the current queue, if the current queue belongs to the same capture. A capture
-    /// waits for no queue outside of it.
+    /// never waits for a queue outside it.
     fn wait_for_captured(&self, captured: &CapturedQueue, at: &'static Location<'static>) {
         let before = current_queue(self.owner());
         let before = before.as_ref().and_then(CommandQueue::captured_queue);
@@ -157,7 +157,7 @@ impl CommandQueue {
     }
 
     /// Orders this queue after the current queue. If the current queue is captured, the capture fails, because the
-    /// scope would execute at once and not in each replay.
+    /// commands of the scope would execute at once and not in each replay.
     fn wait_for_current(&self, at: &'static Location<'static>) {
         let current = current_queue(self.owner());
         if let Some(captured) = current.as_ref().and_then(CommandQueue::captured_queue) {
@@ -172,9 +172,8 @@ impl CommandQueue {
 }
 
 impl Context {
-    /// Returns the context's current queue on this thread. This is the queue of the innermost
-    /// [`scope`](CommandQueue::scope), else the queue that was [made current](CommandQueue::make_current), else the
-    /// [default queue](Self::default_queue).
+    /// Returns the context's current queue on this thread: the queue of the innermost [`scope`](CommandQueue::scope),
+    /// else the queue [made current](CommandQueue::make_current), else the [default queue](Self::default_queue).
     ///
     /// # Example
     /// ```
@@ -188,7 +187,7 @@ impl Context {
 
     /// Runs `f` with this context as the current context of this thread, which [`current`](Self::current) returns. At
     /// the end, even after a panic, the previous context is current again. Scopes nest. The call enqueues nothing and
-    /// changes no queue. As a [queue's scope](CommandQueue::scope) does, this scope takes no asynchronous function.
+    /// changes no queue. As for a [queue's scope](CommandQueue::scope), `f` must not be asynchronous.
     ///
     /// # Example
     /// ```
@@ -209,7 +208,7 @@ impl Context {
     /// Returns the context of the innermost [`scope`](Self::scope) on this thread.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::NoContext`] outside of every scope: the call never opens a device.
+    /// Returns [`ErrorDetail::NoContext`] outside every scope. The call never opens a device.
     pub fn current() -> Result<Context> {
         let current = CURRENT.try_with(|current| current.borrow().context.clone()).ok().flatten();
         let owner = current.and_then(|context| context.upgrade());
@@ -224,7 +223,7 @@ fn in_context<T>(owner: &Owner, f: impl FnOnce() -> T) -> T {
     f()
 }
 
-/// A guard that calls a function when it is dropped, so that even a panic restores the previous queue or context.
+/// Guard that calls a function when it is dropped, and so restores the previous queue or context even after a panic.
 struct Restore<F: FnOnce()>(Option<F>);
 
 impl<F: FnOnce()> Drop for Restore<F> {
@@ -235,15 +234,15 @@ impl<F: FnOnce()> Drop for Restore<F> {
     }
 }
 
-/// Returns the current queue of a context if one is set and alive. A thread that is ending has none.
+/// Returns the current queue of a context if one is set and alive. While a thread is exiting, there is none.
 fn current_queue(owner: &Owner) -> Option<CommandQueue> {
     let context = owner.address();
     let known = CURRENT.try_with(|current| {
         let current = current.borrow();
         current.queues.iter().find(|(of, _)| *of == context).map(|(_, queue)| queue.clone())
     });
-    // The borrow of `CURRENT` has ended here: the new handle may become the queue's last one, and the drop of a queue
-    // must not run inside a borrow.
+    // The borrow of `CURRENT` has ended: the new handle may be the last one of the queue, and a queue must not be
+    // dropped during the borrow.
     known.ok().flatten()?.upgrade()
 }
 

@@ -1,6 +1,6 @@
 //! Diagnostics of a context: its text dump, its report of waits, its pool, and the messages of its kernels.
 //!
-//! For the developers of a program, the WGSL of kernels is also written to the folder that `FENCEPOST_DUMP` names.
+//! If `FENCEPOST_DUMP` names a folder, the WGSL of each kernel is also written there.
 
 use crate::api::context::Context;
 use crate::arrays::storage::AllocationTracker;
@@ -22,11 +22,11 @@ static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 });
 
-/// Most characters of an entry point in a file name.
+/// Maximum number of characters of an entry point in a file name.
 const LONGEST: usize = 80;
 
-/// Writes the text of a kernel, with the snippets that it uses, to the folder if there is one. If a file cannot be
-/// written, the log has a warning.
+/// Writes the text of a kernel, and the snippets that it uses, to the folder of `FENCEPOST_DUMP`, if there is one. If
+/// that fails, logs a warning.
 pub(crate) fn write(source: &ShaderSource, entry: &str) {
     let Some(folder) = &*FOLDER else { return };
     let Ok(text) = source.whole_text() else { return };
@@ -37,7 +37,7 @@ pub(crate) fn write(source: &ShaderSource, entry: &str) {
     }
 }
 
-/// Returns the file name of a text. Equal texts have the same name, and other texts have other names.
+/// Returns the file name of a text. Different texts have different names.
 fn name(entry: &str, text: &str) -> String {
     let mut hash = SipHasher13::new();
     hash.write(text.as_bytes());
@@ -69,7 +69,7 @@ pub struct Diagnostics<'a> {
     owner: &'a Owner,
 }
 
-/// Memory pool of a context, which all its arrays come from.
+/// The memory pool of a context. All arrays of the context come from it.
 ///
 /// # Example
 /// ```
@@ -99,14 +99,15 @@ impl fmt::Debug for Pool<'_> {
 
 impl Diagnostics<'_> {
     /// Starts (`true`) or stops (`false`) recording the waits that the policy adds, and the redundant waits of the
-    /// program. A stop discards the records. Recording is off at first, and then costs nothing.
+    /// program. Stopping discards the records. Recording is off at first, and costs nothing while it is off.
     pub fn record_waits(&self, on: bool) {
         self.owner.engine().lock().notes.waits = on.then(Box::default);
     }
 
-    /// Returns the waits since [`record_waits`](Self::record_waits), and an empty report if recording is off.
+    /// Returns the waits since the call of [`record_waits`](Self::record_waits). The report is empty if recording is
+    /// off.
     ///
-    /// A wait counts as added even if the device had passed it already. The report does not list waits of the host. The
+    /// A wait counts as added even if the device had already reached the awaited point. Host waits are not listed. The
     /// policies `Checked` and `Unchecked` add no waits.
     ///
     /// # Example
@@ -129,21 +130,22 @@ impl Diagnostics<'_> {
         state.notes.waits.as_ref().map(|log| log.report(&state)).unwrap_or_default()
     }
 
-    /// Returns the state of all queues and lanes as text. The text helps to find the wait that blocks a program.
+    /// Returns the state of all queues and lanes as text. It helps to find the wait that blocks a program.
     pub fn state_dump(&self) -> String {
         self.owner.engine().dump(self.owner.info())
     }
 
-    /// Returns a watch that shows [`state_dump`](Self::state_dump) later. The watch keeps nothing alive.
+    /// Returns a watch that can show [`state_dump`](Self::state_dump) later. It does not keep the context alive.
     pub fn watch(&self) -> ContextWatch {
         self.owner.watch()
     }
 
     /// Returns the mistakes of kernels that the checks of [`ContextOptions::check`](crate::ContextOptions::check) have
-    /// found so far, and forgets them. The list is empty without checks, and on every adapter but the CPU.
+    /// found so far, and clears the list. Without checks, and on every adapter other than the CPU, the list is always
+    /// empty.
     ///
-    /// Several launches of one line with the same mistake are one finding, with their number. At most 1,000 findings
-    /// are kept.
+    /// If several launches from one source line make the same mistake, they are one finding with a count. At most 1,000
+    /// findings are kept.
     ///
     /// # Example
     /// ```
@@ -203,9 +205,9 @@ impl Pool<'_> {
         self.owner.engine().lock().memory.pool.reset_high_water();
     }
 
-    /// Limits the bytes that the driver allocates for the pool. Pinned arrays and free memory count, staging memory
-    /// does not. `None`, the default, leaves the limit to the driver. The limit is a number of bytes and not a share,
-    /// because a driver does not report how much memory it has.
+    /// Limits the bytes that the driver allocates for the pool. Pinned arrays and free memory count towards the limit;
+    /// staging memory does not. `None`, the default, leaves the limit to the driver. The limit is in bytes and not a
+    /// fraction, because drivers do not report how much memory there is.
     ///
     /// If a new array would exceed the limit, the pool first returns free memory to the driver. If the array still does
     /// not fit, the call returns [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory). Existing arrays remain, even if the
@@ -228,9 +230,9 @@ impl Pool<'_> {
     /// Limits the free bytes that the pool keeps for later arrays. The pool returns the surplus to the driver as soon
     /// as no enqueued or running work uses it. `u64::MAX` keeps all free bytes until [`trim`](Self::trim).
     ///
-    /// `None`, the default, keeps twice the largest number of bytes that arrays and running work used at one time while
-    /// the last 1024 arrays, or somewhat more, were dropped, and at least 16 MiB. The pool returns the surplus
-    /// when a block is made or a batch completes, and starts with the memory that has been free for the longest time.
+    /// `None`, the default, keeps twice the recent peak of the bytes used by arrays and running work, and at least 16
+    /// MiB. The recent peak covers about the last 1024 drops of arrays. The pool returns the surplus when a block is
+    /// made or a batch completes, starting with the memory that has been free for the longest time.
     ///
     /// # Example
     /// ```
@@ -246,8 +248,8 @@ impl Pool<'_> {
         self.owner.engine().release_surplus();
     }
 
-    /// Returns to the driver all free memory that no enqueued or running work uses, and the staging memory that is kept
-    /// for later. The result is the number of bytes that the driver gets back.
+    /// Gives back to the driver all free memory that no enqueued or running work uses, and all idle staging memory.
+    /// Returns the number of bytes given back.
     pub fn trim(&self) -> u64 {
         self.owner.engine().trim()
     }
@@ -260,8 +262,8 @@ impl Pool<'_> {
 }
 
 impl Context {
-    /// Sets what the context does with the lines that `print` writes in kernels. The capacity applies to later launches
-    /// and captures, and the receiver to all lines that are not delivered yet.
+    /// Sets what the context does with the lines that kernels `print`. The new capacity applies to later launches and
+    /// captures; the new receiver gets all lines that are not yet delivered.
     ///
     /// # Example
     /// ```
@@ -286,10 +288,10 @@ impl Context {
     /// ```
     pub fn set_print(&self, options: PrintOptions) {
         if self.owner.engine().is_in_child() {
-            return; // no launch prints there
+            return; // launches cannot print there
         }
         let old = std::mem::replace(&mut *lock(&self.owner.engine().print_options), options);
-        drop(old); // without the lock, because the drop of a function may run user code
+        drop(old); // without the lock, because dropping a closure may run user code
     }
 }
 
@@ -300,7 +302,7 @@ mod tests {
     use crate::record::cpu::cpu_recorder::SimulatorOptions;
     use std::process::Command;
 
-    /// Compiles a kernel, in the process that the next test starts.
+    /// Compiles a kernel in the child process that the next test starts.
     #[test]
     #[ignore = "another test starts it with a folder"]
     fn a_kernel_is_compiled() {

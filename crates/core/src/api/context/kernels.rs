@@ -1,4 +1,4 @@
-//! The compilation of kernels by a context: during the call, or on a thread while the program continues.
+//! Compilation of kernels: during the call, or on a thread while the program continues.
 
 use crate::api::context::{Context, diagnostics};
 use crate::api::kernel::{DynKernel, EntryPoint, Kernel};
@@ -23,13 +23,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Returns the kernel for arguments with these fields, or an error if the fields do not fit the kernel.
+/// Returns a typed handle of the kernel, or an error if the argument fields do not fit the kernel.
 fn typed<F: KernelArgs>(owner: &Owner, inner: Arc<KernelInner>, fields: &[ArgField]) -> Result<Kernel<F>> {
     let plan = Arc::new(fencepost_kernels::check(&inner.interface, fields)?);
     Ok(Kernel { inner, plan, next: None, owner: owner.clone(), args: PhantomData })
 }
 
-/// Returns the kernel of several entry points as [`typed`] does.
+/// Returns a typed handle of a kernel with several entry points; see [`typed`].
 fn typed_each<F: KernelArgs>(
     owner: &Owner,
     inners: Vec<Arc<KernelInner>>,
@@ -48,7 +48,7 @@ fn typed_each<F: KernelArgs>(
     })
 }
 
-/// Returns the compilation of the kernel of an argument struct.
+/// Returns the job that compiles the kernel of an argument struct.
 pub(crate) fn job<A: KernelArgs>(overrides: &[(&str, f64)]) -> Result<Job> {
     Ok(Job::new(A::source()?, A::entry(), overrides).with_next(A::NEXT))
 }
@@ -61,17 +61,17 @@ pub(crate) fn compiled<A: KernelArgs>(owner: &Owner, job: &Job) -> Result<Kernel
     typed_each(owner, job.run_each(owner.engine(), owner.kernels())?, &A::fields())
 }
 
-/// Compiles an entry point of a text. Each launch checks its arguments.
+/// Compiles an entry point of a WGSL text into a kernel whose arguments each launch checks.
 pub(crate) fn dynamic(owner: &Owner, job: &Job) -> Result<DynKernel> {
     Ok(DynKernel { inner: job.run(owner)?, owner: owner.clone() })
 }
 
 impl Context {
-    /// Compiles the kernel of an argument struct, and checks the shader and the struct against each other.
+    /// Compiles the kernel of an argument struct, and checks that the shader and the struct agree.
     ///
     /// The call takes as long as the driver needs to compile a shader. A context compiles a kernel once: calls with the
-    /// same source, entry point and overrides return the same kernel. The context keeps every kernel that the program
-    /// has a handle of. The context also keeps other kernels, the most recently requested ones, up to 256 in all.
+    /// same source, entry point and overrides return the same kernel. The context caches every kernel that the program
+    /// holds, and the most recently requested others, up to 256 in all.
     /// [`ContextOptions::kernel_folder`](crate::ContextOptions::kernel_folder) keeps the driver's results for the next
     /// run of the program.
     ///
@@ -85,7 +85,7 @@ impl Context {
     /// Compiles a kernel as [`kernel`](Self::kernel) does, with values for `override` constants, by name.
     ///
     /// # Errors
-    /// Returns the errors of [`kernel`](Self::kernel), and [`ErrorDetail::Kernel`] for a name that the shader does not have.
+    /// Returns the errors of [`kernel`](Self::kernel), and [`ErrorDetail::Kernel`] if the shader has no such constant.
     pub fn kernel_with<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Result<Kernel<A::Family>> {
         compiled::<A>(&self.owner, &job::<A>(overrides)?)
     }
@@ -93,8 +93,8 @@ impl Context {
     /// Compiles an entry point of a WGSL text, or of a [`ShaderSource`]. Each launch checks its arguments.
     ///
     /// Besides the statements of WGSL, the text may have `print("x = {}", x);` and `assert(x > 0.0, "x = {}", x);`:
-    /// [`set_print`](Self::set_print) says where the lines go, and a failed assertion is
-    /// [`ErrorDetail::AssertionFailed`](crate::ErrorDetail::AssertionFailed) of the queue.
+    /// [`set_print`](Self::set_print) says where the lines go, and a failed assertion makes the queue fail with
+    /// [`ErrorDetail::AssertionFailed`](crate::ErrorDetail::AssertionFailed).
     ///
     /// # Errors
     /// Returns the errors of [`kernel_with`](Self::kernel_with), and [`ErrorDetail::Kernel`] with line and column for a text
@@ -134,8 +134,8 @@ impl Context {
         dynamic(&self.owner, &Job::new(source, entry, overrides))
     }
 
-    /// Compiles a kernel as [`kernel_with`](Self::kernel_with) does, on a thread of the context. The call returns at once, and
-    /// the tasks of an executor or a user interface continue during the compilation.
+    /// Compiles a kernel as [`kernel_with`](Self::kernel_with) does, on a thread of the context. The call returns at
+    /// once, so an executor or a user interface keeps running during the compilation.
     ///
     /// A context without threads compiles at the first wait or poll. If the kernel is already compiled, the result is
     /// ready at once.
@@ -162,7 +162,7 @@ impl Context {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     pub fn kernel_later<A: KernelArgs>(&self, overrides: &[(&str, f64)]) -> Pending<Kernel<A::Family>> {
-        // A thread compiles all entry points, and the second job finds them in the cache.
+        // The thread compiles all entry points; after that, the second job finds them in the cache.
         match (job::<A>(overrides), job::<A>(overrides)) {
             (Ok(first), Ok(again)) => self.later(first, move |owner, _| compiled::<A>(owner, &again)),
             (Err(error), _) | (_, Err(error)) => Pending::ready(Err(error)),
@@ -195,15 +195,19 @@ impl Context {
         }
     }
 
-    /// Gives the CPU a function that it runs in place of the text of the entry point `entry`. Existing kernels keep
-    /// their code. If the function panics, the queue of the launch fails with [`ErrorDetail::LaunchFailed`]. A wait for the
-    /// same context in the function is [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel); a wait for another context is
-    /// allowed. If functions of several contexts block without a limit for each other's context, one of the waits is
-    /// [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel). A cycle in which a function awaits a future, or in which a
-    /// host callback waits too, is not detected and hangs.
+    /// Registers a host function that the CPU device runs in place of the WGSL entry point `entry`. Existing kernels do
+    /// not change.
+    ///
+    /// If the function panics, the queue of the launch fails with [`ErrorDetail::LaunchFailed`].
+    ///
+    /// The function must not wait for its own context: such a wait returns
+    /// [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel). It may wait for another context. If host
+    /// functions of several contexts block on each other's contexts without a time limit, one of the waits returns
+    /// [`ErrorDetail::WaitInKernel`](crate::ErrorDetail::WaitInKernel). A cycle through an awaited future or a host
+    /// callback is not detected, and hangs.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Device`] if the context is on an adapter of wgpu.
+    /// Returns [`ErrorDetail::Device`] if the context is on a wgpu adapter.
     ///
     /// # Example
     /// ```
@@ -231,7 +235,7 @@ impl Context {
         };
         self.owner.engine().check_process()?;
         cpu.host_kernel(entry, kernel);
-        self.owner.kernels().clear(); // later calls make kernels with the new function
+        self.owner.kernels().clear(); // later compilations use the new function
         Ok(())
     }
 }
@@ -240,12 +244,12 @@ impl Context {
 pub(crate) struct Job {
     source: ShaderSource,
     entry: String,
-    /// Entry points that the same launch runs after the first one.
+    /// Entry points that a launch runs after the first one.
     next: &'static [&'static str],
     overrides: Vec<(String, f64)>,
     trust: Option<Trust>,
     verb: Option<&'static str>,
-    /// `true` if a thread of the context makes the pipeline, if the context has threads.
+    /// `true` if a thread of the context compiles the pipeline, provided that the context has threads.
     late: bool,
 }
 
@@ -255,17 +259,17 @@ impl Job {
         Self { source, entry: entry.into(), next: &[], overrides, trust: None, verb: None, late: false }
     }
 
-    /// Adds the entry points that the same launch runs after the first one.
+    /// Adds the entry points that a launch runs after the first one.
     pub(crate) fn with_next(self, next: &'static [&'static str]) -> Self {
         Self { next, ..self }
     }
 
-    /// Lets the device leave out the runtime checks for what is proven of the kernel.
+    /// Lets the device omit the runtime checks that were proven redundant for this kernel.
     pub(crate) fn with_trust(self, trust: Option<Trust>) -> Self {
         Self { trust, ..self }
     }
 
-    /// Assigns the kernel to a verb, which messages name. The kernels of several verbs share one compiled form.
+    /// Sets the verb that messages name in place of the kernel. Several verbs can share one compiled kernel.
     pub(crate) fn with_verb(self, verb: Option<&'static str>) -> Self {
         Self { verb, ..self }
     }
@@ -284,13 +288,13 @@ impl Job {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// Returns the compiled kernel, because a context in a browser has no threads.
+    /// Returns the kernel, compiled during the call, because a context in a browser has no threads.
     #[cfg(target_arch = "wasm32")]
     fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
         self.run_on(owner.engine(), owner.kernels())
     }
 
-    /// Returns the kernel. If the cache lacks it, a thread of the context compiles its pipeline.
+    /// Returns the kernel. If the kernel is not in the cache, a thread of the context compiles its pipeline.
     #[cfg(not(target_arch = "wasm32"))]
     fn run_late(&self, owner: &Owner) -> Result<Arc<KernelInner>> {
         let engine = owner.engine();
@@ -315,20 +319,20 @@ impl Job {
         Ok(kernel)
     }
 
-    /// Returns the first entry point from the cache. Compiles each entry point that the cache lacks.
+    /// Compiles the entry points that are not in the cache, and returns the first one.
     pub(crate) fn run_on(&self, engine: &Engine, kernels: &KernelCache) -> Result<Arc<KernelInner>> {
         let first = self.run_entry(engine, kernels, &self.entry)?;
         self.next.iter().try_for_each(|entry| self.run_entry(engine, kernels, entry).map(drop))?;
         Ok(first)
     }
 
-    /// Returns all entry points as [`run_on`](Self::run_on) does.
+    /// Compiles the entry points that are not in the cache, and returns all of them.
     pub(crate) fn run_each(&self, engine: &Engine, kernels: &KernelCache) -> Result<Vec<Arc<KernelInner>>> {
         let entries = std::iter::once(&*self.entry).chain(self.next.iter().copied());
         entries.map(|entry| self.run_entry(engine, kernels, entry)).collect()
     }
 
-    /// Returns an entry point, whose pipeline is compiled.
+    /// Returns an entry point with its compiled pipeline.
     fn run_entry(&self, engine: &Engine, kernels: &KernelCache, entry: &str) -> Result<Arc<KernelInner>> {
         engine.check_device()?;
         let kernel = self.run_with(engine, kernels, entry, |overrides| {
@@ -336,7 +340,7 @@ impl Job {
             compile(engine, &self.source, (entry, overrides), self.trust, false, refuses_warnings)
         })?;
         if let Some(late) = kernel.pipeline.unfinished() {
-            late.finish()?; // a verb was the first to ask for the kernel
+            late.finish()?; // a verb asked for the kernel first, and it may still be compiling
         }
         Ok(kernel)
     }
@@ -364,7 +368,7 @@ impl Job {
             }),
         }?;
         if is_new.get() {
-            // The cache is not locked here, so the program's logger may call the context.
+            // The cache is not locked here, because the program's logger may call the context.
             kernel.interface.warnings.iter().for_each(|warning| report!(Warn, "{warning}"));
         }
         Ok(kernel)
@@ -380,8 +384,8 @@ impl Job {
     }
 }
 
-/// Parses the shader, checks the device's limits, and compiles the pipeline, whatever stack the caller has. If `late`
-/// is `true`, the pipeline is left for another thread, unless the kernel has messages.
+/// Parses the shader, checks the device's limits, and compiles the pipeline, on a large stack. If `late` is `true`,
+/// another thread compiles the pipeline later, unless the kernel prints or asserts.
 pub(crate) fn compile(
     engine: &Engine,
     source: &ShaderSource,
@@ -428,7 +432,7 @@ fn on_known_stack<T: Send>(kernel: &str, work: impl FnOnce() -> Result<T> + Send
     })?
 }
 
-/// Returns the pipeline of a kernel, which the first thread that needs it compiles.
+/// Returns the pipeline of a kernel, not yet compiled. The first thread that needs it compiles it.
 fn late_pipeline(engine: &Engine, module: Module, known: Entry, origin: KernelText) -> Pipeline {
     let me = engine.me.clone();
     Pipeline::Late(LatePipeline::new(Box::new(move || {
@@ -455,7 +459,7 @@ fn pipeline(engine: &Engine, module: &Module, entry: &Entry, origin: &KernelText
     engine.checked(engine.device.compile(&recipe))
 }
 
-/// Returns the error of a compilation with the name of the verb in place of the kernel's name.
+/// Returns a compilation error that names the verb in place of the kernel.
 pub(crate) fn of_verb(error: Error, verb: &str) -> Error {
     let kernel = verb.into();
     match error.detail() {
@@ -501,13 +505,13 @@ fn check_limits(caps: &Caps, interface: &Interface) -> Result<()> {
     Ok(())
 }
 
-/// A function that makes the program's handle of a compiled kernel, typed or untyped.
+/// A function that makes a typed or untyped kernel handle for the program.
 type Make<K> = Box<dyn FnOnce(&Owner, Arc<KernelInner>) -> Result<K> + Send>;
 
-/// Result of a compilation, or the payload of its panic.
+/// Result of a compilation, or the payload of a panic in it.
 type CompileOutcome = std::thread::Result<Result<Arc<KernelInner>>>;
 
-/// A late kernel, which a thread of the context compiles.
+/// The pending result of a kernel that a thread of the context compiles.
 pub(crate) struct KernelLate<K> {
     owner: Owner,
     job: Arc<Job>,
@@ -516,14 +520,14 @@ pub(crate) struct KernelLate<K> {
     make: Option<Make<K>>,
 }
 
-/// The outcome of a compilation, on its way from the compiler thread to the pending result.
+/// The outcome of a compilation, passed from the compiler thread to the pending result.
 #[derive(Default)]
 struct CompileSlot {
     state: Mutex<CompileSlotState>,
     left: Condvar,
 }
 
-/// State of a slot. There is an outcome only after `begun` is `true`.
+/// State of a slot. An outcome implies that `begun` is `true`.
 #[derive(Default)]
 struct CompileSlotState {
     /// `true` once a thread has begun to compile.
@@ -572,7 +576,7 @@ impl<K> KernelLate<K> {
     }
 }
 
-/// Passes the compilation to a thread of the context. Returns `None` if the kernel is already compiled, or if the
+/// Starts the compilation on a thread of the context. Returns `None` if the kernel is already compiled, or if the
 /// context has no threads.
 #[cfg(not(target_arch = "wasm32"))]
 fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
@@ -586,7 +590,7 @@ fn start(owner: &Owner, job: &Arc<Job>) -> Option<Arc<CompileSlot>> {
     let job = job.clone();
     let compile = move |engine: &Engine| {
         if Arc::strong_count(&leave) == 1 || !leave.begin() {
-            return; // the program has dropped its `Pending`, or a waiting thread compiles
+            return; // the program has dropped its `Pending`, or a waiting thread has claimed the compilation
         }
         let compile = std::panic::AssertUnwindSafe(|| job.run_on(engine, &kernels));
         leave.leave(std::panic::catch_unwind(compile));
@@ -618,8 +622,8 @@ impl<K> LateSteps<K> for KernelLate<K> {
                 outcome.map(|outcome| self.finish(outcome))
             }
             WaitMode::Block(deadline) if deadline.is_endless() && desk.begin() => {
-                // Every compiler thread may be blocked in a waker that waits for a kernel, so the waiting thread
-                // compiles.
+                // The waiting thread compiles, because every compiler thread may be blocked in a waker that waits for a
+                // kernel.
                 Some(self.finish_here())
             }
             WaitMode::Block(deadline) => {
@@ -731,7 +735,7 @@ mod tests {
         }
     }
 
-    /// A waker that waits for a kernel in its own `wake`.
+    /// A waker that itself waits for a kernel when it is woken.
     struct Waits {
         ctx: Context,
         number: u32,

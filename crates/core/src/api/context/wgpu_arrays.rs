@@ -1,4 +1,4 @@
-//! Arrays on wgpu buffers, for commands that the program records itself.
+//! Arrays on wgpu buffers, so that programs can use them in commands that they record themselves.
 
 use crate::api::context::Context;
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
@@ -12,33 +12,33 @@ use std::panic::Location;
 use std::sync::Arc;
 use wgpu::BufferUsages as Usages;
 
-/// Usages that the commands of a context need.
+/// Buffer usages that the commands of a context need.
 const NEEDED: Usages = Usages::STORAGE.union(Usages::COPY_SRC).union(Usages::COPY_DST);
 
 impl Context {
     /// Returns an array on a wgpu buffer of the program. The array starts at the first byte of the buffer. The call
-    /// copies nothing, and the bytes stay as they are.
+    /// copies nothing, and the buffer keeps its contents.
     ///
     /// The buffer belongs to the context's device: the program's device if the context has [adopted](Self::adopt) it,
     /// else the device that [`wgpu`](Self::wgpu) returns. All arrays on one buffer share its memory, and the context
-    /// orders the uses of these arrays like the uses of slices. For an array that starts elsewhere in the buffer, take
-    /// a slice of an array from the start of the buffer.
+    /// orders their uses as it orders the uses of slices. For an array that starts elsewhere in the buffer, take a
+    /// slice of an array that starts at its first byte.
     ///
-    /// The work that a flush of the context starts comes after everything that the program has submitted with wgpu, or
-    /// written with `write_buffer`, before the flush. Work that the program submits after a wait for work of the
-    /// context comes after that work.
+    /// Work that the context flushes executes after everything that the program submitted with wgpu, or wrote with
+    /// `write_buffer`, before the flush. To run its own wgpu work after work of the context, a program waits for that
+    /// work first.
     ///
-    /// The array retains the buffer, so the program may drop its own handle. The array does not prevent a map or a
-    /// destruction of the buffer: work that is submitted afterwards fails.
+    /// The array retains the buffer, so the program may drop its own handle. If the program maps or destroys the
+    /// buffer, later work on the array fails.
     ///
     /// # Shape
     /// `[n0, n1, …]`, C order: `size_of::<T>() * n0 * n1 * …` bytes, rounded up to 4, lie in the buffer.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Buffer`] if the buffer is too small, or lacks one of the usages `STORAGE`, `COPY_SRC`,
-    /// `COPY_DST`. Returns [`ErrorDetail::Device`] if the context is not on a wgpu device, or if the buffer belongs to another
-    /// device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Returns [`ErrorDetail::TooLarge`] or
-    /// [`ErrorDetail::DeviceLost`].
+    /// `COPY_DST`. Returns [`ErrorDetail::Device`] if the context is not on a wgpu device, or if the buffer belongs to
+    /// another device of the same wgpu instance; wgpu cannot detect a buffer of another instance. Also returns
+    /// [`ErrorDetail::TooLarge`] and [`ErrorDetail::DeviceLost`].
     ///
     /// # Panics
     /// Panics as wgpu does for a buffer of another wgpu instance.
@@ -69,17 +69,17 @@ impl Context {
         })
     }
 
-    /// Returns an array of zeros on a new wgpu buffer. The elements are zero before every later use on any queue.
+    /// Returns an array of zeros on a new wgpu buffer. Every later use on any queue sees the zeros.
     ///
-    /// The array is meant for commands that the program records itself, which [`encode`](crate::CommandQueue::encode)
-    /// puts into the order of a queue. Every other verb takes the array too. Its memory is not part of the memory pool.
-    /// With a native recorder, work on this array costs more than work on other arrays.
+    /// The array is meant for commands that the program records itself and enqueues with
+    /// [`encode`](crate::CommandQueue::encode), but every other verb takes it too. Its memory is not part of the memory
+    /// pool. With a native recorder, work on this array costs more than work on other arrays.
     ///
     /// The buffer has the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and those in `usage`, such as `VERTEX`.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Device`] if wgpu refuses the buffer, or if the context is not on a wgpu device. Returns
-    /// [`ErrorDetail::TooLarge`], [`ErrorDetail::OutOfMemory`] or [`ErrorDetail::DeviceLost`].
+    /// Returns [`ErrorDetail::Device`] if wgpu refuses the buffer, or if the context is not on a wgpu device. Also
+    /// returns [`ErrorDetail::TooLarge`], [`ErrorDetail::OutOfMemory`] or [`ErrorDetail::DeviceLost`].
     ///
     /// # Example
     /// ```no_run
@@ -100,8 +100,8 @@ impl Context {
         })
     }
 
-    /// Returns an array on the buffer that `buffer` returns for its bytes and its label. The result of `buffer` also
-    /// says whether bytes of the buffer follow the array.
+    /// Returns an array on an external buffer. `buffer` returns that buffer for a size in bytes and a label, and `true`
+    /// if the buffer is longer than the array.
     #[track_caller]
     fn external<T: Element, const D: usize>(
         &self,
@@ -128,7 +128,7 @@ impl Context {
 /// Returns the wgpu device of a context.
 ///
 /// # Errors
-/// Returns `Device` with the name `object` if the context is not on a wgpu device.
+/// Returns `Device`, which names `object`, if the context is not on a wgpu device.
 pub(crate) fn device_of(owner: &Owner, object: impl FnOnce() -> String) -> Result<&WgpuDevice> {
     let none = || ErrorDetail::Device {
         object: object(),

@@ -1,5 +1,5 @@
-//! The named parts of a graph: input arrays and values, which a replay can replace, and labelled nodes. Also the
-//! outputs, whose bytes each replay has for itself.
+//! The named parts of a graph: input arrays and values, which a replay can replace; labelled nodes; and outputs, which
+//! have separate bytes for each replay.
 
 use crate::api::graph::Graph;
 use crate::api::graph::capture::{Capture, Output, checked};
@@ -44,7 +44,7 @@ use std::sync::{Arc, OnceLock, Weak};
 pub struct Bindings<'g> {
     graph: &'g Graph,
     replacements: Replacements,
-    /// Plan with these arrays and values, and its parts for several contexts. Made at the first replay.
+    /// Plan with these arrays and values, and its parts if there are several contexts. Made at the first replay.
     plan: OnceLock<(Arc<GraphPlan>, Option<Arc<Spanning>>)>,
 }
 
@@ -100,7 +100,7 @@ impl Graph {
         Bindings { graph: self, replacements: Replacements::default(), plan: OnceLock::new() }
     }
 
-    /// Checks that each input of a loaded graph has an array.
+    /// Checks that every input of a loaded graph has an array.
     #[inline]
     fn check_bound(&self, plan: &GraphPlan) -> Result<()> {
         let unbound = &self.inner.unbound;
@@ -164,19 +164,19 @@ impl Graph {
         Ok((at, Value::new(contents)))
     }
 
-    /// Returns the error for a name that the graph does not have.
+    /// Returns the error for a name that is not in the graph.
     #[cold]
     pub(crate) fn unknown(&self, what: &'static str, name: &str, known: Vec<String>) -> ErrorDetail {
         ErrorDetail::GraphName { graph: self.label().into(), what, name: name.into(), known }
     }
 }
 
-/// Checks that the bytes of an array may take the place of the input's bytes.
+/// Checks that an array's alignment allows it to replace the input.
 fn check_alignment(input: &GraphInput, array: &ArrayRef, needed: u64) -> Result<()> {
     if input.places.is_empty() {
         return Ok(());
     }
-    // Every use starts at the same distance from the array's start as in the capture.
+    // Every use keeps its captured distance from the start of the array.
     if !array.offset.abs_diff(input.offset).is_multiple_of(needed) {
         return Err(ErrorDetail::Alignment { array: array.label(), offset: array.offset, needed }.into());
     }
@@ -280,11 +280,12 @@ const DECLARED_OUTSIDE: &str = "a graph has its inputs and values once: declare 
 
 impl Capture {
     /// *Captures* an array as an input of the graph: [`Bindings::input`](crate::Bindings::input) replaces the array in
-    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) in all later ones. `array` is the default, and the
-    /// result is a handle of it.
+    /// one replay, and [`GraphEdit::input`](crate::GraphEdit::input) replaces it in all later ones. `array` is the
+    /// default; the call returns another handle of it.
     ///
-    /// Every use of the array's bytes in the capture is a use of the input, through any handle, and even before this
-    /// call. A part of an array can be an input, and several inputs can be parts of one array that do not overlap.
+    /// Within the capture, every use of the array's bytes counts as a use of the input, whatever the handle, and even
+    /// before this call. An input can be a part of an array. Several parts of one array can be inputs if they do not
+    /// overlap.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`] for a second input of this name, and for an array that overlaps another input;
@@ -330,11 +331,11 @@ impl Capture {
     }
 
     /// *Captures* a named value, which launches take as a parameter. [`Bindings::value`](crate::Bindings::value)
-    /// replaces it in one replay, and [`GraphEdit::value`](crate::GraphEdit::value) in all later ones.
+    /// replaces it in one replay, and [`GraphEdit::value`](crate::GraphEdit::value) replaces it in all later ones.
     ///
-    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. A launch with an
-    /// argument struct gets the default in its field, and [`parameter`](Self::parameter) then binds the field to the
-    /// value.
+    /// [`launch_dyn`](crate::CommandQueue::launch_dyn) takes a reference to the value as an argument. For a launch with
+    /// an argument struct, set the field to the default, and call [`parameter`](Self::parameter) afterwards to bind the
+    /// field to the value.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`] for a second value of this name, and [`ErrorDetail::CaptureEnded`].
@@ -367,12 +368,13 @@ impl Capture {
     }
 
     /// Binds the parameter `field` of the last launch captured on this queue to the value, in place of the contents
-    /// that the launch was given. Argument structs have plain fields, so this call follows their launch; `launch_dyn`
-    /// takes `&value` itself.
+    /// passed to the launch. This is for argument structs, whose fields are plain values; `launch_dyn` takes `&value`
+    /// directly.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter or its type differs; [`ErrorDetail::Graph`] if the last
-    /// call on this queue did not capture a launch, or the value belongs to another capture; [`ErrorDetail::CaptureEnded`].
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter, or one of another type;
+    /// [`ErrorDetail::Graph`] if the last call on this queue did not capture a launch, or the value belongs to another
+    /// capture; [`ErrorDetail::CaptureEnded`].
     #[track_caller]
     pub fn parameter<T: Param + Copy>(&self, field: &str, value: &GraphValue<T>) -> Result<()> {
         let captured = self.place();
@@ -384,12 +386,12 @@ impl Capture {
         })?
     }
 
-    /// Names the last command that was captured on this queue. [`GraphEdit::node`](crate::GraphEdit::node) and messages
-    /// use the name. Several nodes may have one name.
+    /// Names the last command captured on this queue, for [`GraphEdit::node`](crate::GraphEdit::node) and for messages.
+    /// Several nodes may share a name.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Graph`] if nothing is captured on this queue, or if the last call was the replay of a graph, a
-    /// condition or a loop: nodes in a body get their names there. Returns [`ErrorDetail::CaptureEnded`].
+    /// Returns [`ErrorDetail::Graph`] if nothing is captured on this queue, or if the last call was a replay, a
+    /// condition or a loop. Nodes in a body are named inside that body. Returns [`ErrorDetail::CaptureEnded`].
     ///
     /// # Example
     /// ```
@@ -460,12 +462,12 @@ fn new_input<T: Element, const D: usize>(name: &str, array: &DeviceArray<T, D>) 
     }
 }
 
-/// Returns the bytes of an array, as the bytes of an input.
+/// Returns the bytes of an array, as an input binds them.
 pub(crate) fn bytes_of(array: &ArrayRef) -> BoundInput {
     BoundInput { block: array.storage.block().clone(), offset: array.offset }
 }
 
-/// Binds a parameter of a captured launch to a value. A replay may give it any number, so the launch gets all runtime
+/// Binds a parameter of a captured launch to a value. A replay may set any value, so the launch gets all runtime
 /// checks.
 fn bind_parameter<T: Param + Copy>(
     owner: &Owner,
@@ -497,7 +499,7 @@ fn problem(graph: &str, problem: String) -> Error {
 /// An output of a graph.
 #[derive(Clone)]
 pub(crate) struct GraphOutput {
-    /// Number of the output among the outputs of all graphs.
+    /// Number of the output, unique among the outputs of all graphs.
     pub(crate) token: u64,
     pub(crate) name: Arc<str>,
     pub(crate) bytes: u64,
@@ -507,15 +509,15 @@ pub(crate) struct GraphOutput {
     pub(crate) element_size: u32,
     /// Number of elements.
     pub(crate) len: u64,
-    /// The download of each replay's bytes, if the output goes to a pinned array in ordinary memory. A graph does not
-    /// keep the memory of such an array, because no program can read it once the array is dropped. A program cannot
-    /// read such an output by its name.
+    /// Download of each replay's bytes, if the output goes to a pinned array in ordinary memory. Such an output cannot
+    /// be read by name. The graph does not keep the array alive, because nothing can read the array once the program
+    /// has dropped it.
     pub(crate) download: Option<Weak<ReplayedDownload>>,
 }
 
 impl Graph {
     /// Returns an output of the graph by the name that [`Capture::read_as`](crate::Capture::read_as) gave it. If
-    /// several outputs have the name, the call returns the last one.
+    /// several outputs have this name, the call returns the last one.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`] if the graph has no such output, or if its elements have another type.

@@ -1,7 +1,7 @@
-//! The capture of a graph, with its host callbacks.
+//! Captures of graphs, and captured host callbacks.
 //!
-//! A kernel may omit runtime checks because of what was proven about its launch. If the program may change a captured
-//! launch later, the launch gets a kernel with all checks.
+//! A kernel may omit runtime checks that a proof about its launch makes redundant. If the program may change a captured
+//! launch later, the proof may no longer hold, so the launch gets a kernel with all checks.
 
 use crate::api::context::Context;
 use crate::api::context::kernels::Job;
@@ -72,14 +72,13 @@ impl fmt::Debug for Capture {
 }
 
 impl CommandQueue {
-    /// *Returns* the graph of the commands that `f` enqueues on the queue that it receives, and the result of `f`. The
-    /// call executes nothing and enqueues nothing.
+    /// *Captures* the commands that `f` enqueues on the queue that it receives. Returns them as a graph, with the
+    /// result of `f`. Nothing is executed or enqueued.
     ///
     /// Arrays that `f` makes on the captured queue live as long as the graph. `zeros` clears its array in each replay.
-    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read or written in each
-    /// replay.
-    /// [`fork`](Self::fork) on the captured queue returns another captured queue, which comes after the work of the
-    /// first one only; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
+    /// Bytes that `f` uploads from ordinary memory are copied at the capture; each replay reads or writes pinned arrays
+    /// again. [`fork`](Self::fork) on the captured queue returns a second captured queue, which comes only after the
+    /// work of the first one; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
     /// captured queue becomes a part of the graph.
     ///
     /// # Errors
@@ -136,10 +135,10 @@ impl Drop for Ending<'_> {
 }
 
 impl Capture {
-    /// Returns the capture on a queue that was forked from it, so that nodes of that queue can have labels and values.
+    /// Returns the capture for a queue that was forked from it, to name and bind the nodes of that queue.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) for a queue of another capture or of none.
+    /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) if the queue belongs to no capture, or to another one.
     pub fn on(&self, queue: &CommandQueue) -> Result<Self> {
         match queue.captured_queue() {
             Some(captured) if Arc::ptr_eq(&captured.tape, &self.place().tape) => {
@@ -153,11 +152,12 @@ impl Capture {
     }
 
     /// Returns a captured queue of another context, on any adapter, which comes after the work captured so far on this
-    /// queue. Verbs on it capture work of that context, and [`wait_for_queue`](CommandQueue::wait_for_queue) joins it,
-    /// as for a [fork](CommandQueue::fork). A copy between arrays of two contexts can be captured on a queue of either.
+    /// queue. Its verbs capture work of that context. As after a [fork](CommandQueue::fork),
+    /// [`wait_for_queue`](CommandQueue::wait_for_queue) joins it. A copy between arrays of two contexts can be captured
+    /// on a queue of either context.
     ///
-    /// A replay of the graph executes the work of all its contexts, each on its own device, at the same time where
-    /// nothing orders it. A wait between two contexts goes through the host, as it does without a graph, unless both
+    /// A replay of the graph executes the work of each context on that context's device. Work that nothing orders may
+    /// run at the same time. A wait between two contexts goes through the host, as it does without a graph, unless both
     /// are on one wgpu device.
     ///
     /// # Errors
@@ -190,8 +190,8 @@ impl Capture {
         self.queue.captured_queue().expect("bug: a capture is on a captured queue")
     }
 
-    /// *Captures* a read of an array as an output of the graph. Each replay reads the elements at this place in the
-    /// order of the queue, and [`Replay::read`](crate::Replay::read) returns them.
+    /// *Captures* a read of an array as an output of the graph. Each replay reads the elements at this point of the
+    /// queue, and [`Replay::read`](crate::Replay::read) returns them.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Alignment`](crate::ErrorDetail::Alignment), [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext),
@@ -228,10 +228,10 @@ impl Capture {
         Ok(Output::new(token, array.len(), name))
     }
 
-    /// *Captures* a host callback. Each replay calls it on the context's callback thread after the commands captured
-    /// before it on any queue, and the commands captured later wait for it. Each replay of the graph comes after the
-    /// previous one, so the calls are in the order of the replays. If the callback panics, the queue of the replay
-    /// fails; later replays call it again.
+    /// *Captures* a host callback. Each replay calls it on the context's callback thread. It runs after all commands
+    /// captured before it, on any queue, and all commands captured later wait for it. Replays of a graph with host
+    /// callbacks run one after the other, so the calls come in the order of the replays. If the callback panics, the
+    /// queue of the replay fails; later replays call it again.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::CaptureEnded`](crate::ErrorDetail::CaptureEnded), and [`ErrorDetail::Captured`](crate::ErrorDetail::Captured) in a
@@ -245,15 +245,15 @@ impl Capture {
             state.queues[captured.index as usize].clear_last_call();
             let before = state.nodes.len() as u32;
             state.calls.push((before, HostFunction::new(f, at)));
-            // A running callback may flush or wait for another queue. A second replay that is due then would call the
-            // callback recursively.
+            // A running callback may flush or wait for another queue. If a second replay could then be due, it would
+            // call the callback recursively.
             state.takes_turns = true;
         })
     }
 }
 
-/// Returns a copy of a launch whose kernel has all runtime checks, because the program may change what was proven of
-/// the launch.
+/// Returns a copy of a launch whose kernel has all runtime checks, because later changes by the program may break the
+/// proofs.
 pub(crate) fn checked(owner: &Owner, launch: &Launch) -> Result<Launch> {
     let mut copy = launch.duplicate();
     let KernelText { source, entry, verb, overrides, trust } = &launch.kernel().origin;
@@ -275,7 +275,7 @@ pub(crate) struct HostFunction {
     ended: Condvar,
 }
 
-/// A function that the caller takes out: no lock is held while it runs.
+/// The function of a host callback. A caller takes it out for the call, so that no lock is held while it runs.
 enum Function {
     Idle(Box<dyn FnMut() + Send>),
     RunsOn(ThreadId),
@@ -287,12 +287,12 @@ impl HostFunction {
         Arc::new(Self { at, function, ended: Condvar::new() })
     }
 
-    /// Calls the function. Later replays call it again, even after a panic. Calls come one after the other.
+    /// Calls the function. Later replays call it again, even after a panic. Calls never overlap.
     ///
     /// # Panics
-    /// A panic of the function continues in the caller, with a text that names the graph and the line of the capture.
-    /// The call also panics inside of a call on the same thread, which happens in a context without threads if the
-    /// function waits for a replay of another graph that calls it too.
+    /// A panic of the function continues in the caller, with a text that names the graph and the line of the capture. A
+    /// recursive call on the same thread also panics. That happens in a context without threads if the function waits
+    /// for a replay of another graph that calls the same function.
     pub(crate) fn call(&self, graph: &str) {
         let text = match self.take() {
             Some(mut function) => {
@@ -312,7 +312,7 @@ impl HostFunction {
         }
     }
 
-    /// Takes the function out, and waits for the end of a call on another thread. Returns `None` inside of a call on
+    /// Takes the function out, and waits for the end of a call on another thread. Returns `None` in a recursive call on
     /// this thread.
     fn take(&self) -> Option<Box<dyn FnMut() + Send>> {
         let here = std::thread::current().id();

@@ -1,7 +1,7 @@
-//! Conditions and loops that the device decides, in a capture and on an ordinary queue. Each loop has a bound, which is
-//! its maximum number of iterations.
+//! Conditions and loops that the device decides, in a capture and on an ordinary queue. Each loop has a bound: its
+//! maximum number of iterations.
 //!
-//! A graph with control flow has a table in device memory for its gates and for the counters of its loops.
+//! A graph with control flow has a table in device memory, which holds the words of its gates and the loop counters.
 
 use crate::api::graph::Graph;
 use crate::api::graph::bindings::GraphOutput;
@@ -34,7 +34,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// An element type that a condition or a count can have: `u32` or `i32`.
+/// An element type of a condition or a count: `u32` or `i32`.
 pub trait Condition: Element + sealed::Signed {}
 
 impl Condition for u32 {}
@@ -84,16 +84,16 @@ impl fmt::Debug for Loop {
 }
 
 impl CommandQueue {
-    /// *Enqueues* the commands of `body`, which execute if `condition` is not 0 at this place in the order of the
-    /// queue. The device decides, and the host does not wait. In a capture, each replay decides anew.
+    /// *Enqueues* the commands of `body`, which execute only if `condition` is not 0 at this point of the queue. The
+    /// device decides; the host does not wait. In a capture, each replay decides anew.
     ///
     /// `body` captures on the queue that it receives, in the same way as the function of
     /// [`capture`](CommandQueue::capture). It may contain launches, copies, fills, uploads, forks that it joins, other
     /// conditions and loops, and replays of graphs. It makes no arrays, reads nothing to the host and has no host
-    /// callbacks. While `body` runs, the captured queues around it take no commands. An ordinary queue that `body` uses
-    /// is not captured: it executes in any case.
+    /// callbacks. While `body` runs, the captured queues around it take no commands. Commands on an ordinary queue that
+    /// `body` uses are not captured: they execute in any case.
     ///
-    /// For ordering, a replay counts as a writer of all bytes that a body writes, even if the body does not execute.
+    /// For ordering, a body counts as writing all the bytes that its commands write, even if it does not execute.
     ///
     /// # Errors
     /// Returns the error of `body`. Returns [`ErrorDetail::Shape`] if the condition does not have exactly one element;
@@ -158,9 +158,9 @@ impl CommandQueue {
         .map(|_| ())
     }
 
-    /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0, for at most the
-    /// iterations of `bound`. The device reads the condition before each iteration, and the host does not wait. See
-    /// [`if_`](Self::if_) for what a body may contain. `body` is called once.
+    /// *Enqueues* a loop: the commands of `body` execute again and again while `condition` is not 0, for at most
+    /// `bound` iterations. The device reads the condition before each iteration; the host does not wait. The call
+    /// captures `body` once. See [`if_`](Self::if_) for what a body may contain.
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_).
@@ -223,8 +223,8 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a loop like [`while_`](Self::while_), with `count` iterations. The device reads the count before each
-    /// iteration and continues while the count is above the number of past iterations, so a body may change the count.
-    /// A negative count is 0.
+    /// iteration and continues while the count exceeds the number of finished iterations, so a body may change the
+    /// count. A negative count counts as 0.
     ///
     /// # Errors
     /// Returns the errors of [`if_`](Self::if_).
@@ -277,8 +277,8 @@ impl CommandQueue {
         Ok(Loop { token, replay })
     }
 
-    /// Calls `add` with the place of this queue in its capture. On an ordinary queue, `add` works on a new capture,
-    /// whose graph is replayed once.
+    /// Calls `add` with this queue's place in its capture. On an ordinary queue, `add` works on a new capture, which is
+    /// then replayed once.
     #[track_caller]
     fn construct<T>(
         &self,
@@ -292,7 +292,7 @@ impl CommandQueue {
         Ok((made, Some(run)))
     }
 
-    /// Returns the place of a condition.
+    /// Returns the location of a condition in device memory.
     fn condition<T: Condition, const D: usize>(&self, condition: &DeviceArray<T, D>) -> Result<Span> {
         self.own(&condition.array)?;
         if condition.len() != 1 {
@@ -321,8 +321,8 @@ fn capture_body(
 }
 
 impl Replay {
-    /// *Flushes*; the result is the number of iterations of a loop in this replay. The iterations of a loop in a body
-    /// are counted together.
+    /// *Flushes*; the result is the number of iterations of a loop in this replay. If the loop is in a body, it is the
+    /// sum over all executions of the loop.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`] if the loop belongs to another graph, and [`ErrorDetail::Captured`] for a replay inside a
@@ -338,7 +338,7 @@ impl Replay {
     }
 
     /// *Flushes*; the result is `true` if the bound ended a loop of this replay while its condition still held. For a
-    /// loop in a body, the result is `true` if one execution of the loop ended so.
+    /// loop in a body, the result is `true` if any of its executions ended that way.
     ///
     /// # Errors
     /// Returns the errors of [`iterations`](Self::iterations).
@@ -352,7 +352,7 @@ impl Replay {
         Ok(then(self.counters()?, move |counters| Ok(counters[2 * index + 1] != 0)))
     }
 
-    /// Returns the number of a loop in the graph of this replay.
+    /// Returns the index of a loop in the graph of this replay.
     fn counter(&self, of: &Loop) -> Result<usize> {
         let table = self.plan().control.as_ref();
         let found = table.and_then(|table| table.layout.loops.iter().position(|&token| token == of.token));
@@ -381,26 +381,25 @@ impl Replay {
 #[non_exhaustive]
 pub enum Bound {
     /// A replay submits all iterations up to the bound at once, and the device skips the iterations after the end of
-    /// the loop. A skipped iteration still costs a little: an empty dispatch for each dispatch of the body. A graph has
-    /// at most 65,536 gates and dispatches of bodies.
+    /// the loop. A skipped iteration still costs an empty dispatch for each dispatch of the body. A graph has at most
+    /// 65,536 gates and dispatches of bodies.
     AtMost(u32),
-    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the dispatches of
-    /// the body. When a chunk is complete and the loop goes on, the context submits another one. One chunk is always
-    /// submitted ahead, so that the device does not wait. The bound can be any number, and at most one chunk is skipped
-    /// after the end of the loop.
+    /// A replay submits the iterations in chunks of 4, 8, 16 and so on, up to a size that depends on the number of
+    /// dispatches in the body. Whenever a chunk completes and the loop goes on, the context submits another one. It
+    /// keeps one chunk submitted ahead, so that the device does not wait. The bound can be any number: at most one
+    /// chunk is skipped after the end of the loop.
     ///
-    /// A loop whose condition never becomes 0 runs up to its bound, and until then a wait for later work of the queue
-    /// waits for the loop. [`Replay::cancel`](crate::Replay::cancel) ends the loop, and so does
-    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). Dropping the last handle of the context
-    /// waits 5 seconds for running loops, then cancels them.
+    /// A loop whose condition never becomes 0 runs up to its bound, and delays later work of the queue until then.
+    /// [`Replay::cancel`](crate::Replay::cancel) and
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) end it earlier. Dropping the last handle
+    /// of the context waits 5 seconds for running loops, and then cancels them.
     ///
-    /// The context continues the loop by itself; in a context without threads, a wait or a poll continues it. Commands
-    /// after the loop wait in their queue until the loop has ended. The body of another condition or loop cannot
-    /// contain such a loop.
+    /// The threads of the context keep the loop going; without threads, waits and polls do. Commands after the loop
+    /// stay in their queue until it has ended. Such a loop cannot be inside the body of a condition or another loop.
     Chunked(u32),
 }
 
-/// Makes the table of an ended capture, if the capture has gates. Adds the read of the counters after the last node.
+/// Makes the table of an ended capture, if the capture has gates, and makes the read of the counters the last node.
 ///
 /// # Errors
 /// Returns `OutOfMemory` or `TooLarge`.
@@ -425,7 +424,7 @@ pub(crate) fn add(
     Ok(Some(table))
 }
 
-/// Adds the output of the counters of all loops. Returns the command that reads them, for the last node.
+/// Adds the output that holds the counters of all loops. Returns the command that reads them, for the last node.
 pub(crate) fn add_counters(
     table: &mut ControlTable,
     outputs: &mut Vec<GraphOutput>,
@@ -449,7 +448,7 @@ pub(crate) fn add_counters(
     read
 }
 
-/// Lets the first gate of each loop reset the loop's counter.
+/// Makes the first gate of each loop reset the loop's counter.
 pub(crate) fn mark_first_gates(nodes: &mut [GraphNode], loops: usize) {
     let mut seen = vec![false; loops];
     for node in nodes {
@@ -463,8 +462,8 @@ pub(crate) fn mark_first_gates(nodes: &mut [GraphNode], loops: usize) {
     }
 }
 
-/// Makes the gate table of `nodes`, which do not include the read of the counters. The leases keep the table's memory
-/// alive. An edit of a graph makes a new table, because replays in flight use the old one.
+/// Makes the gate table of `nodes`, which exclude the read of the counters. The returned leases keep the memory of the
+/// table alive. An edit of a graph needs a new table, because replays in flight use the old one.
 ///
 /// # Errors
 /// Returns `OutOfMemory` or `TooLarge`.
@@ -491,14 +490,14 @@ pub(crate) fn make_table(
     let counts = allocate(4 * u64::from(COUNTS * layout.dispatches().max(1)))?;
     let span = Span { block: words.block().clone(), offset: 0, size: bytes.len() as u64 };
     ArrayOps { owner, by, captured: None }.upload_words(span, &bytes)?;
-    // The leases keep the blocks when the storages are dropped.
+    // The leases keep the blocks alive after the storages are dropped.
     let lease = |block: &Arc<Block>| owner.engine().lease(block);
     let leases = [lease(words.block()), lease(counts.block())];
     let table = ControlTable { words: words.block().clone(), counts: counts.block().clone(), layout };
     Ok((table, leases))
 }
 
-/// Returns the command that reads the counters of all loops at the end of a replay, and the bytes that it reads.
+/// Returns the command that reads the counters of all loops at the end of a replay, and the span that it reads.
 pub(crate) fn read_of_counters(
     table: &ControlTable,
     output: u32,
@@ -514,8 +513,8 @@ pub(crate) fn read_of_counters(
 }
 
 impl Capture {
-    /// Names a loop that was captured on this queue or in a body on it. [`Graph::loop_`] finds the loop by the label,
-    /// even after a load from a file. Several loops may have one label.
+    /// Labels a loop that was captured on this queue, or in a body on it. [`Graph::loop_`] finds the loop by this
+    /// label, even in a graph loaded from a file. Several loops may share a label.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`] if the loop belongs to another capture, and [`ErrorDetail::CaptureEnded`].
@@ -550,7 +549,7 @@ impl Capture {
 }
 
 impl Graph {
-    /// Returns a loop of the graph by the label that [`Capture::label_loop`] gave it. If several loops have the label,
+    /// Returns a loop of the graph by the label that [`Capture::label_loop`] gave it. If several loops share the label,
     /// the call returns the last one.
     ///
     /// # Errors
@@ -567,8 +566,8 @@ impl Graph {
         found.ok_or_else(|| self.unknown("loop", label, known().collect()).into())
     }
 
-    /// Returns the loops of the graph in the order in which they begin: a loop comes before the loops of its body. The
-    /// order is the same after a load from a file, so a loop without a label has a number.
+    /// Returns the loops of the graph in the order in which they begin: a loop comes before the loops in its body. A
+    /// graph loaded from a file has the same order, so that a loop without a label can be found by its index.
     ///
     /// # Example
     /// ```

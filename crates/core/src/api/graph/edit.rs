@@ -1,7 +1,7 @@
-//! The edit of a graph: other grids, arrays and values for all later replays.
+//! Edits of a graph: other grids, arrays and values for all later replays.
 //!
-//! A change of a command in a body makes a new table of gates. The replacements of arrays and values also serve the
-//! bindings of one replay.
+//! A changed command in a body needs a new gate table. Bindings of one replay use the same code to replace arrays and
+//! values.
 
 use crate::api::graph::bindings::bytes_of;
 use crate::api::graph::capture::checked;
@@ -39,24 +39,24 @@ use std::sync::Arc;
 pub struct GraphEdit<'g> {
     graph: &'g mut Graph,
     selected: SmallVec<[u32; 1]>,
-    /// Changed nodes.
+    /// Changed nodes by number.
     launches: BTreeMap<u32, EditedNode>,
     replacements: Replacements,
-    /// Arrays of the changes, kept alive until the changes are applied.
+    /// Arrays of the new arguments, kept alive until the changes are applied.
     arrays: Vec<ArrayRef>,
     uses_change: bool,
 }
 
 /// A changed launch.
 struct EditedNode {
-    /// The command before the edit. Nodes that share it share the changed command.
+    /// The command before the edit. Nodes that share this command will share the changed one.
     old: Arc<NodeCommand>,
     launch: Box<Launch>,
 }
 
 impl Graph {
     /// Starts an edit of the graph. Replays in flight, [bindings](crate::Bindings) and clones of this handle keep the
-    /// graph as it is.
+    /// unedited graph.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::DeviceLost`].
@@ -156,9 +156,10 @@ impl<'g> GraphEdit<'g> {
     /// Sets the array argument `name` of the selected launches.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such argument or its type differs; [`ErrorDetail::Alignment`],
-    /// [`ErrorDetail::BindingTooSmall`], [`ErrorDetail::BindingTooLarge`], [`ErrorDetail::ForeignContext`] as for a launch; [`ErrorDetail::Graph`]
-    /// if no node is selected or a selected node is not a launch, or if the argument is an input.
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such argument, or one of another type;
+    /// [`ErrorDetail::Alignment`], [`ErrorDetail::BindingTooSmall`], [`ErrorDetail::BindingTooLarge`],
+    /// [`ErrorDetail::ForeignContext`] as for a launch; [`ErrorDetail::Graph`] if no node is selected or a selected
+    /// node is not a launch, or if the argument is an input.
     pub fn argument<T: Element, const D: usize>(
         mut self,
         name: &str,
@@ -191,8 +192,9 @@ impl<'g> GraphEdit<'g> {
     /// Sets the parameter `name` of the selected launches.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter or its type differs; [`ErrorDetail::Graph`] if no node is
-    /// selected or a selected node is not a launch, or if the parameter is a named value.
+    /// Returns [`ErrorDetail::Kernel`] if the kernel has no such parameter, or one of another type;
+    /// [`ErrorDetail::Graph`] if no node is selected or a selected node is not a launch, or if the parameter is a named
+    /// value.
     pub fn parameter<T: Param>(mut self, name: &str, value: T) -> Result<Self> {
         let names = self.graph.plan.names.clone();
         self.each_launch("a parameter", |node, launch| {
@@ -225,7 +227,7 @@ impl<'g> GraphEdit<'g> {
         Ok(self)
     }
 
-    /// Sets the default of a value.
+    /// Sets the default of a named value.
     ///
     /// # Errors
     /// Returns the errors of [`Bindings::value`](crate::Bindings::value).
@@ -234,8 +236,8 @@ impl<'g> GraphEdit<'g> {
         Ok(self)
     }
 
-    /// Applies the changes to all later replays through this handle. If nodes overlap in a new way, they are ordered as
-    /// a capture would order them.
+    /// Applies the changes to all later replays through this handle. If the changes make nodes use the same bytes, the
+    /// nodes are ordered as a capture would order them.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Aliased`] if two arguments of one launch overlap and one of them is written, and
@@ -247,7 +249,7 @@ impl<'g> GraphEdit<'g> {
         let Self { graph, launches, replacements, uses_change, arrays, .. } = self;
         let inputs = replacements.inputs();
         let mut change = PlanChange { commands: commands(launches), ..replacements.change() };
-        // These leases keep the memory of a new table until the graph has leases of its own.
+        // These leases keep the memory of the new table alive until the graph holds leases of its own.
         let table = edited_table(graph, &change.commands, at)?;
         if let Some(table) = &table {
             change.commands.extend(table.read_of_counters.clone());
@@ -272,8 +274,8 @@ impl<'g> GraphEdit<'g> {
         graph.spanning = spanning.map(Arc::new);
         graph.counts = counts.map(Arc::new).or(graph.counts.take());
         graph.plan = Arc::new(plan);
-        // The old plan is dropped by now, unless a replay in flight or another handle uses it. If no other plan shares
-        // the node list, the changed nodes move into it.
+        // By now the old plan is dropped, unless a replay in flight or another handle uses it. If no other plan shares
+        // the node list, the changed nodes are merged into it.
         Arc::get_mut(&mut graph.plan).into_iter().for_each(|plan| plan.nodes.absorb());
         Ok(())
     }
@@ -294,8 +296,8 @@ impl<'g> GraphEdit<'g> {
         Err(ErrorDetail::Graph { graph: graph.label().into(), problem: problem.into() }.into())
     }
 
-    /// Calls `change` for each selected launch. Its inner error is the launch's own; the text of its outer error
-    /// describes a problem of the graph.
+    /// Calls `change` for each selected launch. The inner error of `change` describes a mistake of the launch, and its
+    /// outer error, a text, a mistake of the graph.
     fn each_launch(
         &mut self,
         what: &str,
@@ -329,7 +331,7 @@ impl<'g> GraphEdit<'g> {
     }
 }
 
-/// Returns `true` for a launch without a label, which goes by the name of its kernel.
+/// Returns `true` for a launch without a label, which is selected by the name of its kernel.
 fn is_named_by_kernel(command: &NodeCommand) -> bool {
     command.label.is_none() && matches!(command.work, Work::Launch(_))
 }
@@ -363,7 +365,7 @@ fn bind(
     Ok(())
 }
 
-/// Returns the changed commands. Nodes that shared a command share the changed one.
+/// Returns the changed commands. Nodes that shared a command share its replacement.
 fn commands(launches: BTreeMap<u32, EditedNode>) -> Vec<(u32, Arc<NodeCommand>)> {
     let mut shared: FxHashMap<*const NodeCommand, Arc<NodeCommand>> = FxHashMap::default();
     let changed = launches.into_iter().map(|(node, EditedNode { old, launch })| {
@@ -374,8 +376,8 @@ fn commands(launches: BTreeMap<u32, EditedNode>) -> Vec<(u32, Arc<NodeCommand>)>
 }
 
 impl Graph {
-    /// Returns the counts of the uses after a change of commands. The graph keeps no counts until the edit has
-    /// succeeded.
+    /// Returns the use counts after a change of commands. Takes the counts out of the graph; the caller puts them back
+    /// once the edit has succeeded.
     fn count_uses(&mut self, change: &PlanChange) -> Vec<UseCounts> {
         let plan = &self.plan;
         let mut counts = match self.counts.take() {
@@ -390,9 +392,9 @@ impl Graph {
     }
 }
 
-/// Returns leases of the blocks that the plan names. The leases of other blocks end with the last plan that names them.
-/// `counts` has the uses of the nodes, if the edit may have changed which bytes they use. `owners` maps the blocks of
-/// new arrays to their contexts.
+/// Returns leases of the blocks that the plan uses; a lease ends with the last plan that uses its block. `counts` holds
+/// the uses of the nodes, if the edit may have changed which bytes they use. `owners` maps the blocks of new arrays to
+/// their contexts.
 fn leases(
     graph: &Graph,
     plan: &GraphPlan,
@@ -430,7 +432,7 @@ impl fmt::Debug for GraphEdit<'_> {
     }
 }
 
-/// The table of an edited graph, with the leases that keep its memory alive.
+/// The gate table of an edited graph, and the leases that keep its memory alive.
 pub(crate) struct EditedTable {
     pub(crate) control: Arc<ControlTable>,
     /// Number and command of the last node, which reads the loop counters from the new table.
@@ -438,8 +440,8 @@ pub(crate) struct EditedTable {
     _leases: [BlockLease; 2],
 }
 
-/// Returns a new table if one of the changed commands is in a body. The table holds the workgroup counts of bodies, and
-/// replays in flight use the old one.
+/// Returns a new gate table if one of the changed commands is in a body. The table holds the workgroup counts of the
+/// bodies, and replays in flight still use the old one.
 ///
 /// # Errors
 /// Returns `OutOfMemory` or `TooLarge`.
@@ -471,7 +473,7 @@ pub(crate) fn edited_table(
 /// Checks that the transfers in bodies need as many dispatches with the new arrays of `inputs` as with the old ones.
 ///
 /// # Errors
-/// Returns `Graph` for a transfer that needs more or fewer, because the table holds the old counts.
+/// Returns `Graph` if a transfer needs more or fewer, because the table holds the old counts.
 pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]) -> Result<()> {
     if plan.control.is_none() {
         return Ok(());
@@ -500,7 +502,7 @@ pub(crate) fn check_dispatches(graph: &Graph, plan: &GraphPlan, inputs: &[usize]
     Ok(())
 }
 
-/// Arrays by the numbers of their inputs, and contents by the numbers of their values. Keeps the arrays alive.
+/// New arrays by input number, and new contents by value number. Keeps the arrays alive.
 #[derive(Clone, Default)]
 pub(crate) struct Replacements {
     inputs: SmallVec<[(usize, ArrayRef); 2]>,
@@ -535,12 +537,12 @@ impl Replacements {
         Ok(())
     }
 
-    /// Returns the numbers of the inputs with other arrays.
+    /// Returns the numbers of the replaced inputs.
     pub(crate) fn inputs(&self) -> SmallVec<[usize; 2]> {
         self.inputs.iter().map(|(at, _)| *at).collect()
     }
 
-    /// Returns the other arrays.
+    /// Returns the new arrays.
     pub(crate) fn arrays(&self) -> impl Iterator<Item = &ArrayRef> {
         self.inputs.iter().map(|(_, array)| array)
     }
@@ -550,14 +552,14 @@ impl Replacements {
         self.inputs.len() + self.values.len()
     }
 
-    /// Returns the names of the inputs and of the values.
+    /// Returns the names of the replaced inputs and values.
     pub(crate) fn names<'n>(&self, names: &'n GraphNames) -> Vec<&'n str> {
         let inputs = self.inputs.iter().map(|(at, _)| &*names.inputs[*at].name);
         let values = self.values.iter().map(|(at, _)| &*names.values[*at].name);
         inputs.chain(values).collect()
     }
 
-    /// Returns the change of a plan that makes the replacements.
+    /// Returns the replacements as a change of a plan.
     pub(crate) fn change(&self) -> PlanChange {
         let inputs = self.inputs.iter().map(|(at, array)| (*at, bytes_of(array))).collect();
         PlanChange { inputs, values: self.values.clone(), ..PlanChange::default() }

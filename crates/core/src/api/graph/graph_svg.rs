@@ -1,4 +1,4 @@
-//! The drawing of a graph as SVG. The lines of its edges cross no box.
+//! The drawing of a graph as SVG. Lines of edges never cross boxes.
 
 use crate::api::graph::Graph;
 use crate::api::graph::graph_view::{
@@ -7,12 +7,12 @@ use crate::api::graph::graph_view::{
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// Width of a letter of the drawing's font, in units.
+/// Width of a letter in the font of the drawing, in SVG units.
 const LETTER: f64 = 7.3;
-/// Most letters in a box. The tooltip has the whole text.
+/// Maximum number of letters in a box. The tooltip has the whole text.
 const MOST_LETTERS: usize = 26;
 const BOX_HEIGHT: f64 = 40.0;
-/// Space between two rows, in units. `COLUMN_GAP` is the space between two columns.
+/// Space between two rows, in SVG units; `COLUMN_GAP` is that between two columns.
 const ROW_GAP: f64 = 44.0;
 const COLUMN_GAP: f64 = 52.0;
 const TOP: f64 = 84.0;
@@ -23,9 +23,9 @@ const STYLE: &str = include_str!("graph_svg/style.css");
 
 impl Graph {
     /// *Returns* a drawing of the graph as a self-contained SVG document. Columns are levels and rows are captured
-    /// queues. A box is a node, and its tooltip has the bytes that the node uses and the line that captured it. Edges
-    /// that follow from other edges are left out. A dashed edge is the order of a queue, and the native recorder needs
-    /// a barrier at a red edge. Thick outlines mark a longest path, where each node counts as one.
+    /// queues. A box is a node; its tooltip shows the bytes that the node uses and the line that captured it. Edges
+    /// implied by other edges are left out. A dashed edge is the order of a queue. At a red edge, the native recorder
+    /// needs a barrier. Thick outlines mark a longest path, counted in nodes.
     ///
     /// # Example
     /// ```
@@ -54,7 +54,7 @@ impl Graph {
     }
 }
 
-/// Returns text for an XML document. Characters that XML cannot hold become U+FFFD.
+/// Escapes a text for XML. Characters that XML cannot represent become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -135,7 +135,7 @@ impl<'v> Drawing<'v> {
         svg
     }
 
-    /// Draws the names of the queues, each with a band.
+    /// Draws the band and the name of each queue.
     fn rows(&self, svg: &mut String) {
         for (row, label) in self.view.queues.iter().enumerate() {
             let top = Self::top(row as u32) - 8.0;
@@ -170,7 +170,7 @@ impl<'v> Drawing<'v> {
 
     /// Draws the edges: thin ones first, and those of the longest path last.
     fn edges(&self, svg: &mut String, edges: &[ViewEdge], path: &HashSet<u32>) {
-        // A longest path goes from level to level.
+        // The edges of a longest path go from one level to the next.
         let column = |at: u32| self.view.vertices[at as usize].column;
         let on_path = |edge: &ViewEdge| {
             let is_next = column(edge.from) + 1 == column(edge.to);
@@ -197,7 +197,7 @@ impl<'v> Drawing<'v> {
         }
     }
 
-    /// Returns the place of a vertex: left, top, right, bottom. A host callback crosses all rows.
+    /// Returns the left, top, right and bottom of a vertex. A host callback crosses all rows.
     fn place(&self, at: u32) -> [f64; 4] {
         let vertex = &self.view.vertices[at as usize];
         let [left, right] = self.columns[vertex.column as usize];
@@ -239,7 +239,7 @@ impl<'v> Drawing<'v> {
         )
     }
 
-    /// Draws the meaning of the colours and lines that the drawing has.
+    /// Draws a legend of the colours and line styles that occur in the drawing.
     fn legend(&self, svg: &mut String, edges: &[ViewEdge]) {
         let mut x = LEFT;
         let y = self.bottom() + 56.0;
@@ -276,7 +276,7 @@ impl<'v> Drawing<'v> {
     }
 }
 
-/// Returns the outline of a vertex at a place: left, top, right, bottom. A gate has pointed ends.
+/// Returns the outline of a vertex with the given left, top, right and bottom. A gate has pointed ends.
 fn outline(kind: VertexKind, [left, top, right, bottom]: [f64; 4], radius: u32) -> String {
     let width = right - left;
     let height = bottom - top;
@@ -305,7 +305,7 @@ fn box_width(view: &GraphView, at: u32, vertex: &Vertex) -> f64 {
     f64::max(name, detail).max(44.0) + 22.0
 }
 
-/// Returns all that is known about a vertex.
+/// Returns the tooltip of a vertex, with everything known about it.
 fn tooltip(view: &GraphView, at: u32, vertex: &Vertex) -> String {
     let mut lines = vec![format!("{}: {}", view.number(at), title(vertex))];
     lines.extend(
@@ -316,9 +316,9 @@ fn tooltip(view: &GraphView, at: u32, vertex: &Vertex) -> String {
     lines.join("\n")
 }
 
-/// Half of the space between two columns.
+/// Half of the space between two columns, in SVG units.
 const REACH: f64 = 26.0;
-/// Length of an arrow's head.
+/// Length of an arrowhead.
 const ARROW: f64 = 7.0;
 /// Number of parallel lines that fit between two rows.
 const TRACKS: usize = 5;
@@ -333,7 +333,7 @@ pub(crate) struct Line {
 pub(crate) struct Route {
     from: [f64; 2],
     to: [f64; 2],
-    /// Height of the line between two rows, if a box may be on the straight line.
+    /// Height of the detour between two rows, if a box may be on the straight line.
     detour: Option<f64>,
 }
 
@@ -392,8 +392,8 @@ impl Route {
     }
 }
 
-/// Returns for each edge its place among the edges of one of its ends, and the number of those edges. The places are in
-/// the order of the rows at the other ends, so that the edges do not cross.
+/// Returns, for each edge, its position among the edges at one of its ends, and the number of those edges. The
+/// positions follow the rows of the other ends, so that the edges do not cross.
 fn places(view: &GraphView, edges: &[ViewEdge], ends: impl Fn(&ViewEdge) -> [u32; 2]) -> Vec<(usize, usize)> {
     let row = |edge: &ViewEdge| view.vertices[ends(edge)[1] as usize].queue;
     let mut order: Vec<usize> = (0..edges.len()).collect();
@@ -407,7 +407,7 @@ fn places(view: &GraphView, edges: &[ViewEdge], ends: impl Fn(&ViewEdge) -> [u32
     places
 }
 
-/// Returns the height at which an edge meets the box `own`. A tall box is met at the height of the other box.
+/// Returns the height at which an edge meets the box `own`. An edge meets a tall box at the height of the other box.
 fn height(own: [f64; 4], other: [f64; 4], (at, count): (usize, usize)) -> f64 {
     let middle = |place: [f64; 4]| f64::midpoint(place[1], place[3]);
     let is_tall = |place: [f64; 4]| place[3] - place[1] > 50.0;
@@ -418,8 +418,8 @@ fn height(own: [f64; 4], other: [f64; 4], (at, count): (usize, usize)) -> f64 {
     middle(own) + (at as f64 - (count - 1) as f64 / 2.0) * step
 }
 
-/// Returns `true` if the straight line may cross a box: a box is in a column between the ends, and it is in the row of
-/// both ends or the ends are in different rows.
+/// Returns `true` if the straight line may cross a box: there is a box in a column between the ends, and either the
+/// ends are in different rows, or all three are in the same row.
 fn needs_detour(view: &GraphView, edge: &ViewEdge) -> bool {
     let [from, to] = [edge.from, edge.to].map(|at| &view.vertices[at as usize]);
     if from.column + 1 == to.column {
@@ -435,7 +435,7 @@ fn needs_detour(view: &GraphView, edge: &ViewEdge) -> bool {
         })
 }
 
-/// Returns the middle of the space next to the row of `to`, on the side of `from`.
+/// Returns the middle of the gap next to the row of `to`, on the side of `from`.
 fn gutter(from: [f64; 4], to: [f64; 4]) -> f64 {
     if from[1] < to[1] { to[1] - 22.0 } else { to[3] + 22.0 }
 }

@@ -1,4 +1,4 @@
-//! The dumps of a graph: as text, and in the DOT language of Graphviz. Every dump and drawing starts from the same
+//! The dumps of a graph: as text, and in the DOT language of Graphviz. All dumps and drawings are made from the same
 //! plain data of nodes and edges.
 
 use crate::api::graph::Graph;
@@ -27,7 +27,7 @@ pub(crate) struct GraphView {
     pub(crate) vertices: Vec<Vertex>,
     /// Number of nodes.
     pub(crate) nodes: usize,
-    /// Number of columns: the levels, and one column for each host callback and for the end of each chunked loop.
+    /// Number of columns: the levels, plus one column for each host callback and for the end of each chunked loop.
     pub(crate) columns: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Vertex {
     pub(crate) name: String,
     /// Captured queue of a node.
     pub(crate) queue: Option<u32>,
-    /// Level of the vertex, where a host callback has a level of its own.
+    /// Column of the vertex: its level, where host callbacks have levels of their own.
     pub(crate) column: u32,
     pub(crate) uses: Vec<VertexUse>,
     /// Vertices that come before this one.
@@ -61,10 +61,10 @@ pub(crate) enum VertexKind {
     Fill,
     Upload,
     Read,
-    /// A node that only reads the clock of the device.
+    /// A node that reads the clock of the device and does nothing else.
     Time,
     Host,
-    /// A node that decides whether the nodes of a body execute.
+    /// A node that decides if the nodes of a body execute.
     Gate,
 }
 
@@ -80,7 +80,7 @@ impl VertexKind {
         match &node.command.work {
             Work::Launch(_) => Self::Launch,
             Work::Copy { .. } | Work::Region(_) => Self::Copy,
-            // The write of a copy between contexts has this work.
+            // A copy between contexts uses this work for its write.
             Work::Fill { .. } if node.command.is_side_of_copy() => Self::Upload,
             Work::Fill { .. } => Self::Fill,
             Work::Upload { .. } => Self::Upload,
@@ -145,9 +145,9 @@ impl GraphView {
         }
     }
 
-    /// Adds the host callbacks and the ends of chunked loops. Each comes after the last nodes of the segment before it,
-    /// and before the first nodes of the next segment. The first nodes of a part of a loop come after the last nodes
-    /// before the loop.
+    /// Adds the host callbacks and the ends of chunked loops. Each comes after the last nodes of the previous segment,
+    /// and before the first nodes of the next one. The first nodes of a chunked loop come after the last nodes before
+    /// the loop.
     fn add_host_parts(&mut self, plan: &GraphPlan) {
         let mut column = 0;
         let mut host = None;
@@ -193,14 +193,14 @@ impl GraphView {
         }
     }
 
-    /// Returns the vertices in an order in which each comes after its predecessors.
+    /// Returns the vertices in a topological order.
     pub(crate) fn sorted(&self) -> Vec<u32> {
         let mut sorted: Vec<u32> = (0..self.vertices.len() as u32).collect();
         sorted.sort_by_key(|&at| self.vertices[at as usize].column);
         sorted
     }
 
-    /// Returns a unique name of a vertex.
+    /// Returns the unique name of a vertex.
     pub(crate) fn number(&self, at: u32) -> String {
         match (at as usize).checked_sub(self.nodes) {
             Some(host) => format!("h{host}"),
@@ -222,7 +222,7 @@ fn queue_names(graph: &Graph) -> Vec<Arc<str>> {
     }
 }
 
-/// Describes the end of a part of a chunked loop.
+/// Describes the end of a chunked loop.
 fn ends(chunked: &ChunkedLoop) -> String {
     let first = chunked.nodes.start;
     let last = chunked.nodes.end.saturating_sub(1);
@@ -236,7 +236,7 @@ fn bindings(node: &GraphNode) -> &[BoundArray] {
     if let Work::Launch(launch) = &node.command.work { &launch.bindings } else { &[] }
 }
 
-/// Names of arrays, by block. Several blocks with one label have different names.
+/// Names of arrays, by block. Blocks that share a label get different names.
 #[derive(Default)]
 struct ArrayNames {
     names: FxHashMap<BlockId, Arc<str>>,
@@ -250,7 +250,7 @@ impl ArrayNames {
         let uses = node.touches().map(|touch| {
             let label = touch.block.order().label.clone();
             let array = self.name(touch.block.id, label);
-            // The bindings of a launch come first, and only they may both read and write.
+            // The bindings of a launch come first; only bindings may both read and write.
             let reads = bound.next().map_or(!touch.write, Access::reads);
             VertexUse { array, range: touch.range, reads, writes: touch.write }
         });
@@ -273,13 +273,13 @@ impl ArrayNames {
 pub(crate) struct ViewEdge {
     pub(crate) from: u32,
     pub(crate) to: u32,
-    /// `true` if both nodes are of one captured queue.
+    /// `true` if both nodes are on one captured queue.
     pub(crate) of_queue: bool,
-    /// `true` if a barrier is between the two nodes.
+    /// `true` if there is a barrier between the two nodes.
     pub(crate) barrier: bool,
 }
 
-/// Returns the edges of a drawing: those that no chain of other edges implies, and an edge for each barrier.
+/// Returns the edges of a drawing: those that other edges do not imply, and one for each barrier.
 pub(crate) fn drawn_edges(graph: &Graph, view: &GraphView) -> Vec<ViewEdge> {
     let mut pairs = reduced(view);
     let barriers: HashSet<(u32, u32)> = barriers(&graph.plan).pairs.into_iter().collect();
@@ -296,10 +296,10 @@ pub(crate) fn drawn_edges(graph: &Graph, view: &GraphView) -> Vec<ViewEdge> {
     pairs.into_iter().map(edge).collect()
 }
 
-/// Returns the edges that no chain of other edges implies.
+/// Returns the edges that other edges do not imply.
 fn reduced(view: &GraphView) -> Vec<(u32, u32)> {
-    // The vertices of one queue form a chain, and so do the host callbacks. The clock of a vertex holds for each chain
-    // the index plus 1 of the last vertex that comes before this vertex or is it.
+    // The vertices of one queue form a chain, and so do the host callbacks. For each chain, the clock of a vertex holds
+    // 1 plus the index of the last vertex that comes before this vertex or is this vertex.
     let chain = |at: u32| view.vertices[at as usize].queue.map_or(view.queues.len(), |queue| queue as usize);
     let mut clocks: Vec<Vec<u32>> = vec![Vec::new(); view.vertices.len()];
     let mut edges = Vec::new();
@@ -321,7 +321,7 @@ fn reduced(view: &GraphView) -> Vec<(u32, u32)> {
     edges
 }
 
-/// Returns a longest path, where each vertex counts as one.
+/// Returns a longest path, counted in vertices.
 pub(crate) fn longest_path(view: &GraphView) -> Vec<u32> {
     let mut lengths = vec![(1_u32, None); view.vertices.len()];
     for at in view.sorted() {
@@ -367,7 +367,7 @@ impl Graph {
     }
 }
 
-/// Most characters of a column. A longer text makes only its own line longer.
+/// Maximum width of a column in characters. A longer text widens only its own line.
 const WIDEST: usize = 40;
 
 /// Widths of the columns, in characters.
@@ -395,7 +395,7 @@ fn widest(lengths: impl Iterator<Item = usize>) -> usize {
     lengths.filter(|&length| length <= WIDEST).max().unwrap_or(0)
 }
 
-/// Returns a text with escapes in place of the characters that would end the line.
+/// Returns the text with line-breaking characters escaped.
 fn on_one_line(text: &str) -> String {
     text.chars()
         .flat_map(|letter| {
@@ -418,7 +418,7 @@ fn heading(view: &GraphView) -> String {
     format!("graph `{}`: {nodes} on {queues}{contexts}, {levels}\n", on_one_line(&view.label))
 }
 
-/// Returns the name of a node, with its kind if the name does not say it.
+/// Returns the name of a node, followed by its kind if the name does not contain it.
 pub(crate) fn title(vertex: &Vertex) -> String {
     let word = vertex.kind.word();
     let says = vertex.name == word || vertex.queue.is_none();
@@ -459,9 +459,9 @@ fn line(text: &mut String, view: &GraphView, at: u32, widths: &Widths) {
 }
 
 impl Graph {
-    /// *Returns* the graph in the DOT language of Graphviz. A cluster is a captured queue, and nodes of one rank are on
-    /// one level. Edges that follow from other edges are left out. A dashed edge is the order of a queue. An edge is
-    /// red if the native recorder needs a barrier between the two nodes; such an edge is always there.
+    /// *Returns* the graph in the DOT language of Graphviz. Each captured queue is a cluster, and each level a rank.
+    /// Edges implied by other edges are left out. A dashed edge is the order of a queue. A red edge shows that the
+    /// native recorder needs a barrier between the two nodes; red edges are never left out.
     ///
     /// # Example
     /// ```

@@ -1,5 +1,5 @@
-//! Tests of the memory that graphs keep: the pool gets a block when the array of the block and all graphs that use it
-//! are gone.
+//! Tests of the memory that graphs keep: a block returns to the pool once its array and all graphs that use it are
+//! gone.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -40,7 +40,7 @@ fn the_pool_does_not_get_the_memory_of_a_dropped_array_that_a_graph_uses() {
     let graph = fills(&queue, &x);
     drop(x);
     let kept = pool(&ctx);
-    // A pool that has the block already counts it again at the drop of the graph.
+    // In the faulty case the pool already has the block, and dropping the graph would count it twice.
     std::mem::forget(graph);
     assert_eq!(kept, (SIZE, 0, 1));
 }

@@ -1,7 +1,7 @@
-//! Graphs from files. The codec reads plain data, the device's limits are checked, and the plain data becomes a graph.
+//! Graphs from files: the codec decodes plain data, and the loader checks the data and makes a graph of it.
 //!
-//! Loaded launches are checked against their kernels and the device as new launches are. The commands use blocks of the
-//! device that loads the graph, and the table of gates is made for this device.
+//! Loaded launches are checked against their kernels and the device, as new launches are. Blocks and the gate table are
+//! made on the device that loads the graph.
 
 #[cfg(all(test, cpu))]
 mod load_tests;
@@ -55,7 +55,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// Maximum size of the file, and of the memory that its graph owns, in bytes. The default is 1 GiB.
+    /// Maximum size in bytes, both of the file and of the memory that its graph owns. The default is 1 GiB.
     pub memory_limit: u64,
 }
 
@@ -66,7 +66,7 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// Sets the maximum size of the file, and of the memory of its graph, in bytes.
+    /// Sets the maximum size in bytes, both of the file and of the memory that its graph owns.
     #[must_use]
     pub fn memory_limit(mut self, memory_limit: u64) -> Self {
         self.memory_limit = memory_limit;
@@ -79,8 +79,8 @@ impl Graph {
     /// kernels of the graph are compiled.
     ///
     /// The call checks every byte: checksums, indices and ranges first, then the limits of the context's device, as a
-    /// launch checks them. A damaged file is an error, and a file made by an attacker is an error or a valid graph. A
-    /// loaded graph still launches the kernels of its file: load only files that are trusted to run on the device.
+    /// launch checks them. A damaged file is an error. A malicious file is an error or a valid graph, whose kernels
+    /// come from the file: load only files that you trust to run on the device.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::GraphFileUnread`] if the file cannot be read or is not a plain file; [`ErrorDetail::GraphFile`] if it
@@ -145,7 +145,7 @@ impl Graph {
     }
 }
 
-/// Loads a graph from bytes. Messages name `file`.
+/// Loads a graph from bytes. `file` is the name of the file in messages.
 fn graph_of(
     ctx: &Context,
     bytes: &[u8],
@@ -162,7 +162,7 @@ fn graph_of(
     loader.load(&decoded)
 }
 
-/// Returns the bytes of a file if the size in its header is within the limit.
+/// Returns the bytes of a file, provided that the size in its header is within the limit.
 fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     let unreadable = |error: io::Error| {
         Error::from(ErrorDetail::GraphFileUnread { file: file.into(), reason: error.to_string() })
@@ -172,7 +172,7 @@ fn read_file(path: &Path, file: &str, options: LoadOptions) -> Result<Vec<u8>> {
     (&opened).take(HEADER).read_to_end(&mut bytes).map_err(unreadable)?;
     let total = length(&bytes).map_err(|fault| damaged(file, fault))?;
     check_memory(file, total, options)?;
-    // A read of one byte more than the header's size shows whether bytes follow the file.
+    // Reading one byte more than the header's size detects bytes after the file's end.
     (&opened).take((total + 1).saturating_sub(HEADER)).read_to_end(&mut bytes).map_err(unreadable)?;
     Ok(bytes)
 }
@@ -190,7 +190,7 @@ fn damaged(file: &str, FileFault { offset, reason }: FileFault) -> Error {
     ErrorDetail::GraphFile { file: file.into(), offset, reason }.into()
 }
 
-/// A loader that makes a graph from plain data whose indices and ranges are valid.
+/// A loader that makes a graph from plain data with valid indices and ranges.
 struct Loader<'c> {
     owner: &'c Owner,
     file: String,
@@ -204,7 +204,7 @@ struct Loader<'c> {
 /// Memory of a block.
 enum LoadedBlock {
     Owned(DeviceArray<u32>),
-    /// A block without memory, in place of an input until a replay binds an array.
+    /// A block without memory that stands for an input until a replay binds an array.
     Unbound(Arc<Block>),
 }
 
@@ -297,7 +297,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Makes the array of a block, with its first bytes.
+    /// Makes the array of a block and its initial contents.
     fn block(&self, block: &FileBlock) -> Result<LoadedBlock> {
         let maker = ArrayOps { owner: self.owner, by: self.by, captured: None };
         let words = (block.size / 4).max(1) as usize;
@@ -346,7 +346,8 @@ impl Loader<'_> {
         let control = self.control(file, (&mut nodes, &mut outputs), (&mut leases, &mut names))?;
         let made: FxHashMap<_, _> = leases.values().map(|lease| (lease.block.id, lease.block.size)).collect();
         let name = engine.new_kernel(&file.label);
-        // The policy of this context applies. A graph that relies on added orders keeps them even under `Unchecked`.
+        // The policy of the loading context applies. But if a graph relies on orders that a policy added, it keeps them
+        // even under `Unchecked`.
         let missing = match missing_order(self.owner) {
             MissingOrder::Ignore if file.adds_order => MissingOrder::Add,
             missing => missing,
@@ -390,7 +391,7 @@ fn output(of: &FileOutput) -> GraphOutput {
     }
 }
 
-/// Checks a launch. `misfit` makes the error of a launch that no kernel with this interface can have.
+/// Checks a launch. `misfit` makes the error for a launch that does not fit the kernel's interface.
 ///
 /// # Errors
 /// Returns `GridTooLarge`, `Alignment`, `BindingTooSmall`, `BindingTooLarge`, `Aliased`, or the error of `misfit`.
@@ -470,7 +471,7 @@ fn check_binding(
     Ok(())
 }
 
-/// Returns `true` unless the binding is an array of elements and the size has a part of an element.
+/// Returns `false` if the binding is an array of elements and the size is not a multiple of the element size.
 fn is_whole_elements(binding: &Binding, size: u64) -> bool {
     let stride = u64::from(binding.stride);
     let is_plain = binding.runtime_sized && binding.min_size == stride && stride.is_multiple_of(4);
@@ -499,7 +500,7 @@ fn check_aliases(kernel: &KernelInner, launch: &FileLaunch, blocks: &[FileBlock]
 }
 
 impl Loader<'_> {
-    /// Makes the table of the gates, and adds the node that reads the loop counters after all other nodes.
+    /// Makes the gate table, and adds the node that reads the loop counters as the last node.
     pub(super) fn control(
         &self,
         file: &GraphFile,
@@ -528,7 +529,7 @@ impl Loader<'_> {
         Ok(Some(Arc::new(table)))
     }
 
-    /// Checks that the bodies have few enough dispatches on this device.
+    /// Checks that the number of dispatches in bodies is within the limit on this device.
     fn check_dispatches(&self, file: &GraphFile, nodes: &[GraphNode], gates: u64) -> Result<()> {
         let caps = self.owner.device().caps();
         let mut known: FxHashMap<*const NodeCommand, u64> = FxHashMap::default();
@@ -561,7 +562,7 @@ pub(super) fn chunked_loops(file: &GraphFile, table: Option<&ControlTable>) -> V
         let nodes = ring.nodes();
         let word = words[ring.gates[0].0 as usize];
         let ends = [ring.gates[0].0, ring.gates[ring.gates.len() - 1].0];
-        // The last gate of the ring sets the word of the first one, which is not in the part.
+        // The gates form a ring: the last one sets the word of the first one, which is outside the part.
         let gates = ends[0]..ends[1];
         let dispatches = gates.map(|gate| 1 + table.layout.places(words[gate as usize]).len() as u64).sum();
         ChunkedLoop { nodes, iterations: ring.iterations(), dispatches, bound: ring.bound, word }
@@ -572,7 +573,7 @@ pub(super) fn chunked_loops(file: &GraphFile, table: Option<&ControlTable>) -> V
 }
 
 impl Loader<'_> {
-    /// Makes the nodes. Nodes with one command of the file share it.
+    /// Makes the nodes. Nodes that share a command in the file share it in the graph.
     pub(super) fn nodes(&self, file: &GraphFile) -> Result<Vec<GraphNode>> {
         let commands = file.commands.iter().map(|command| self.command(command));
         let commands = commands.collect::<Result<Vec<Arc<NodeCommand>>>>()?;
@@ -619,7 +620,7 @@ impl Loader<'_> {
         Ok(Arc::new(NodeCommand { work, what, at: self.by.at, label, output, values }))
     }
 
-    /// Returns a gate without its place among the iterations.
+    /// Returns a gate, not yet placed in an iteration.
     fn gate(&self, gate: &FileGate) -> Gate {
         let counter = gate.counter.map(|of| GateCounter { index: of.index, resets: false, last: of.last });
         let condition = self.span(&gate.condition);
@@ -683,7 +684,7 @@ impl Loader<'_> {
     }
 }
 
-/// Returns the test of a gate after `past` iterations.
+/// Returns the test of a gate after `past` finished iterations.
 pub(super) fn gate_test(test: FileTest, past: u32) -> GateTest {
     match test {
         FileTest::Always => GateTest::Always,

@@ -1,4 +1,4 @@
-//! Checks replays, edits and drops of graphs in every order of threads, under loom.
+//! Loom models that check replays, edits and drops of graphs under every interleaving of threads.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -16,8 +16,8 @@ use crate::scheduler::loom_models::model_device::World;
 use loom::thread;
 use std::sync::Arc;
 
-/// Makes a context without threads on two lanes of a model device, with a queue on each lane. Only the graph orders its
-/// replays, because the policy orders nothing.
+/// Makes a context without threads on two lanes of a model device, with a queue on each lane. The policy orders
+/// nothing, so only the graph orders its replays.
 fn context() -> (Context, Arc<World>, [CommandQueue; 2]) {
     let world = World::new(2, false);
     let (device, _) = cpu::open(&SimulatorOptions::default());

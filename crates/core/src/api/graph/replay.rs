@@ -1,7 +1,7 @@
 //! The replay of a graph as one command of a queue.
 //!
-//! On a device without pinned memory, a pinned array is ordinary memory. Each replay then copies the bytes of a
-//! captured upload when it is enqueued, and reads the bytes of a captured download as an output.
+//! On a device without pinned memory, a pinned array is ordinary memory. A captured upload from it is then copied
+//! whenever a replay is enqueued, and a captured download to it is read as an output of each replay.
 
 use crate::api::graph::bindings::{GraphOutput, Prepared, Replayable};
 use crate::api::graph::capture::{HostCall, Output};
@@ -34,8 +34,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// One replay of a graph: the host and other queues wait for its [event](Self::event), and its outputs can be read. A
-/// clone is a cheap handle.
+/// One replay of a graph. The host and other queues can wait for its [event](Self::event), and its outputs can be read.
+/// A clone is a cheap handle.
 #[derive(Clone)]
 pub struct Replay {
     inner: Arc<ReplayInner>,
@@ -45,17 +45,17 @@ struct ReplayInner {
     owner: Owner,
     graph: Arc<GraphInner>,
     run: Arc<GraphRun>,
-    /// The commands of the replay come after this stamp, up to `point`.
+    /// Stamp before the first command of the replay; the last one is at `point`.
     before: Stamp,
     point: Point,
     past: Arc<PointHistory>,
     event: Event,
-    /// Runs of the parts, if the graph has several contexts. `run` then has no outputs and no times.
+    /// Runs of the parts, if the graph has several contexts. In that case `run` has neither outputs nor times.
     far: Option<FarRuns>,
 }
 
 impl Drop for ReplayInner {
-    /// Marks the outputs that were not read as dropped, so that the device does not copy them.
+    /// Marks the outputs that were never read as dropped, so that the device does not copy them.
     fn drop(&mut self) {
         for (at, output) in self.graph.outputs.iter().enumerate() {
             let slot = match &self.far {
@@ -70,7 +70,7 @@ impl Drop for ReplayInner {
 }
 
 impl ReplayInner {
-    /// Returns the place of the bytes of an output.
+    /// Returns where the bytes of an output are.
     fn place_of(&self, output: usize) -> OutputPlace {
         let Some(far) = &self.far else {
             let owner = self.owner.clone();
@@ -93,13 +93,13 @@ impl ReplayInner {
 }
 
 impl CommandQueue {
-    /// *Enqueues* all commands of a [graph](crate::Graph) as one command of this queue. [Bindings](crate::Bindings)
-    /// replay the graph with other arrays and values. Events, waits, priorities, policies and errors of the queue apply
-    /// to the replay as they apply to a launch. The cost of the call does not depend on the number of nodes; bindings
-    /// add a cost for each node that they change.
+    /// *Enqueues* all commands of a [graph](crate::Graph) as one command of this queue. With
+    /// [bindings](crate::Bindings), the graph is replayed with other arrays and values. Events, waits, priorities,
+    /// policies and errors apply to the replay as they apply to a launch. The call takes constant time; bindings add
+    /// time for each node that they change.
     ///
-    /// Several replays of one graph may be in flight, on several queues. If the graph has memory of its own or host
-    /// callbacks, each replay comes after the previous one.
+    /// Several replays of one graph may be in flight, on several queues. If the graph has its own memory or host
+    /// callbacks, its replays run one after the other.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext), [`ErrorDetail::Mapped`](crate::ErrorDetail::Mapped),
@@ -136,7 +136,7 @@ impl CommandQueue {
         }
         let engine = self.owner().engine();
         engine.check_process()?;
-        // The parts of a graph of several contexts have uploads of their own.
+        // In a graph of several contexts, each part stages its own uploads.
         let uploads = if spanning.is_some() { Vec::new() } else { engine.stage_uploads(&plan)? };
         let run = Arc::new(GraphRun { plan, outputs, uploads, times: OnceLock::new(), at });
         let by = Admission { slot: self.slot()?, what: CommandKind::Replay(graph.inner.name.0), at };
@@ -173,8 +173,7 @@ fn callback(call: &HostCall, graph: &Arc<str>) -> Callback {
     Callback::new(move || call.call(&graph))
 }
 
-/// Returns the commands of a replay: the parts of the graph, with the host callbacks between them, and the chunked
-/// loops.
+/// Returns the commands of a replay: the parts of the graph, the host callbacks between them, and the chunked loops.
 fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
     let mut ops = Vec::new();
     let plan = &run.plan;
@@ -201,7 +200,7 @@ fn steps(graph: &GraphInner, run: &Arc<GraphRun>) -> Vec<Op> {
 }
 
 impl Replay {
-    /// Returns the replay of a graph in a capture. It has no event and no outputs of its own.
+    /// Returns the replay of a graph in a capture. Such a replay has no event and no readable outputs.
     fn inside_capture(queue: &CommandQueue, graph: &Arc<GraphInner>, run: Arc<GraphRun>) -> Self {
         let owner = queue.owner().clone();
         let event = queue.marker();
@@ -227,14 +226,14 @@ impl Replay {
         self.inner.event.wait()
     }
 
-    /// Cancels the replay: its commands that are not submitted do not execute. The call does not block, and has no
-    /// effect if the last command is submitted or the replay is cancelled already. A replay that waits for an event or
-    /// for other work ends when its turn comes.
+    /// Cancels the replay: its commands that are not yet submitted do not execute. The call does not block. It has no
+    /// effect if all commands are submitted, or if the replay is already cancelled. A replay that waits for an event or
+    /// for other work still waits, and ends when its turn comes.
     ///
-    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the chunks that are submitted, two at most. The
-    /// bytes that the replay has written stay. The replay, its outputs and the commands enqueued after it on its queue
-    /// before this call end with [`ErrorDetail::Cancelled`]. The queue has no error: a command that is enqueued after this
-    /// call executes, after the submitted ones.
+    /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ends after the submitted chunks, at most two. Bytes that
+    /// were already written stay written. The replay, its outputs, and all later commands of its queue that were
+    /// enqueued before this call end with [`ErrorDetail::Cancelled`]. The queue itself does not fail: commands enqueued
+    /// after this call execute.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Captured`] for a replay inside a capture.
@@ -262,7 +261,7 @@ impl Replay {
         Ok(())
     }
 
-    /// *Flushes*; the result has the elements of an output of this replay.
+    /// *Flushes*; the result is the elements of an output of this replay.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) if the output belongs to another graph, and
@@ -279,7 +278,7 @@ impl Replay {
         self.read_output(at, output.len)
     }
 
-    /// *Flushes*; the result has the counters of the loops of the graph, two words for each.
+    /// *Flushes*; the result is the counters of the graph's loops, two words for each loop.
     pub(crate) fn counters(&self) -> Result<Pending<Vec<u32>>> {
         let layout = self.plan().control.as_ref().map(|table| &table.layout);
         let output = layout.and_then(|layout| layout.output).expect("bug: a loop without counters");
@@ -292,7 +291,7 @@ impl Replay {
         &self.inner.run.plan
     }
 
-    /// Returns an error if the replay is a part of a capture. The capture fails with the error too.
+    /// Returns an error if the replay is inside a capture. The capture fails with the error too.
     pub(crate) fn not_in_capture(
         &self,
         call: &'static str,
@@ -316,8 +315,8 @@ impl Replay {
 
 impl Replay {
     /// *Returns* the event of a captured marker in this replay. The event completes with the whole replay. If the
-    /// marker is timed, the event has the time at which the device passed the marker in this replay, so
-    /// [`Event::seconds_since`] measures the time between two markers of one replay, or of two replays.
+    /// marker is timed, the event holds the time at which this replay passed the marker. So [`Event::seconds_since`]
+    /// measures the time between two markers, in one replay or in two.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Graph`](crate::ErrorDetail::Graph) if the marker was not captured in this graph, and
@@ -361,8 +360,8 @@ impl Replay {
     }
 }
 
-/// Returns the event of a timed marker of a graph of several contexts. It belongs to the context of the marker and
-/// completes with the part of the marker.
+/// Returns the event of a timed marker of a graph of several contexts. The event belongs to the marker's context, and
+/// completes with the part that contains the marker.
 fn far_event(far: &FarRuns, node: u32) -> Event {
     let (part, at) = far.spanning.part_of_node(node).expect("bug: a marker is in no part");
     let run = far.runs[part].as_ref().expect("bug: a part with nodes has no run");
@@ -389,7 +388,7 @@ impl fmt::Debug for Replay {
 /// A function that returns the bytes that an upload takes from the elements of a pinned array.
 type Bytes<T> = Box<dyn Fn(&[T]) -> Vec<u8> + Send + Sync>;
 
-/// A pinned array that each replay uploads. It keeps the elements of the array alive.
+/// A pinned array in ordinary memory that each replay uploads. Keeps the elements of the array alive.
 pub(crate) struct PlainSource<T> {
     pub(crate) label: Arc<str>,
     pub(crate) elements: SharedElements<T>,

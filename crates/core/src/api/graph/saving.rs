@@ -1,4 +1,5 @@
-//! Graphs as files: the graph becomes plain data, which the codec writes. The file can contain the bytes of arrays.
+//! Graphs as files: the graph becomes plain data, which the codec encodes. A file can also contain the contents of
+//! arrays.
 
 use crate::api::graph::Graph;
 use crate::api::graph::loading::gate_test;
@@ -34,20 +35,19 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum Contents {
-    /// The file has the arrays that the capture made. An array made outside of the capture is an error.
+    /// Only the arrays that the capture made. Using an array made outside the capture is an error.
     #[default]
     Own,
-    /// The file also has the current bytes of each array made outside of the capture. The loaded graph has its own copy
-    /// of the array.
+    /// Also the current contents of each array made outside the capture. The loaded graph has its own copy of them.
     Included,
 }
 
 impl Graph {
-    /// Returns the graph as bytes, which [`from_bytes`](Self::from_bytes) loads on this
-    /// or another machine, on any adapter. Equal graphs have equal bytes.
+    /// Returns the graph as bytes, which [`from_bytes`](Self::from_bytes) loads on any machine and adapter. Equal
+    /// graphs have equal bytes.
     ///
-    /// The bytes contain the text of each kernel, the uploaded bytes, and the labels. They contain no compiled kernels
-    /// and no line numbers of the program. An array that the capture made is zero before the first replay of the loaded
+    /// The bytes contain the text of each kernel, the uploaded bytes, and the labels. They contain no compiled kernels,
+    /// and no source lines of the program. Arrays that the capture made are zero before the first replay of the loaded
     /// graph.
     ///
     /// # Errors
@@ -71,8 +71,8 @@ impl Graph {
     }
 
     /// Returns the graph as bytes as [`to_bytes`](Self::to_bytes) does. With [`Contents::Included`], the call blocks
-    /// until the bytes of the arrays made outside of the capture are on the host, with the values after the last
-    /// command enqueued so far.
+    /// until it has read the arrays made outside the capture. Their contents include the writes of all commands
+    /// enqueued so far.
     ///
     /// # Errors
     /// Returns the errors of [`to_bytes`](Self::to_bytes), except the error for an array made outside of the capture;
@@ -84,8 +84,7 @@ impl Graph {
         saver.save(Location::caller()).map(|file| encode(&file))
     }
 
-    /// Writes the graph to a file, which [`load`](Self::load) loads. An existing file is
-    /// replaced.
+    /// Writes the graph to a file, which [`load`](Self::load) loads. The call replaces an existing file.
     ///
     /// # Errors
     /// Returns the errors of [`to_bytes`](Self::to_bytes), and [`ErrorDetail::File`] if the file cannot be written.
@@ -109,7 +108,7 @@ impl Graph {
         self.save_with(path, Contents::Own)
     }
 
-    /// Writes the graph to a file as [`save`](Self::save) does, with the arrays that `contents` selects.
+    /// Writes the graph to a file as [`save`](Self::save) does. `contents` selects the arrays that the file contains.
     ///
     /// # Errors
     /// Returns the errors of [`to_bytes_with`](Self::to_bytes_with), and [`ErrorDetail::File`] if the file cannot be written.
@@ -126,7 +125,7 @@ impl Graph {
 const AN_INPUT: &str = "a file has inputs of numbers, vectors and matrices, and this input has elements";
 const A_VALUE: &str = "a file has values of numbers, vectors and matrices, and this value is";
 
-/// A saver that makes the plain data of a graph.
+/// State of a save that turns a graph into plain data.
 struct Saver<'g> {
     graph: &'g Graph,
     contents: Contents,
@@ -147,9 +146,9 @@ struct FileParts<'g> {
     command_numbers: FxHashMap<*const NodeCommand, u32>,
     launch_numbers: FxHashMap<(Option<String>, FileLaunch), u32>,
     gate_numbers: FxHashMap<FileGate, u32>,
-    /// For each gate, the number of earlier iterations that its test adds to a count.
+    /// For each gate, the number of iterations before it, which its test adds to a count.
     past: Vec<u32>,
-    /// Last gate that sets each word. The gates of a file are numbered in their order.
+    /// Last gate that sets each word. Gates are numbered in their order in the file.
     gate_of_word: FxHashMap<u32, u32>,
 }
 
@@ -164,7 +163,8 @@ impl FileParts<'_> {
         self.commands.len() as u32 - 1
     }
 
-    /// Returns the number of a launch. Equal launches share it: an edit gives each iteration a launch of its own.
+    /// Returns the number of a launch. Equal launches share a number. An edit may have given each iteration its own
+    /// launch.
     fn add_launch(&mut self, label: Option<String>, launch: FileLaunch) -> u32 {
         let key = (label, launch);
         if let Some(&number) = self.launch_numbers.get(&key) {
@@ -182,13 +182,13 @@ impl FileParts<'_> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum BlockKey {
     Block(BlockId),
-    /// The block of the input with this number. It has only the bytes of the input.
+    /// The block of the input with this number, reduced to the bytes of the input.
     Input(usize),
     /// A block that is never accessed, for the reads of empty arrays.
     Nothing,
 }
 
-/// A node with its index.
+/// A node and its index.
 #[derive(Clone, Copy)]
 struct SavedNode<'g> {
     at: u32,
@@ -199,7 +199,7 @@ struct SavedNode<'g> {
 struct SavedBlock<'g> {
     key: BlockKey,
     block: &'g Arc<Block>,
-    /// Number of bytes up to the end of the last range that a node uses.
+    /// Size up to the end of the last range that a node uses.
     size: u64,
     /// First node that uses the block.
     node: &'g GraphNode,
@@ -223,7 +223,7 @@ impl<'g> Saver<'g> {
                 format!("queue `{queue}` belongs to another context: a file has a graph of one context");
             return Err(self.refuse(&queue, reason));
         }
-        // A load adds the read of the counters again.
+        // Loading adds the read of the counters again.
         let own = plan.nodes.len() - (inner.outputs.len() - self.graph.outputs().len());
         let nodes = plan.nodes.iter().take(own).zip(0..).map(|(node, at)| self.node(SavedNode { at, node }));
         let nodes = nodes.collect::<Result<_>>()?;
@@ -276,7 +276,7 @@ impl<'g> Saver<'g> {
         Ok(FileNode { queue, after, command: self.command(saved)?, gate, previous: None })
     }
 
-    /// Returns the number of a command. The nodes of all iterations of a loop share it.
+    /// Returns the number of a command. All iterations of a loop share it.
     fn command(&mut self, saved: SavedNode<'g>) -> Result<u32> {
         let node = saved.node;
         let address = Arc::as_ptr(&node.command);
@@ -292,7 +292,7 @@ impl<'g> Saver<'g> {
         Ok(number)
     }
 
-    /// Returns the number of the command of a gate. The gates of all iterations of a loop share it.
+    /// Returns the number of the command of a gate. All iterations of a loop share it.
     fn gate(&mut self, saved: SavedNode<'g>, gate: &'g Gate, previous: Option<u32>) -> u32 {
         let counter = gate.counter.map(|counter| FileCounter { index: counter.index, last: counter.last });
         let condition = self.range(saved, CommandPart::Source, &gate.condition);
@@ -373,7 +373,8 @@ impl<'g> Saver<'g> {
         values.collect()
     }
 
-    /// Returns the values in the parameters of a launch. A value of a child graph has no name and stays a parameter.
+    /// Returns the values in the parameters of a launch. A value of a child graph has no name, so it is saved as a
+    /// plain parameter.
     fn bound_values(&self, node: &GraphNode) -> Vec<BoundValue> {
         let bound = |(value, slot): (usize, ArgumentSlot)| {
             let ArgumentSlot::Value { offset, .. } = slot else { return None };
@@ -419,7 +420,7 @@ impl<'g> Saver<'g> {
         self.place((saved, part), &span.block, span.offset, span.size)
     }
 
-    /// Returns the range of a block that an operand of a node names, and numbers the block at its first use.
+    /// Returns the range of a block that an operand of a node uses. Numbers the block at its first use.
     fn place(
         &mut self,
         (saved, part): (SavedNode<'g>, CommandPart),
@@ -427,13 +428,13 @@ impl<'g> Saver<'g> {
         offset: u64,
         size: u64,
     ) -> FileRange {
-        // An edit may give inputs overlapping arrays, so the bytes do not say which input a part names.
+        // After an edit, the arrays of two inputs may overlap, so the bytes alone do not identify the input.
         let key = match self.graph.plan.names.input_number(saved.at, part) {
             _ if size == 0 => BlockKey::Nothing,
             Some(input) => BlockKey::Input(input),
             None => BlockKey::Block(block.id),
         };
-        // The bytes of an input keep their alignment, but not their distance from the start of the block.
+        // An input starts a block of its own, so only the alignment of its bytes is kept.
         let offset = match key {
             BlockKey::Block(_) => offset,
             BlockKey::Input(at) => offset - self.graph.plan.inputs[at].offset / ALIGNMENT * ALIGNMENT,
@@ -475,7 +476,7 @@ impl<'g> Saver<'g> {
         Ok(number)
     }
 
-    /// Returns the description of a block, with its bytes if the block was made outside of the capture.
+    /// Returns the description of a block. Includes its contents if the block was made outside the capture.
     fn block(&self, saved: &SavedBlock<'_>, at: &'static Location<'static>) -> Result<FileBlock> {
         let SavedBlock { key, block, size, node } = *saved;
         let label = match key {
@@ -523,7 +524,7 @@ impl<'g> Saver<'g> {
     }
 }
 
-/// Returns the test of a gate in a file, which has no number of a count.
+/// Returns the test of a gate as it is written to a file, without the number of finished iterations.
 fn file_test(test: GateTest) -> FileTest {
     match test {
         GateTest::Always => FileTest::Always,
@@ -545,8 +546,8 @@ fn uses_pinned(label: &str) -> String {
     format!("it uses pinned array `{label}`, which the program refills: upload from memory")
 }
 
-/// Blocks until the first `size` bytes of a block are on the host, and returns them. They have the values after the
-/// last command enqueued so far.
+/// Blocks until the first `size` bytes of a block are on the host, and returns them. They include the writes of all
+/// commands enqueued so far.
 ///
 /// # Errors
 /// Returns the error of the last command that wrote some of the bytes, if it has failed.

@@ -1,12 +1,12 @@
 //! Graphs of several contexts: the parts that each context executes, and the replay of all parts.
 //!
-//! The plan of such a graph has the nodes of all contexts, and no recorder executes it. The parts have plans of their
-//! own, which are made again after each change of the whole plan.
+//! The plan of such a graph has the nodes of all contexts, and no recorder executes it. Instead, each part has its own
+//! plan. A change of the whole plan makes the plans of the parts anew.
 //!
 //! A replay enqueues the parts of the first context on the program's queue, and the parts of each other context on a
-//! helper queue, which is made for the replay. A part that waits for another context waits for an event that a relay
-//! signals. All commands are enqueued before the first relay is attached, the commands of the program's queue last:
-//! after an error, nothing executes in any context.
+//! helper queue made for this replay. A part that depends on another context waits for an event, which a relay signals.
+//! So that an error leaves nothing to execute in any context, all commands are enqueued before the first relay is
+//! attached, those on the program's queue last.
 
 pub(crate) mod partition;
 
@@ -44,24 +44,24 @@ pub(crate) struct Spanning {
 
 /// State that all plans of a graph of several contexts share.
 pub(crate) struct SpanningShape {
-    /// Contexts. The first is the context of the capturing queue.
+    /// Contexts; the first is that of the capturing queue.
     pub(crate) owners: Vec<Owner>,
-    /// Name of the graph with its number in each context, which is registered as long as the name is held.
+    /// Name of the graph with its number in each context, which stays registered as long as this is alive.
     pub(crate) names: Vec<(KernelId, Arc<str>)>,
-    /// For each context, turns of the graphs that are replayed in this graph and take turns.
+    /// For each context, the turns of the nested graphs that take turns.
     pub(crate) turns: Vec<Vec<Arc<ReplayTurn>>>,
     /// Context of each captured queue.
     pub(crate) of_queue: Vec<u32>,
     /// Context of each input.
     pub(crate) of_input: Vec<u32>,
     pub(crate) copies: Vec<CapturedCopy>,
-    /// Number of the copy that each side belongs to, by the side's node.
+    /// Copies between contexts: the number of the copy by the node of either side.
     of_copy: FxHashMap<u32, u32>,
 }
 
 /// A part of a graph.
 pub(crate) enum ContextPart {
-    /// Nodes with a plan of their own, and the graph's numbers of the outputs that they read.
+    /// Nodes with their own plan, and the graph's numbers for the outputs that they read.
     Nodes { plan: Arc<GraphPlan>, nodes: Arc<[u32]>, outputs: Vec<u32> },
     /// The read of the source of the copy with this number.
     Read(u32),
@@ -69,7 +69,7 @@ pub(crate) enum ContextPart {
     Write(u32),
 }
 
-/// Returns the policy of a context for captured commands.
+/// Returns how captured commands of a context are ordered under its policy.
 pub(crate) fn missing_order(owner: &Owner) -> MissingOrder {
     match owner.engine().lock().policy() {
         Policy::Ordered => MissingOrder::Add,
@@ -96,7 +96,7 @@ impl SpanningShape {
         Some(Self { owners, names, turns, of_queue, of_input, copies, of_copy })
     }
 
-    /// Returns the place of a node.
+    /// Returns the context of a node, and the copy that it belongs to.
     fn place(&self, at: u32, node: &GraphNode) -> NodePlace {
         let context = self.of_queue[node.queue as usize];
         NodePlace { context, copy: self.of_copy.get(&at).copied() }
@@ -119,7 +119,7 @@ impl Spanning {
                 Some(copy) if shape.copies[copy as usize].read == first => ContextPart::Read(copy),
                 Some(copy) => ContextPart::Write(copy),
                 None => {
-                    // Missing order is an error of the whole graph, and was reported there.
+                    // A missing order is an error of the whole graph, where it has been reported.
                     let add = missing[part.context as usize] != MissingOrder::Ignore;
                     let missing = if add { MissingOrder::Add } else { MissingOrder::Ignore };
                     nodes_part(&shape.owners[part.context as usize], whole, &part.nodes, missing)?
@@ -134,7 +134,7 @@ impl Spanning {
         if !Arc::ptr_eq(&old.commands, &new.commands) {
             return Self::new(self.shape.clone(), new);
         }
-        // Only values differ.
+        // The plans differ only in values.
         let part = |part: &ContextPart| match part {
             ContextPart::Nodes { plan, nodes, outputs } => {
                 let values = new.values.clone();
@@ -149,7 +149,7 @@ impl Spanning {
         Ok(Self { shape: self.shape.clone(), partition: self.partition.clone(), parts })
     }
 
-    /// Returns the part of an output and the number of the output in it.
+    /// Returns the part that reads an output, and the output's number in that part.
     pub(crate) fn part_of_output(&self, output: u32) -> Option<(usize, usize)> {
         self.parts.iter().enumerate().find_map(|(part, of)| {
             let ContextPart::Nodes { outputs, .. } = of else { return None };
@@ -157,7 +157,7 @@ impl Spanning {
         })
     }
 
-    /// Returns the part of a node and the number of the node in it.
+    /// Returns the part of a node, and the node's number in that part.
     pub(crate) fn part_of_node(&self, node: u32) -> Option<(usize, u32)> {
         self.parts.iter().enumerate().find_map(|(part, of)| {
             let ContextPart::Nodes { nodes, .. } = of else { return None };
@@ -166,8 +166,8 @@ impl Spanning {
     }
 }
 
-/// Returns leases of the blocks that nodes name. The parts of one context keep no memory of another one, because the
-/// commands of a lost context are never dropped.
+/// Returns leases of the blocks that nodes use. The commands of a lost context are never dropped, so the parts of one
+/// context must not keep memory of another alive.
 fn leases(owner: &Owner, nodes: &[GraphNode]) -> FxHashMap<BlockId, BlockLease> {
     let mut leases = FxHashMap::default();
     for node in nodes {
@@ -178,7 +178,7 @@ fn leases(owner: &Owner, nodes: &[GraphNode]) -> FxHashMap<BlockId, BlockLease> 
     leases
 }
 
-/// Returns a part of some nodes of a graph, which belong to the context `owner`.
+/// Returns the part made of some nodes, which belong to the context `owner`.
 fn nodes_part(owner: &Owner, whole: &GraphPlan, nodes: &[u32], missing: MissingOrder) -> Result<ContextPart> {
     let mut outputs = Vec::new();
     let own = |at: u32| {
@@ -212,10 +212,10 @@ fn nodes_part(owner: &Owner, whole: &GraphPlan, nodes: &[u32], missing: MissingO
     Ok(ContextPart::Nodes { plan: Arc::new(plan), nodes: nodes.into(), outputs })
 }
 
-/// The runs of the parts of one replay.
+/// The runs of all parts in one replay.
 pub(crate) struct FarRuns {
     pub(crate) spanning: Arc<Spanning>,
-    /// Run of each part that has nodes.
+    /// Run of each part that consists of nodes.
     pub(crate) runs: Vec<Option<PartRun>>,
 }
 
@@ -228,20 +228,20 @@ pub(crate) struct PartRun {
     pub(crate) end: Option<(Point, Arc<PointHistory>)>,
 }
 
-/// The graph of a replay.
+/// A graph that is being replayed.
 pub(crate) struct ReplayedGraph<'g> {
     pub(crate) spanning: &'g Arc<Spanning>,
     pub(crate) whole: &'g GraphPlan,
-    /// Turns of the graph and of the graphs in it, in the first context.
+    /// Turns of this graph and of its nested graphs, in the first context.
     pub(crate) turns: Vec<&'g Arc<ReplayTurn>>,
     pub(crate) at: &'static Location<'static>,
 }
 
-/// The queue of one context in a replay.
+/// The queue that a replay uses in one context.
 struct ReplayQueue {
     owner: Owner,
     by: Admission,
-    /// `true` for a helper queue, which is released at the end.
+    /// `true` for a helper queue, which is released after the replay.
     helps: bool,
     commands: Vec<PartCommand>,
     answers: Vec<EnqueuedPart>,
@@ -255,14 +255,14 @@ impl Drop for ReplayQueue {
     }
 }
 
-/// Place of a command in a replay: its context, and its number among the commands there.
+/// Position of a command in a replay: its context, and its index among the replay's commands there.
 #[derive(Clone, Copy)]
 struct CommandPlace {
     context: usize,
     command: usize,
 }
 
-/// A wait of one context for another, whose relay is not attached yet.
+/// A wait of one context for another. Its relay is not attached yet.
 struct ForeignWait {
     waiter: usize,
     signaller: Signaller,
@@ -276,13 +276,13 @@ struct ReplayedCopy {
     write: Option<CopyPlace>,
 }
 
-/// One side of a copy, with the last commands of its pieces.
+/// One side of a copy, with the last command of each of its pieces.
 struct CopyPlace {
     at: CommandPlace,
     ends: Vec<usize>,
 }
 
-/// Commands of a replay that is being enqueued.
+/// The commands of a replay while it is being enqueued.
 struct ReplayBuilder<'g> {
     graph: &'g ReplayedGraph<'g>,
     queues: Vec<ReplayQueue>,
@@ -297,12 +297,12 @@ struct ReplayBuilder<'g> {
     marks: Vec<(usize, CommandPlace)>,
 }
 
-/// Enqueues a replay on the queue `by` of the first context. Returns the stamp that its commands there come after, and
-/// the point of its end with its history.
+/// Enqueues a replay on the queue `by` of the first context. Returns the stamp before its first command on `by`, the
+/// point of its end, and that point's history.
 ///
 /// # Errors
-/// Returns the errors of [`Engine::enqueue_parts`] and of an allocation. The error of another context whose device is
-/// lost is `OtherContext`.
+/// Returns the errors of [`Engine::enqueue_parts`] and of an allocation. If the device of another context is lost, the
+/// error is `OtherContext`.
 pub(crate) fn enqueue(
     graph: &ReplayedGraph<'_>,
     by: Admission,
@@ -451,8 +451,8 @@ impl<'g> ReplayBuilder<'g> {
         self.waits.push(ForeignWait { waiter, signaller, source });
     }
 
-    /// Enqueues the commands of all contexts, the first context's last. Meanwhile no other thread enqueues a wait
-    /// between contexts.
+    /// Enqueues the commands of all contexts, those of the first context last. Meanwhile, a lock keeps other threads
+    /// from enqueuing waits between contexts.
     fn enqueue_all(&mut self) -> Result<()> {
         let turn = lock_enqueueing();
         let first = &self.queues[0];
@@ -490,7 +490,7 @@ impl<'g> ReplayBuilder<'g> {
         }
     }
 
-    /// Attaches the relays of all waits. Returns the runs of the parts.
+    /// Attaches the relays of all waits, and returns the runs of the parts.
     fn connect(mut self) -> Vec<Option<PartRun>> {
         for ForeignWait { waiter, signaller, source } in std::mem::take(&mut self.waits) {
             let queue = &self.queues[source.context];
@@ -526,7 +526,7 @@ fn last(stamps: &[Stamp]) -> Stamp {
 }
 
 impl FarRuns {
-    /// Returns the run of an output and its slot.
+    /// Returns the run that reads an output, and the slot of the output.
     pub(crate) fn output(&self, output: usize) -> Option<(&PartRun, &Arc<ReadSlot>)> {
         let (part, at) = self.spanning.part_of_output(output as u32)?;
         let run = self.runs[part].as_ref()?;
@@ -534,7 +534,7 @@ impl FarRuns {
     }
 }
 
-/// Returns the error of a replay on a queue whose context is not the first context of the graph.
+/// Returns the error for a replay on a queue outside the graph's first context.
 #[cold]
 pub(crate) fn wrong_queue(label: &str) -> Error {
     let object = format!(

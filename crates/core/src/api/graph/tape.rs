@@ -1,7 +1,7 @@
 //! The tape of a capture: the commands of the captured queues, in the order of the calls.
 //!
-//! A copy between contexts is two nodes of the tape. The memory of arrays that a capture makes and drops is reused by
-//! later arrays of the same capture.
+//! A copy between contexts is two nodes of the tape. When an array made in the capture is dropped, later arrays of the
+//! capture reuse its memory.
 
 pub(crate) mod bodies;
 
@@ -42,7 +42,7 @@ pub(crate) struct Tape {
     pub(crate) fault: CaptureFault,
     /// Blocks that the commands of the capture write.
     pub(crate) writes: Arc<CapturedWrites>,
-    /// `true` if the tape takes the commands of a body, which the graph may execute any number of times.
+    /// `true` if this is the tape of a body, which a replay may execute any number of times.
     is_body: bool,
     state: Mutex<TapeState>,
 }
@@ -54,25 +54,25 @@ pub(crate) struct TapeState {
     open: bool,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Vec<TapeQueue>,
-    /// Contexts of the queues. The first is the context of the capturing queue.
+    /// Contexts of the queues; the first is that of the capturing queue.
     pub(crate) contexts: Vec<Owner>,
     /// Copies between contexts.
     pub(crate) copies: Vec<CapturedCopy>,
-    /// Queue that takes the other side of the copies, for a queue and another context.
+    /// Helper queue for the other side of copies, by copying queue and other context.
     copy_queues: FxHashMap<(u32, u32), u32>,
-    /// For each node, the clock of its queue after it.
+    /// For each node, the clock of its queue after that node.
     behind: Vec<SmallVec<[u32; 4]>>,
-    /// Leases of the blocks that a node names, and of the blocks that the capture made.
+    /// Leases of the blocks that nodes use, and of the blocks that the capture allocated.
     pub(crate) leases: FxHashMap<BlockId, Arc<BlockLease>>,
     /// Outputs in the order in which they were declared.
     pub(crate) outputs: Vec<GraphOutput>,
-    /// Host callbacks, each with the number of nodes before it.
+    /// Host callbacks, each with the number of nodes captured before it.
     pub(crate) calls: Vec<(u32, HostCall)>,
     /// Message buffers of the launches, in node order.
     pub(crate) messages: Vec<MessageBuffer>,
     /// Chunked loops.
     pub(crate) chunked: Vec<ChunkedLoop>,
-    /// Inputs and values of the graph, without their nodes.
+    /// Names of the inputs and values, without the nodes that use them.
     pub(crate) names: GraphNames,
     /// Default bytes of each input.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
@@ -80,31 +80,31 @@ pub(crate) struct TapeState {
     pub(crate) input_contexts: Vec<u32>,
     /// Default of each value.
     pub(crate) values: SmallVec<[Value; 1]>,
-    /// Values of the captures around a body.
+    /// Tokens of the values that captures around this body declare.
     outer_values: Vec<u64>,
-    /// `true` if the capture has made an array, a condition, a loop or a host callback: each replay of the graph then
-    /// comes after the previous one.
+    /// `true` if the capture has made an array, a condition, a loop or a host callback. The replays of the graph then
+    /// take turns.
     pub(crate) takes_turns: bool,
-    /// Size of each block that the capture made.
+    /// Size of each block that the capture allocated.
     pub(crate) made: FxHashMap<BlockId, u64>,
-    /// Blocks of the arrays that the capture made, for later arrays of the capture.
+    /// Blocks of the capture's arrays, for reuse by its later arrays.
     reusable: MadeBlocks,
-    /// Last replay of each graph that was replayed in the capture and takes turns.
+    /// Last replay in this capture of each graph that takes turns.
     children: FxHashMap<u64, ChildReplay>,
-    /// `true` while the function of a body runs. The queues of this tape then take no commands.
+    /// `true` while the function of a body runs. Meanwhile the queues of this tape take no commands.
     body_is_open: bool,
-    /// Number of words of the gates.
+    /// Number of gate words.
     pub(crate) gates: u32,
     /// Tokens of the loops.
     pub(crate) loops: Vec<u64>,
-    /// Number of gates, plus the dispatches of the nodes that a gate of this tape allows.
+    /// Number of gates, plus the dispatches of nodes that a gate of this tape controls.
     dispatches: u64,
 }
 
 /// The last replay of a graph in a capture.
 #[derive(Clone)]
 struct ChildReplay {
-    /// Nodes at the end of the replay.
+    /// Last nodes of the replay.
     end: SmallVec<[u32; 2]>,
     turn: Arc<ReplayTurn>,
     /// Context of the graph.
@@ -117,24 +117,24 @@ pub(crate) struct TapeQueue {
     /// Context of the queue.
     pub(crate) context: u32,
     at: &'static Location<'static>,
-    /// Nodes that the next node comes after: the last node, and nodes of other queues that the queue has waited for
+    /// Predecessors of the next node: the last node, and the nodes of other queues that the queue has waited for since.
     /// since.
     frontier: SmallVec<[u32; 2]>,
-    /// The node of the queue's last call, if the call added exactly one node. Later calls name no node of a replay, a
-    /// condition or a loop, and some calls add no node.
+    /// The node of the queue's last call, if that call added exactly one node. Otherwise, labels and values have no
+    /// node to apply to.
     last_call: Option<u32>,
-    /// For each captured queue, the number of its nodes that the next node comes after.
+    /// For each captured queue, the number of its nodes that come before the next node.
     clock: Vec<u32>,
 }
 
 impl TapeQueue {
-    /// Records a call that has added no node.
+    /// Forgets the node of the last call, because a call has added no node.
     pub(crate) fn clear_last_call(&mut self) {
         self.last_call = None;
     }
 }
 
-/// The place of a captured queue in its capture.
+/// A queue's place in its capture.
 #[derive(Clone)]
 pub(crate) struct CapturedQueue {
     pub(crate) tape: Arc<Tape>,
@@ -145,7 +145,7 @@ pub(crate) struct CapturedQueue {
     pub(crate) owner: Owner,
 }
 
-/// Returns a number that no other capture or output has.
+/// Returns a number that is unique among captures and outputs.
 pub(crate) fn unique() -> u64 {
     static IDS: AtomicU64 = AtomicU64::new(1);
     IDS.fetch_add(1, Ordering::Relaxed)
@@ -178,7 +178,7 @@ impl Tape {
         }
     }
 
-    /// Ends a capture without a result.
+    /// Ends a capture and drops its commands.
     pub(crate) fn discard(&self) {
         let ended = std::mem::take(&mut *lock(&self.state));
         drop(ended);
@@ -197,7 +197,7 @@ impl TapeState {
         self.queues.len() as u32 - 1
     }
 
-    /// Checks that a value belongs to this capture, or to one around it.
+    /// Checks that a value belongs to this capture or to an enclosing one.
     ///
     /// # Errors
     /// Returns `Graph` for a value of another capture.
@@ -216,10 +216,10 @@ impl TapeState {
         self.add_queue(named, at, frontier, clock)
     }
 
-    /// Returns the node of the last call on a queue.
+    /// Returns the node that the last call on a queue has added.
     ///
     /// # Errors
-    /// Returns `Graph` if nothing is captured on the queue, or if the last call has added no node or several nodes.
+    /// Returns `Graph` if nothing is captured on the queue, or if the last call did not add exactly one node.
     pub(crate) fn last_call(&mut self, queue: u32, wanted: &str) -> Result<&mut GraphNode> {
         let of = &self.queues[queue as usize];
         let Some(at) = of.last_call else {
@@ -236,7 +236,7 @@ impl TapeState {
         Ok(&mut self.nodes[at as usize])
     }
 
-    /// Adds a node at the end of a queue. `gate` is the word of its gate, if the node is in a body.
+    /// Adds a node at the end of a queue. `gate` is the word of the gate that controls it, if it is in a body.
     fn push(&mut self, queue: u32, command: Arc<NodeCommand>, gate: Option<u32>) -> u32 {
         let missing = self.reusable.missing(&command.work, &self.queues[queue as usize].clock);
         self.wait_for_nodes(queue, &missing);
@@ -254,7 +254,7 @@ impl TapeState {
         at
     }
 
-    /// Orders the next node of `queue` after `after`, where `clock` counts the nodes that come before.
+    /// Orders the next node of `queue` after the nodes `after`. `clock` is their clock.
     fn wait(&mut self, queue: u32, after: &[u32], clock: &[u32]) {
         let of = &mut self.queues[queue as usize];
         for &node in after {
@@ -294,7 +294,7 @@ pub(crate) fn raise(clock: &mut Vec<u32>, queue: u32, count: u32) {
 }
 
 impl CapturedQueue {
-    /// Calls `change` with the tape.
+    /// Calls `change` with the state of the tape.
     ///
     /// # Errors
     /// Returns [`CaptureEnded`](ErrorDetail::CaptureEnded) after the end of the capture. The error names `call`.
@@ -323,7 +323,7 @@ impl CapturedQueue {
         Ok(change(&mut state))
     }
 
-    /// Returns an error if the queue captures a body. The capture fails with the error too.
+    /// Returns an error if this is a queue in a body. The capture fails with the error too.
     pub(crate) fn not_in_body(
         &self,
         call: &'static str,
@@ -333,7 +333,7 @@ impl CapturedQueue {
         if self.tape.is_body { Err(self.refuse(call, &self.label, at, remedy)) } else { Ok(()) }
     }
 
-    /// Returns the error of a call that cannot be captured, and makes the capture fail with it.
+    /// Makes the capture fail because of a call that cannot be captured, and returns the error.
     #[cold]
     pub(crate) fn refuse(
         &self,
@@ -388,7 +388,7 @@ impl CapturedQueue {
         })
     }
 
-    /// Adds a read of the bytes of an output at the end of the queue. `call` is the program's call.
+    /// Adds a read of the bytes of an output at the end of the queue. `call` is the name of the program's call.
     pub(crate) fn push_read(
         &self,
         (call, what, at): (&'static str, CommandKind, &'static Location<'static>),
@@ -407,7 +407,7 @@ impl CapturedQueue {
         self.push((what, at), Work::Read { src, slot: ReadSlot::new() }, label, Some(number)).map(drop)
     }
 
-    /// Records that the capture has made an array on `block`: the block lives as long as the graph.
+    /// Records that the capture has allocated `block`. The block then lives as long as the graph.
     pub(crate) fn adopt(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
         let engine = self.owner.engine();
         self.with("a new array", at, |state| {
@@ -419,7 +419,7 @@ impl CapturedQueue {
         })
     }
 
-    /// Keeps a block as long as the graph.
+    /// Keeps a block alive as long as the graph.
     pub(crate) fn lease(&self, block: &Arc<Block>, at: &'static Location<'static>) -> Result<()> {
         let engine = self.owner.engine();
         self.with("input", at, |state| {
@@ -427,8 +427,8 @@ impl CapturedQueue {
         })
     }
 
-    /// Returns a block of the given size from a dropped array of the same capture, if the next node of this queue comes
-    /// after all nodes that use the block.
+    /// Returns a block of the given size that a dropped array of this capture used, if there is one whose uses all come
+    /// before the next node of this queue.
     pub(crate) fn reuse(
         &self,
         size: u64,
@@ -445,7 +445,7 @@ impl CapturedQueue {
         })
     }
 
-    /// Begins a call that may add no node. Labels and values after the call do not apply to an earlier node.
+    /// Begins a call that may add no node, so that labels and values after it do not apply to an earlier node.
     pub(crate) fn begin_call(&self) {
         if self.owner.engine().is_in_child() {
             return;
@@ -465,7 +465,7 @@ impl CapturedQueue {
         Ok(Self { tape: self.tape.clone(), index, label: label.into(), owner: self.owner.clone() })
     }
 
-    /// Returns the end of the queue, for a call of the program.
+    /// Returns the end of the queue. `call` is the name of the program's call.
     pub(crate) fn point(&self, call: &'static str, at: &'static Location<'static>) -> Result<CapturedPoint> {
         self.with(call, at, |state| {
             let TapeQueue { frontier, clock, .. } = &state.queues[self.index as usize];
@@ -486,7 +486,7 @@ impl CapturedQueue {
         self.point("marker", at)
     }
 
-    /// Returns the end of the queue, with the time of a node that executes nothing.
+    /// Returns the end of the queue, with the time of a new node that only reads the clock.
     pub(crate) fn timed_point(&self, at: &'static Location<'static>) -> Result<CapturedPoint> {
         self.not_in_body("a timed marker", at, NO_TIME_IN_BODY)?;
         let node = self.push((CommandKind::Inspect, at), Work::Nothing, None, None)?;
@@ -502,8 +502,8 @@ impl CapturedQueue {
     }
 }
 
-/// A captured copy between contexts. Two nodes stand for its sides: one reads the source, and one writes the target. No
-/// recorder executes these nodes: a replay enqueues the copy between two parts of the graph.
+/// A captured copy between contexts. It has two nodes: one reads the source, and one writes the target. No recorder
+/// executes these nodes: a replay enqueues the copy itself, between two parts of the graph.
 pub(crate) struct CapturedCopy {
     pub(crate) read: u32,
     pub(crate) write: u32,
@@ -511,7 +511,7 @@ pub(crate) struct CapturedCopy {
 }
 
 impl CapturedCopy {
-    /// Returns the copy with the bytes that its sides have in a plan.
+    /// Returns the copy between the spans that its two nodes have in a plan.
     pub(crate) fn in_plan(&self, plan: &GraphPlan) -> RegionCopy {
         let span = |node: u32| match &plan.command(node).work {
             Work::Read { src: span, .. } | Work::Fill { dst: span, .. } => span.clone(),
@@ -528,27 +528,27 @@ impl CapturedCopy {
     }
 }
 
-/// Most blocks of one size that an allocation looks at.
+/// Maximum number of blocks of one size that an allocation examines.
 const MOST_BLOCKS: usize = 64;
 
-/// Blocks of the arrays that a capture has made.
+/// Blocks of the arrays that a capture has allocated.
 #[derive(Default)]
 pub(crate) struct MadeBlocks {
     places: FxHashMap<BlockId, usize>,
     blocks: Vec<MadeBlock>,
 }
 
-/// Queues, each with its last node that uses a block.
+/// The last use of a block by each queue, as pairs of queue and node.
 type LastNodes = SmallVec<[(u32, u32); 2]>;
 
-/// A block with the nodes that use it.
+/// A block and the nodes that use it.
 struct MadeBlock {
     block: Arc<Block>,
     /// Context of the block.
     context: u32,
-    /// Last uses of the array that has the block now.
+    /// Last uses by the current array on the block.
     uses: LastNodes,
-    /// Last uses of the dropped arrays that had the block before.
+    /// Last uses by the dropped arrays that were on the block before.
     earlier: LastNodes,
 }
 
@@ -566,7 +566,7 @@ impl MadeBlocks {
         }
     }
 
-    /// Records the uses of a new node.
+    /// Records the uses of blocks by a new node.
     pub(crate) fn note(&mut self, queue: u32, node: u32, work: &Work) {
         if self.blocks.is_empty() {
             return;
@@ -577,8 +577,8 @@ impl MadeBlocks {
         });
     }
 
-    /// Returns the uses of dropped arrays that the work must come after, because it uses their memory. `clock` is the
-    /// clock of its queue.
+    /// Returns the uses by dropped arrays that the work must be ordered after, because it reuses their memory. `clock`
+    /// is the clock of its queue.
     pub(crate) fn missing(&self, work: &Work, clock: &[u32]) -> SmallVec<[u32; 2]> {
         let mut missing = SmallVec::new();
         if self.blocks.is_empty() {
@@ -592,14 +592,14 @@ impl MadeBlocks {
         missing
     }
 
-    /// Records that another array has the block.
+    /// Records that a new array reuses the block.
     pub(crate) fn reuse(&mut self, block: &Block) {
         let Some(&at) = self.places.get(&block.id) else { return };
         let MadeBlock { uses, earlier, .. } = &mut self.blocks[at];
         std::mem::take(uses).into_iter().for_each(|(queue, node)| add(earlier, queue, node));
     }
 
-    /// Returns the blocks of a size and a context whose uses all come before the next node of the queue with this
+    /// Returns the blocks of a given size and context whose uses all come before the next node of the queue with this
     /// `clock`.
     pub(crate) fn ordered_before<'b>(
         &'b self,
@@ -615,7 +615,7 @@ impl MadeBlocks {
     }
 }
 
-/// Records a later use by a queue.
+/// Replaces the last use by a queue.
 fn add(uses: &mut LastNodes, queue: u32, node: u32) {
     match uses.iter_mut().find(|(other, _)| *other == queue) {
         Some((_, last)) => *last = node.max(*last),
@@ -623,7 +623,7 @@ fn add(uses: &mut LastNodes, queue: u32, node: u32) {
     }
 }
 
-/// Returns `true` if the next node of the queue with this clock comes after a use.
+/// Returns `true` if a use comes before the next node of the queue with this clock.
 fn is_before(&(queue, node): &(u32, u32), clock: &[u32]) -> bool {
     clock.get(queue as usize).is_some_and(|&seen| seen > node)
 }

@@ -1,4 +1,5 @@
-//! Tests of the checks of a context: the lines of launches, the options, and the orders of the CPU recorder.
+//! Tests of the checks of a context: the source lines of launches, the options, and the orders that the CPU recorder
+//! chooses.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -18,7 +19,7 @@ const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>
     @compute @workgroup_size(4) fn races(@builtin(local_invocation_index) i: u32) { x[i / 2u] = i; }
     @compute @workgroup_size(4) fn right(@builtin(local_invocation_index) i: u32) { x[i] = i; }";
 
-/// Opens the CPU as a device with checks.
+/// Opens the CPU device with checks.
 pub(super) fn device(check: CheckOptions) -> Context {
     let options =
         ContextOptions { adapter: AdapterChoice::Cpu, check: Some(check), ..ContextOptions::default() };
@@ -31,12 +32,12 @@ pub(super) fn recorder(seed: u64) -> Context {
     Context::simulated(SimulatorOptions { seed, threads: false, check, ..SimulatorOptions::default() })
 }
 
-/// Opens the CPU as a device, and the CPU recorder with a few seeds.
+/// Opens the CPU device, and the CPU recorder with a few seeds.
 pub(super) fn contexts() -> impl Iterator<Item = Context> {
     std::iter::once_with(|| device(CheckOptions::default())).chain((0..5).map(recorder))
 }
 
-/// Launches `races` on one workgroup, from the line of the caller.
+/// Launches `races` on one workgroup, and returns the line of the caller.
 #[track_caller]
 fn race(ctx: &Context, queue: &CommandQueue, x: &mut DeviceArray<u32>) -> &'static Location<'static> {
     let kernel = ctx.kernel_from(TEXT, "races").expect("it compiles");
@@ -91,7 +92,7 @@ fn a_finding_of_a_replay_names_the_line_of_the_captured_launch() {
         let lines = |findings: Vec<Finding>| findings.iter().map(|found| found.launch).collect::<Vec<_>>();
         assert_eq!(lines(finished(&ctx, &queue)), [captured_at]);
 
-        // The only line of a graph from a file is the line of its load.
+        // A graph from a file has only one source line: that of its load.
         let file = graph.to_bytes().expect("it is saved");
         let loaded = Graph::from_bytes(&ctx, &file).expect("it loads");
         let line = line!() - 1;

@@ -1,4 +1,4 @@
-//! Tests of the reads of device memory that nothing wrote.
+//! Tests of the check for reads of device memory that nothing wrote.
 
 use super::kernel_check_tests::{contexts, recorder};
 use crate::api::context::Context;
@@ -36,12 +36,13 @@ impl Program {
         self.ctx.full([LEN], 1).expect("memory")
     }
 
-    /// Copies an array by a launch.
+    /// Launches a kernel that copies an array.
     fn launch(&self, x: &DeviceArray<u32>, y: &mut DeviceArray<u32>) {
         launch(&self.ctx, &self.queue, x, y).expect("a launch");
     }
 
-    /// Returns the elements of an array that a launch reads and nothing wrote, as the first one and their number.
+    /// Launches a copy of `x`, and returns the index of the first unwritten element that it reads, and the number of
+    /// such elements.
     fn unwritten(&self, x: &DeviceArray<u32>) -> Option<(usize, u64)> {
         self.queue.finish().wait().expect("a finding is no error");
         drop(self.ctx.diagnostics().take_findings());
@@ -51,7 +52,7 @@ impl Program {
         self.found()
     }
 
-    /// Returns the findings, which are reads of `x` at one place, as [`unwritten`](Self::unwritten) does.
+    /// Returns the findings, all of which are reads of `x` at one place, in the form of [`unwritten`](Self::unwritten).
     fn found(&self) -> Option<(usize, u64)> {
         let findings = self.ctx.diagnostics().take_findings();
         let finding = findings.first()?;
@@ -68,7 +69,7 @@ fn launch(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>, y: &mut Dev
     queue.launch_dyn(&kernel, Grid::threads([y.len()]), args![x = x, y = y])
 }
 
-/// Runs a test on the CPU as a device, and on the CPU recorder with a few seeds.
+/// Runs a test on the CPU device, and on the CPU recorder with a few seeds.
 fn each(test: impl Fn(&Program)) {
     for ctx in contexts() {
         let queue = ctx.queue("q");
@@ -85,7 +86,7 @@ fn only_the_calls_that_leave_memory_unwritten_lead_to_findings() {
         assert_eq!(p.unwritten(&p.ctx.empty(&x).expect("memory")), all, "Context::empty");
         assert_eq!(p.unwritten(&p.queue.empty([LEN]).expect("memory")), all, "CommandQueue::empty");
         assert_eq!(p.unwritten(&p.queue.empty(&x).expect("memory")), all, "CommandQueue::empty");
-        // The memory is first new, then reused from dropped arrays.
+        // The first memory is new, and later memory is reused from dropped arrays.
         for _ in 0..3 {
             let made = [
                 p.ctx.zeros([LEN]),
@@ -165,7 +166,7 @@ fn the_host_writes_by_maps_and_pinned_arrays() {
         x.slice(4..LEN).expect("a part").map_write().wait().expect("a map")[0] = 5;
         assert_eq!(p.unwritten(&x), Some((0, 4)), "a map to write");
         for _ in 0..2 {
-            // A new pinned array has zeros, on new memory and on the memory of a dropped one.
+            // A new pinned array has zeros, in new memory and in the memory of a dropped array.
             let mut pinned: HostArray<u32, Upload> = p.ctx.pinned([LEN]).expect("memory");
             let mut y = p.empty();
             p.queue.upload(&pinned, &mut y).expect("an upload");

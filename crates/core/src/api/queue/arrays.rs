@@ -1,4 +1,4 @@
-//! New arrays in the order of a queue, with the memory for them and for the temporary arrays of commands.
+//! New arrays in the order of a queue, and the memory for them and for temporary arrays of commands.
 
 use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
@@ -17,7 +17,7 @@ use fencepost_sync::Slot;
 use std::sync::Arc;
 
 impl CommandQueue {
-    /// *Enqueues* an array of zeros, in this queue's order.
+    /// *Enqueues* the making of an array of zeros, in this queue's order.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::TooLarge`](crate::ErrorDetail::TooLarge), [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory),
@@ -27,7 +27,7 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.zeros(shape.into())
     }
 
-    /// *Enqueues* an array whose elements are all `value`, in this queue's order.
+    /// *Enqueues* the making of an array whose elements are all `value`, in this queue's order.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
@@ -40,7 +40,7 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.full(shape.into(), value)
     }
 
-    /// *Enqueues* an array of ones, in this queue's order.
+    /// *Enqueues* the making of an array of ones, in this queue's order.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
@@ -49,7 +49,8 @@ impl CommandQueue {
         self.full(shape, T::ONE)
     }
 
-    /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
+    /// *Enqueues* the making of an array with the elements of a slice, in this queue's order. The call copies the
+    /// slice.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
@@ -76,7 +77,7 @@ impl ArrayOps<'_> {
         Ok(storage)
     }
 
-    /// Clears an array without earlier uses.
+    /// Clears a new array.
     pub(crate) fn cleared<T: Element, const D: usize>(
         &self,
         array: DeviceArray<T, D>,
@@ -84,8 +85,8 @@ impl ArrayOps<'_> {
         // A captured fill clears the array in each replay.
         let fresh = self.captured.is_none() && {
             let state = self.owner.engine().lock();
-            // Under `Checked`, the call fills fresh memory too: a hazard with the fill must not depend on the block
-            // that the pool returns.
+            // Under `Checked`, fresh memory is filled too: otherwise it would depend on the pool's choice of a block
+            // whether there is a hazard with the fill.
             let counts = state.policy() != Policy::Checked || self.by.slot == Slot::CONTEXT;
             counts && array.array.storage.block().order().fresh
         };
@@ -101,8 +102,8 @@ impl ArrayOps<'_> {
         Ok(array)
     }
 
-    /// Overwrites the zeros of new memory. If the memory were zero all along, no seed of the CPU recorder would show a
-    /// missing wait for the fill of `zeros`.
+    /// Overwrites the zeros of new memory, so that a missing wait for the fill of `zeros` shows in tests with the CPU
+    /// recorder.
     fn scribble(&self, array: &ArrayRef) -> Result<()> {
         const NOISE: [u8; 4] = [0xa5; 4];
         let dst = array.words()?;
@@ -112,8 +113,9 @@ impl ArrayOps<'_> {
         Ok(())
     }
 
-    /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. Until the first replay, the
-    /// array has zeros, and not the bytes of a dropped array. The zeros do not count as written.
+    /// Enqueues a fill of the memory of a new array of a capture, unless the memory is new. So until the first replay
+    /// the array is zero, instead of holding bytes of a dropped array. For the check of unwritten reads, these zeros do
+    /// not count as written.
     fn clear_before_replays(&self, block: &Arc<Block>) -> Result<()> {
         if block.order().fresh {
             return Ok(());
@@ -131,7 +133,7 @@ impl ArrayOps<'_> {
             .enqueue(CommandKind::Fill, Work::Fill { dst, pattern: Pattern::ZERO })
     }
 
-    /// Allocates an array of a capture, on the memory of a dropped array of the capture if there is one.
+    /// Allocates an array of a capture, if possible in the memory of a dropped array of that capture.
     #[cold]
     pub(crate) fn allocate_captured(
         &self,
@@ -166,7 +168,7 @@ impl ArrayOps<'_> {
         self.memory(shape)
     }
 
-    /// Returns an array as [`empty`](Self::empty) does, even in a body: for temporary memory of one command.
+    /// Returns an array as [`empty`](Self::empty) does, for temporary memory of one command. Works in a body too.
     pub(crate) fn memory<T: Element, const D: usize>(&self, shape: Shape<D>) -> Result<DeviceArray<T, D>> {
         let Shape { shape, padded } = shape;
         let label: Arc<str> = format!("{} {:?}, line {}", T::DTYPE, shape, self.by.at.line()).into();

@@ -1,4 +1,4 @@
-//! Calls that launch several entry points, and launches of kernels that return a value.
+//! Calls that launch several entry points, and calls of kernels that return a value.
 
 use crate::api::grid::Grid;
 use crate::api::kernel::{DynKernel, Kernel};
@@ -20,12 +20,11 @@ use std::iter;
 use std::panic::Location;
 
 impl CommandQueue {
-    /// *Enqueues* launches of all entry points of `kernel` in their order, each over its own grid.
+    /// *Enqueues* launches of all entry points of `kernel`, in order, each over its own grid.
     ///
     /// `#[kernel(..., entries("count", "place"))]` lists the entry points. Each takes the arguments that it declares,
-    /// and sees all writes of the entry points before it. The launches are enqueued together: all of them or, after an
-    /// error, none, and no other command of the queue comes between them. An entry point with an empty grid does not
-    /// run.
+    /// and sees all writes of the entry points before it. All launches are enqueued, or none after an error, and no
+    /// other command of the queue comes between them. An entry point with an empty grid does not run.
     ///
     /// # Errors
     /// Returns the errors of [`launch`](Self::launch). They name the entry point.
@@ -64,7 +63,7 @@ impl CommandQueue {
     /// assert_eq!(queue.read(&total).wait()?, [14]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    /// A launch with one grid is an error of the compiler:
+    /// A launch with one grid is a compile error:
     /// ```compile_fail,E0080
     /// use fencepost::prelude::*;
     ///
@@ -98,8 +97,8 @@ impl CommandQueue {
         self.enqueue_launches(works, at).map(drop)
     }
 
-    /// *Enqueues* launches of several kernels from one text in the order of the list, each over its own grid. All take
-    /// their arguments from one list, by name. An empty list of kernels enqueues nothing.
+    /// *Enqueues* launches of several kernels of one text, in the order of the list, each over its own grid. All
+    /// kernels take their arguments by name from one list. An empty list of kernels enqueues nothing.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Kernel`](crate::ErrorDetail::Kernel) if an argument does not fit, if no kernel declares it, or if it
@@ -154,7 +153,7 @@ impl CommandQueue {
         named.try_for_each(|(node, values)| self.name_values("launch_all_dyn", node, values, at))
     }
 
-    /// Enqueues launches together. Returns their nodes if the queue is captured.
+    /// Enqueues launches together. In a capture, returns their nodes.
     #[track_caller]
     fn enqueue_launches(&self, mut works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
         let Some(&(what, _)) = works.first() else { return Ok(Vec::new()) };
@@ -168,18 +167,18 @@ impl CommandQueue {
         let _nothing = self.bind_nothing_in(None, &mut works)?;
         let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
         let nodes = nodes.collect::<Result<Vec<u32>>>()?;
-        captured.begin_call(); // the call has several nodes: a later name must not apply to the last one only
+        captured.begin_call(); // the call has several nodes, so a later name must not apply to the last node alone
         Ok(nodes)
     }
 }
 
-/// Checks at compile time that a hand-written `EntryPoints` has a grid for each entry point.
+/// Checks at compile time that a hand-written `EntryPoints` has one grid for each entry point.
 pub(crate) const fn check_count<F: EntryPoints>() {
     let grids = size_of::<F::Each<u8>>();
     assert!(grids == F::NEXT.len() + 1, "`EntryPoints::Each` has an item for each entry point");
 }
 
-/// Binds the arguments to each entry point of a kernel.
+/// Binds the arguments of each entry point of a kernel.
 pub(crate) fn arguments<'a, F: KernelArgs>(
     queue: &'a CommandQueue,
     kernel: &'a Kernel<F>,
@@ -193,7 +192,7 @@ pub(crate) fn arguments<'a, F: KernelArgs>(
     bound.collect()
 }
 
-/// Checks the launches, each over its grid, and takes them.
+/// Checks each launch over its grid, and returns the launches.
 pub(crate) fn works(
     queue: &CommandQueue,
     gathers: &mut [LaunchArguments<'_>],
@@ -222,11 +221,11 @@ const CALL_IN_CAPTURE: &str =
     "a capture executes nothing: launch a kernel that writes to an array, and use `Capture::read_as`";
 
 impl CommandQueue {
-    /// *Flushes* a launch of a kernel that returns a value; the result is the value.
+    /// *Enqueues* and *flushes* a launch of a kernel that returns a value; the result is that value.
     ///
-    /// `#[kernel(..., returns(total: f32))]` names the variable of the shader that holds the value. Its memory comes
-    /// from the pool, in the order of the queue, and is 0 before the launch. The value is there when the launch is
-    /// complete, and no later command delays it. With an empty grid, the value is 0.
+    /// `#[kernel(..., returns(total: f32))]` names the shader variable that holds the value. The variable is 0 before
+    /// the launch. The result is ready as soon as the launch is complete; later commands do not delay it. With an empty
+    /// grid, the value is 0.
     ///
     /// # Errors
     /// Returns the errors of [`launch`](Self::launch), and [`ErrorDetail::OutOfMemory`](crate::ErrorDetail::OutOfMemory). The
@@ -258,7 +257,7 @@ impl CommandQueue {
     /// assert_eq!(total, 6);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    /// A launch without the value is an error of the compiler:
+    /// A launch without taking the value is a compile error:
     /// ```compile_fail,E0080
     /// use fencepost::prelude::*;
     ///
@@ -286,8 +285,8 @@ impl CommandQueue {
         self.call_over(kernel, &[grid], &args)
     }
 
-    /// *Flushes* launches of all entry points of a kernel that returns a value, as [`launch_all`](Self::launch_all)
-    /// runs them; the result is the value, as for [`call`](Self::call).
+    /// Runs all entry points as [`launch_all`](Self::launch_all) does, and returns the kernel's value as
+    /// [`call`](Self::call) does.
     ///
     /// # Errors
     /// Returns the errors of [`launch_all`](Self::launch_all) and of [`call`](Self::call).
@@ -334,7 +333,7 @@ impl CommandQueue {
         self.call_over(kernel, grids.as_ref(), &args)
     }
 
-    /// Calls a kernel, each of whose entry points has a grid.
+    /// Calls a kernel. `grids` has one grid for each entry point.
     #[track_caller]
     fn call_over<F: Returns>(
         &self,
@@ -352,7 +351,7 @@ impl CommandQueue {
         self.enqueue_call(maker.by, launches, &value)
     }
 
-    /// Enqueues launches between a fill of the value and a read of it, and flushes the queue.
+    /// Enqueues a fill of the value, the launches, and a read of the value, and flushes the queue.
     fn enqueue_call<T: Element>(
         &self,
         by: Admission,

@@ -16,20 +16,20 @@ use std::panic::Location;
 /// Arrays that the program's own commands read and write, for [`CommandQueue::encode`] and
 /// [`CommandQueue::submit_foreign`].
 ///
-/// The policy orders the commands by this list, as it orders a launch by its arguments. The context does not check the
-/// list against the commands.
+/// The policy uses this list to order the commands, as it uses the arguments to order a launch. The context does not
+/// check that the list fits the commands.
 pub struct AccessList<'q> {
     queue: &'q CommandQueue,
     uses: Vec<BoundArray>,
 }
 
 impl AccessList<'_> {
-    /// Declares that the commands read an array, and returns its part of the wgpu buffer.
+    /// Declares that the commands read an array, and returns the part of the wgpu buffer that the array occupies.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::NotShared`] unless [`shared_array`](crate::Context::shared_array) or
-    /// [`array_on`](crate::Context::array_on) made the array; [`ErrorDetail::Alignment`] for a slice that starts or ends
-    /// inside a word of 4 bytes; [`ErrorDetail::ForeignContext`].
+    /// Returns [`ErrorDetail::NotShared`] unless the array was made by [`shared_array`](crate::Context::shared_array)
+    /// or [`array_on`](crate::Context::array_on); [`ErrorDetail::Alignment`] for a slice that starts or ends inside a
+    /// word of 4 bytes; [`ErrorDetail::ForeignContext`].
     pub fn read<'a, T: Element, const D: usize>(
         &mut self,
         array: &'a DeviceArray<T, D>,
@@ -37,7 +37,8 @@ impl AccessList<'_> {
         self.add(&array.array, Access::Read)
     }
 
-    /// Declares that the commands write an array, and may read it, and returns its part of the wgpu buffer.
+    /// Declares that the commands write an array, and perhaps also read it. Returns the part of the wgpu buffer that
+    /// the array occupies.
     ///
     /// # Errors
     /// Returns the errors of [`read`](Self::read).
@@ -73,15 +74,15 @@ impl CommandQueue {
     /// *Enqueues* the commands that `record` records with wgpu, in the order of this queue.
     ///
     /// `record` runs at once. The device runs the commands after everything enqueued before on this queue, and after
-    /// the other uses that the policy orders before the declared ones. Events, waits and errors cover the commands as
-    /// they cover a launch.
+    /// earlier uses of the declared arrays on other queues, as the policy orders them. Events, waits and errors cover
+    /// the commands as they cover a launch.
     ///
     /// The call returns the value of `record`. If `record` returns an error, the call enqueues nothing.
     ///
     /// # Errors
-    /// Returns the errors of `record`; [`ErrorDetail::Device`] if wgpu refuses the commands, or if the context is not on a
-    /// wgpu device; [`ErrorDetail::Mapped`]; [`ErrorDetail::Hazard`] under `Checked`; the queue's own error, in which case `record`
-    /// does not run.
+    /// Returns the errors of `record`; [`ErrorDetail::Device`] if wgpu refuses the commands, or if the context is not
+    /// on a wgpu device; [`ErrorDetail::Mapped`]; [`ErrorDetail::Hazard`] under `Checked`; the queue's own error, and
+    /// then `record` does not run.
     ///
     /// # Example
     /// ```no_run
@@ -119,8 +120,8 @@ impl CommandQueue {
         Ok(recorded)
     }
 
-    /// *Enqueues* finished command buffers of wgpu, in the order of this queue. `declare` lists the arrays that they
-    /// read and write.
+    /// *Enqueues* finished wgpu command buffers, in the order of this queue. `declare` lists the arrays that they read
+    /// and write.
     ///
     /// # Errors
     /// Returns the errors of [`encode`](Self::encode). wgpu validates the command buffers when they are submitted, and

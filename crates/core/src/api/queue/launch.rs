@@ -1,7 +1,7 @@
 //! Launches of kernels, and the checks of their arguments.
 //!
-//! A launch whose kernel prints or asserts also gets memory for its messages. In a capture, an argument can be a value
-//! that has a name in the graph.
+//! If the kernel prints or asserts, the launch also gets memory for its messages. In a capture, an argument can be a
+//! named value of the graph.
 
 use crate::api::context::kernels::of_verb;
 use crate::api::graph::tape::CapturedQueue;
@@ -30,7 +30,7 @@ use smallvec::smallvec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Proof that arguments belong to the launched kernel: each kernel has one argument struct.
+/// Proof, by type, that arguments belong to the launched kernel: each kernel has one argument struct.
 #[diagnostic::on_unimplemented(
     message = "the kernel is compiled for `{F}`, and the arguments have the type `{Self}`",
     label = "arguments of another kernel",
@@ -43,11 +43,11 @@ impl<F> SameKernel<F> for F {}
 impl CommandQueue {
     /// *Enqueues* a launch of `kernel` over `grid`.
     ///
-    /// References in `args` are buffers, and values are parameters. An empty grid enqueues nothing, after the same
-    /// checks. The policy does not order bytes that the kernel's entry point never touches. `#[derive(KernelArgs)]`
-    /// makes a struct an argument struct; the crate `fencepost` has an example.
+    /// References in `args` are buffers, and values are parameters. With an empty grid, the call makes all checks but
+    /// enqueues nothing. The policy ignores buffers that the entry point never accesses. `#[derive(KernelArgs)]` makes
+    /// a struct an argument struct; the crate `fencepost` has an example.
     ///
-    /// A binding is whole words of 4 bytes and never empty. In the shader, `arrayLength` is therefore one too high for
+    /// A binding consists of whole 4-byte words and is never empty. So in the shader, `arrayLength` is one too high for
     /// an odd number of `f16` elements, and 1 for an empty array.
     ///
     /// # Errors
@@ -72,12 +72,11 @@ impl CommandQueue {
         self.enqueue_launch(gather, grid, Location::caller())
     }
 
-    /// *Enqueues* a launch of a kernel that was made from a text. The call checks the arguments, by name or by
-    /// position.
+    /// *Enqueues* a launch of a kernel made from a text. The call checks the arguments, by name or by position.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Kernel`], which shows both sides, if an argument does not fit, and the errors of
-    /// [`launch`](Self::launch).
+    /// Returns [`ErrorDetail::Kernel`] if an argument does not fit, with the type found and the type expected, and the
+    /// errors of [`launch`](Self::launch).
     ///
     /// # Example
     /// ```
@@ -146,13 +145,13 @@ impl CommandQueue {
             return self.enqueue_late(by, gather, &late);
         }
         self.owner().engine().enqueue(by, Work::Launch(gather.launch))?;
-        drop(nothing); // memory may be used again after the launch only
+        drop(nothing); // the memory may be reused only after the launch
         Ok(())
     }
 
-    /// Binds an element of zeros in place of each empty array of some launches, and returns these elements, which the
-    /// caller keeps until the launches are enqueued. The clear of an element is a command, so it comes after all
-    /// checks: a refused launch enqueues nothing. `by` is `None` in a capture.
+    /// Binds one zeroed element in place of each empty array of some launches. Returns these elements, which the caller
+    /// must keep alive until the launches are enqueued. Clearing an element enqueues a command, so call this after all
+    /// checks: a refused launch must enqueue nothing. `by` is `None` in a capture.
     #[cold]
     #[track_caller]
     fn bind_nothing(
@@ -184,7 +183,7 @@ impl CommandQueue {
         Ok(made)
     }
 
-    /// Binds elements as [`bind_nothing`](Self::bind_nothing) does, in all launches of one call.
+    /// Does the same as [`bind_nothing`](Self::bind_nothing), for all launches of one call.
     #[track_caller]
     pub(super) fn bind_nothing_in(
         &self,
@@ -202,8 +201,8 @@ impl CommandQueue {
         self.bind_nothing(by, &mut launches.collect::<Vec<_>>())
     }
 
-    /// Enqueues a launch whose pipeline another thread compiles. The queue waits for the pipeline, and fails if the
-    /// compilation does.
+    /// Enqueues a launch whose pipeline another thread is still compiling. The queue waits for the pipeline, and fails
+    /// if the compilation fails.
     #[cold]
     fn enqueue_late(&self, by: Admission, gather: LaunchArguments<'_>, late: &LatePipeline) -> Result<()> {
         if let Some(Err(error)) = late.result() {
@@ -232,13 +231,13 @@ impl CommandQueue {
     ) -> Result<()> {
         let Some(captured) = self.captured_queue() else { return Err(error) };
         captured.begin_call();
-        // A launch without workgroups is a node too, because an edit may give it some.
+        // A launch without workgroups is a node too, because an edit may change its grid.
         gather.complete_captured(captured, &grid, site)?;
         let _nothing = self.bind_nothing(None, &mut [&mut gather.launch])?;
         captured.push(site, Work::Launch(gather.launch), None, None).map(|_| ())
     }
 
-    /// Adds a launch with named values to the capture of the queue.
+    /// Adds a launch that has named values to the capture of the queue.
     #[cold]
     fn capture_named(
         &self,
@@ -257,16 +256,16 @@ impl CommandQueue {
     }
 }
 
-/// The arguments of a launch, each checked and bound to its slot of the kernel's plan.
+/// The arguments of a launch, checked and bound to the slots of the kernel's plan one after the other.
 pub(crate) struct LaunchArguments<'a> {
     queue: &'a CommandQueue,
     caps: &'a Caps,
-    /// Slots of the plan that have no argument yet.
+    /// Slots of the plan that still have no argument.
     slots: std::slice::Iter<'a, ArgumentSlot>,
     pub(super) launch: Box<Launch>,
-    /// `true` if an array is empty, so that [`bind_nothing`](CommandQueue::bind_nothing) is to be called.
+    /// `true` if an array is empty, so that [`bind_nothing`](CommandQueue::bind_nothing) must be called.
     has_empty: bool,
-    /// First error of an argument; `complete` returns it.
+    /// First error of an argument, which `complete` returns.
     error: Option<Error>,
 }
 
@@ -297,7 +296,7 @@ impl<'a> LaunchArguments<'a> {
         Ok(())
     }
 
-    /// Takes the launch, after the checks of [`complete`](Self::complete).
+    /// Makes the checks of [`complete`](Self::complete), and takes the launch.
     pub(crate) fn take(&mut self, grid: &Grid<'_>, at: &'static Location<'static>) -> Result<Box<Launch>> {
         self.complete(grid, at)?;
         Ok(std::mem::take(&mut self.launch))
@@ -356,7 +355,7 @@ impl Binder for LaunchArguments<'_> {
     }
 }
 
-/// Returns an array as a binding of the kernel, checked against the shader's type and the device's limits.
+/// Returns an array as a binding of the kernel, after checks against the shader's type and the device's limits.
 #[inline(always)] // edits call it too, and a launch makes no call for each argument
 pub(crate) fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Caps) -> Result<BoundArray> {
     let binding = &kernel.interface.bindings[at];
@@ -373,7 +372,8 @@ pub(crate) fn bound(kernel: &KernelInner, at: usize, array: &ArrayRef, caps: &Ca
     Ok(BoundArray { at: at as u32, block, offset: array.offset, size, used: binding.used })
 }
 
-/// Returns `true` if a kernel, which writes whole words, would also write bytes after the array in its last word.
+/// Returns `true` if the array ends inside a word. A kernel writes whole words, so it would also write bytes after the
+/// array.
 #[inline]
 fn ends_inside_shared_word(binding: &Binding, array: &ArrayRef) -> bool {
     array.followed && binding.declared != Access::Read && !array.bytes().is_multiple_of(4)
@@ -388,7 +388,7 @@ fn bound_size(binding: &Binding, array: &ArrayRef) -> u64 {
     }
 }
 
-/// Returns the bytes of one element in whole words.
+/// Returns the size of one element, rounded up to whole words, in bytes.
 #[inline]
 fn element_size(stride: u32) -> u64 {
     u64::from(stride.max(4)).next_multiple_of(4)
@@ -419,7 +419,7 @@ fn does_not_fit(kernel: &KernelInner, binding: &Binding, array: &ArrayRef, caps:
     }
 }
 
-/// Returns the error for a hand-written `KernelArgs` that passes another argument than its fields declare for `slot`.
+/// Returns the error for a hand-written `KernelArgs` whose argument for `slot` differs from its declared fields.
 #[cold]
 fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -> Error {
     let declared = match slot {
@@ -431,13 +431,13 @@ fn misplaced(kernel: &KernelInner, found: String, slot: Option<&ArgumentSlot>) -
     ErrorDetail::MisplacedArgument { kernel: kernel.interface.entry.clone(), found, declared }.into()
 }
 
-/// Describes a parameter of this size in messages.
+/// Describes a parameter of this size for messages.
 fn value(size: usize) -> String {
     format!("a value of {size} bytes")
 }
 
-/// Returns the error for a hand-written `KernelArgs` that does not pass all the arguments that its fields declare, or
-/// for a launch whose message buffer is not bound yet.
+/// Returns the error for a hand-written `KernelArgs` that passes fewer arguments than its fields declare, or for a
+/// launch whose message buffer is not bound yet.
 #[cold]
 fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     let interface = &launch.kernel().interface;
@@ -457,7 +457,7 @@ fn incomplete(launch: &Launch, left: Option<&ArgumentSlot>) -> Error {
     fencepost_kernels::Error::MissingArgument { kernel: interface.entry.clone(), arg, declared }.into()
 }
 
-/// Returns the error for an object of another context as the argument of a binding.
+/// Returns the error for an argument that belongs to another context.
 #[cold]
 fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
     let arg = kernel.interface.bindings[at].name.clone();
@@ -465,7 +465,7 @@ fn foreign(kernel: &KernelInner, at: usize, object: String) -> Error {
 }
 
 /// Allocates one element of zeros to bind in place of an empty array, because a binding has at least one element. The
-/// bytes at the array's own place may belong to other arrays, or may hold what an earlier launch has written there.
+/// bytes at the array's own place may belong to another array, or hold writes of an earlier launch.
 #[cold]
 #[track_caller]
 pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> Result<ArrayRef> {
@@ -475,12 +475,12 @@ pub(crate) fn nothing(queue: &CommandQueue, kernel: &KernelInner, at: usize) -> 
     Ok(maker.cleared(maker.memory::<u32, 1>(words.into())?)?.array)
 }
 
-/// Returns an empty array whose place is the start of its memory.
+/// Returns an empty array at the start of the same memory.
 fn at_start(array: &ArrayRef) -> ArrayRef {
     ArrayRef { offset: 0, followed: false, ..array.clone() }
 }
 
-/// Returns the place of the three workgroup counts in device memory.
+/// Returns the span of the three workgroup counts in device memory.
 pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Span> {
     same_context(owner, &array.storage.owner, || format!("array `{}`", array.storage.label()))?;
     let end = at.checked_add(3).filter(|&end| end <= array.len);
@@ -490,8 +490,8 @@ pub(crate) fn indirect(owner: &Owner, array: &ArrayRef, at: usize) -> Result<Spa
 }
 
 impl CommandQueue {
-    /// Checks arguments as a [`launch`](Self::launch) of `kernel` does, and enqueues nothing. In a capture it adds no
-    /// node. A verb with several commands checks its later launches with it, before it enqueues the first command.
+    /// Checks arguments as a [`launch`](Self::launch) of `kernel` does, but enqueues or captures nothing. A verb with
+    /// several commands uses it to check its later launches before it enqueues the first command.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_launch<F: KernelArgs>(
@@ -505,16 +505,15 @@ impl CommandQueue {
         self.check_arguments(gather, Location::caller())
     }
 
-    /// Returns the error of a captured queue for `verb`, which returns a value to the host. A verb with several
-    /// commands calls it before it enqueues the first one. `remedy` names the verb that a capture accepts.
+    /// Refuses `verb`, which returns a value to the host, on a captured queue. A verb with several commands calls this
+    /// before it enqueues the first command. `remedy` names a verb that a capture accepts.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_value(&self, verb: &'static str, remedy: &'static str) -> Result<()> {
         self.not_captured(verb, remedy)
     }
 
-    /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, and enqueues nothing. In a capture it
-    /// adds no node.
+    /// Checks arguments as a [`launch_dyn`](Self::launch_dyn) of `kernel` does, but enqueues or captures nothing.
     #[doc(hidden)]
     #[track_caller]
     pub fn check_launch_dyn<'a>(&self, kernel: &DynKernel, args: impl AsRef<[NamedArg<'a>]>) -> Result<()> {
@@ -548,8 +547,8 @@ impl CommandQueue {
 const MESSAGES_IN_BODY: &str = "a kernel that prints or asserts runs once in a replay: launch it before or after the condition or the loop";
 
 impl CommandQueue {
-    /// *Enqueues* a launch that lacks only its message buffer. For any other launch, returns `error`, the reason why
-    /// the launch is not complete.
+    /// *Enqueues* a launch that lacks only its message buffer. For any other launch, returns `error`, which says what
+    /// is missing.
     #[cold]
     pub(super) fn launch_with_messages(
         &self,
@@ -563,8 +562,8 @@ impl CommandQueue {
         self.owner().engine().enqueue_launches(by, works)
     }
 
-    /// Returns the clear of the message buffer, the launch and the read of the buffer, which no other command may
-    /// separate. Returns `error` as [`launch_with_messages`](Self::launch_with_messages) does.
+    /// Returns three commands that must stay together: the clear of the message buffer, the launch, and the read of the
+    /// buffer. Returns `error` if the launch lacks more than its message buffer.
     #[cold]
     pub(super) fn works_with_messages(
         &self,
@@ -587,7 +586,7 @@ impl CommandQueue {
         ])
     }
 
-    /// Returns the error of a captured call that launches several entry points of which one prints or asserts.
+    /// Returns the error for a captured call of several entry points if one of them prints or asserts.
     #[cold]
     pub(super) fn messages_of_several(&self, gather: &LaunchArguments<'_>, error: Error) -> Error {
         if gather.missing_messages(&error).is_none() {
@@ -602,7 +601,7 @@ impl CommandQueue {
 }
 
 impl LaunchArguments<'_> {
-    /// Completes a captured launch. If its kernel has messages, captures the clear of the message buffer before the
+    /// Completes a captured launch. If its kernel has messages, also captures a clear of the message buffer before the
     /// launch. The buffer lives as long as the graph, and each replay reads it.
     pub(super) fn complete_captured(
         &mut self,
@@ -621,7 +620,7 @@ impl LaunchArguments<'_> {
         captured.with("launch", at, |state| state.messages.push(buffer))
     }
 
-    /// Returns the messages of the kernel, if `error` says that only their buffer is missing.
+    /// Returns the messages of the kernel if, according to `error`, only their buffer is missing.
     fn missing_messages(&self, error: &Error) -> Option<Messages> {
         let ErrorDetail::Kernel(KernelError::MissingArgument { arg, .. }) = error.detail() else {
             return None;
@@ -660,10 +659,10 @@ impl LaunchArguments<'_> {
     }
 }
 
-/// A named value, with its place among the parameters of a launch.
+/// A named value, and its slot among the parameters of a launch.
 pub(crate) type PlacedValue<'a> = (&'a dyn NamedValue, ArgumentSlot);
 
-/// Returns the arguments that are named values and that the entry point declares.
+/// Returns those arguments that are named values and that the entry point declares.
 pub(crate) fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<PlacedValue<'a>> {
     let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
         DynArg::Named(value) if slot != ArgumentSlot::Undeclared => Some((*value, slot)),
@@ -676,7 +675,7 @@ impl CommandQueue {
     /// Checks that all values belong to the capture of the queue.
     ///
     /// # Errors
-    /// Returns `Graph` for a value of another capture, and for any value if the queue is not captured.
+    /// Returns `Graph` for a value of another capture, and, on an ordinary queue, for any value.
     pub(crate) fn check_named(
         &self,
         call: &'static str,
@@ -699,7 +698,7 @@ impl CommandQueue {
         })?
     }
 
-    /// Gives the parameters of a captured launch the names of their values.
+    /// Names the parameters of a captured launch after their values.
     pub(crate) fn name_values(
         &self,
         call: &'static str,
@@ -728,7 +727,7 @@ mod tests {
     const TEXT: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn k() { x[0] = 7u; }";
 
-    /// Returns a kernel whose compilation ends when the test calls `compile`.
+    /// Returns a kernel that stays uncompiled until the test calls `compile`.
     fn late(ctx: &Context, compiles: bool) -> (DynKernel, Arc<LatePipeline>) {
         let made = ctx.kernel_from(TEXT, "k").expect("it is right");
         let KernelInner { id, name, label, interface, pipeline, origin } = &*made.inner;

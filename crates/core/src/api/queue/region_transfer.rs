@@ -1,4 +1,4 @@
-//! Transfers of elements with gaps between them: regions, and the elements of padded arrays.
+//! Transfers of elements with gaps between them, as in regions and padded arrays.
 
 use crate::api::queue::CommandQueue;
 use crate::api::queue::transfer::{ArrayOps, same_shape};
@@ -46,7 +46,8 @@ impl ArrayPart {
         (self.array.offset, &self.strided)
     }
 
-    /// Returns the words of the elements, if the elements have no gaps and share no word with other elements.
+    /// Returns the words of the elements, provided that there are no gaps and that no word is shared with other
+    /// elements.
     pub(crate) fn words(&self) -> Option<Span> {
         if self.len() == 0 || !self.strided.is_contiguous() {
             return None;
@@ -55,7 +56,7 @@ impl ArrayPart {
         self.array.slice(run).ok()?.words().ok()
     }
 
-    /// Returns temporary memory for the elements, one after the other.
+    /// Returns temporary memory that holds the elements without gaps.
     pub(crate) fn packed_in(&self, maker: &ArrayOps<'_>) -> Result<ArrayPart> {
         maker.between(&self.array, self.len(), self.strided.packed())
     }
@@ -65,7 +66,7 @@ impl ArrayPart {
         self.array.span()
     }
 
-    /// Returns the copy of the elements to `dst`, which has as many elements.
+    /// Returns the copy of the elements to `dst`, which must have as many elements.
     pub(crate) fn copy_to(&self, dst: &ArrayPart) -> RegionCopy {
         let rows = Rows::new(self.place(), dst.place(), self.size());
         RegionCopy::new(self.array.storage.block(), dst.array.storage.block(), rows)
@@ -86,7 +87,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
 }
 
 impl ArrayOps<'_> {
-    /// Copies the elements of `src` to `dst`, which has as many elements.
+    /// Copies the elements of `src` to `dst`, which must have as many elements.
     pub(crate) fn copy_part(&self, src: &ArrayPart, dst: &ArrayPart) -> Result<()> {
         if src.len() == 0 {
             return Ok(());
@@ -107,7 +108,7 @@ impl ArrayOps<'_> {
         self.enqueue_all_or_none(works)
     }
 
-    /// Uploads `bytes`, which are copied at the call, to the elements of `dst`.
+    /// Uploads `bytes` to the elements of `dst`. The call copies the bytes.
     pub(crate) fn upload_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<()> {
         if let Some(dst) = dst.words() {
             return self.upload_words(dst, bytes);
@@ -119,14 +120,14 @@ impl ArrayOps<'_> {
         self.upload_through(&between, bytes, dst)
     }
 
-    /// Uploads `bytes` to the temporary memory `between`, and copies its elements to `dst`.
+    /// Uploads `bytes` to the temporary memory `between`, and copies the elements from there to `dst`.
     fn upload_through(&self, between: &ArrayPart, bytes: &[u8], dst: &ArrayPart) -> Result<()> {
         let span = between.array.span();
         let src = self.stage(span.size, bytes)?;
         self.enqueue_all_or_none(smallvec![Work::Upload { src, dst: span }, between.copy_to(dst).into()])
     }
 
-    /// Copies one staged element to every element of an array.
+    /// Fills an array with copies of one staged element.
     pub(crate) fn spread(&self, array: &ArrayRef, element: &[u8]) -> Result<()> {
         array.words()?;
         if array.len == 0 {
@@ -137,7 +138,7 @@ impl ArrayOps<'_> {
         self.upload_through(&one, element, &dst)
     }
 
-    /// Writes `bytes` to the elements in place. Returns `false` if the host cannot access the memory at once.
+    /// Writes `bytes` to the elements in place. Returns `false` if the host cannot access their memory at once.
     fn write_part(&self, dst: &ArrayPart, bytes: &[u8]) -> Result<bool> {
         let block = dst.array.storage.block();
         if !block.direct() {
@@ -153,7 +154,8 @@ impl ArrayOps<'_> {
         Ok(true)
     }
 
-    /// Copies the elements of a pinned array with the layout `like` to `dst`, which has as many elements.
+    /// Copies the elements of a pinned array with the layout `like` to `dst`, which must have the same number of
+    /// elements.
     pub(crate) fn upload_pinned(
         &self,
         pinned: &ArrayRef,
@@ -167,14 +169,14 @@ impl ArrayOps<'_> {
         if let (Some(src), Some(dst)) = (src.words(), dst.words()) {
             return self.enqueue(self.by.what, Work::Copy { src, dst });
         }
-        // Kernels cannot access host memory, so a copy moves the whole pinned array to device memory first.
+        // Kernels cannot access host memory, so the whole pinned array is first copied to device memory.
         let over = pinned.words()?;
         let between = self.between(&dst.array, pinned.len, src.strided)?;
         let over = Work::Copy { src: over, dst: between.array.span() };
         self.enqueue_all_or_none(smallvec![over, between.copy_to(dst).into()])
     }
 
-    /// Copies elements to a host array with the layout `like`, and sets the padding of the host array to zero.
+    /// Copies elements to a host array with the layout `like`, and zeroes the padding of the host array.
     fn download_part<T: Element>(
         &self,
         src: &ArrayPart,
@@ -218,8 +220,7 @@ impl ArrayOps<'_> {
         self.read(&between.array, out)
     }
 
-    /// Returns new memory with the layout `like`, and the commands that copy the elements to this memory and set its
-    /// padding to zero.
+    /// Returns new memory with the layout `like`, and the commands that copy the elements to it and zero its padding.
     fn gather(&self, src: &ArrayPart, like: PaddedShape<'_>) -> Result<(ArrayPart, Works)> {
         let between = self.between(&src.array, count(like.padded), StridedRegion::all(like))?;
         let mut works = Works::new();
@@ -230,14 +231,14 @@ impl ArrayOps<'_> {
         Ok((between, works))
     }
 
-    /// Allocates temporary memory for `len` elements, of which `strided` selects some.
+    /// Allocates temporary memory for `len` elements, and returns the part that `strided` selects.
     fn between(&self, like: &ArrayRef, len: usize, strided: StridedRegion) -> Result<ArrayPart> {
         let words = (len * like.dtype.size()).div_ceil(WORD as usize);
         let memory = self.memory::<u32, 1>([words].into())?.array;
         Ok(ArrayPart { array: ArrayRef { len, dtype: like.dtype, ..memory }, strided })
     }
 
-    /// Uploads a source to elements, with or without gaps between them.
+    /// Uploads a source to elements, which may have gaps between them.
     pub(crate) fn upload_to_part<T: Element>(&self, source: SourceRef<'_, T>, dst: &ArrayPart) -> Result<()> {
         let shape = dst.strided.shape();
         match source {
@@ -261,7 +262,7 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Downloads elements, with or without gaps between them.
+    /// Downloads elements, which may have gaps between them.
     pub(crate) fn download_from_part<T: Element, const E: usize>(
         &self,
         src: &ArrayPart,
@@ -280,16 +281,15 @@ impl CommandQueue {
     /// *Enqueues* a copy of a region of one array to a region of another array, or of the same array. The two regions
     /// may overlap.
     ///
-    /// For the order of commands, a region with gaps counts as all bytes from its first element to its last. One of the
+    /// When commands are ordered, a region with gaps counts as all bytes from its first element to its last. One of the
     /// arrays may belong to another context, as for [`copy`](Self::copy).
     ///
     /// # Shape
-    /// Both regions have the same shape, after indices have removed axes and [`NewAxis`](crate::NewAxis) has added
-    /// some.
+    /// Both regions have the same shape: indices remove axes, and [`NewAxis`](crate::NewAxis) adds some.
     ///
     /// # Errors
-    /// Returns the errors of a [`Region`]; [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the shapes differ; the errors of
-    /// [`copy`](Self::copy), except that elements of less than four bytes may lie anywhere.
+    /// Returns the errors of a [`Region`]; [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the shapes differ; the
+    /// errors of [`copy`](Self::copy). Unlike there, elements of less than four bytes need no alignment to words.
     ///
     /// # Example
     /// ```
@@ -322,8 +322,8 @@ impl CommandQueue {
     /// `src` has as many elements as the region, in the region's C order; a padded pinned array has the region's shape.
     ///
     /// # Errors
-    /// Returns the errors of a [`Region`], and those of [`upload`](Self::upload), except that elements of less than
-    /// four bytes may lie anywhere.
+    /// Returns the errors of a [`Region`], and those of [`upload`](Self::upload). Unlike there, elements of less than
+    /// four bytes need no alignment to words.
     ///
     /// # Example
     /// ```
@@ -347,11 +347,11 @@ impl CommandQueue {
         src.source(&mut |source| maker.upload_to_part(source, &part))
     }
 
-    /// *Flushes*; the result holds the elements of a region in the region's C order, read as by [`read`](Self::read).
+    /// *Flushes*; the result is the elements of a region, in the region's C order. Reads as [`read`](Self::read) does.
     ///
     /// # Errors
-    /// The result has the errors of a [`Region`], and those of [`read`](Self::read), except that elements of less than
-    /// four bytes may lie anywhere.
+    /// The result has the errors of a [`Region`], and those of [`read`](Self::read). Unlike there, elements of less
+    /// than four bytes need no alignment to words.
     ///
     /// # Example
     /// ```
@@ -382,8 +382,8 @@ impl CommandQueue {
     /// and its padding is zero afterwards.
     ///
     /// # Errors
-    /// Returns the errors of a [`Region`], and those of [`download`](Self::download), except that elements of less than
-    /// four bytes may lie anywhere.
+    /// Returns the errors of a [`Region`], and those of [`download`](Self::download). Unlike there, elements of less
+    /// than four bytes need no alignment to words.
     ///
     /// # Example
     /// ```
@@ -412,7 +412,7 @@ impl CommandQueue {
 }
 
 /// Returns the layout of a host array for a transfer from or to elements of the given shape. A host array without
-/// padding holds the elements without gaps, even if its own shape differs.
+/// padding may have another shape: it then holds the elements without gaps.
 ///
 /// # Errors
 /// Returns [`ErrorDetail::Shape`](crate::ErrorDetail::Shape) if the numbers of elements differ, or if the array is padded and has
@@ -425,7 +425,7 @@ fn host_frame<'a>(object: &str, host: PaddedShape<'a>, shape: &'a [usize]) -> Re
     Ok(PaddedShape::full(shape))
 }
 
-/// Returns the elements of `data`, which have the layout `frame`, without the gaps between them.
+/// Returns the elements of `data`, which has the layout `frame`, without gaps.
 pub(crate) fn packed<'a, T: Element>(data: &'a [T], frame: PaddedShape<'_>) -> Cow<'a, [T]> {
     if frame.is_full() || count(frame.shape) == 0 {
         return Cow::Borrowed(&data[..count(frame.shape)]);

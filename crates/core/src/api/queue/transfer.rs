@@ -1,7 +1,7 @@
 //! Transfers of bytes: uploads, downloads, reads, copies and fills.
 //!
-//! On a device without pinned memory, a pinned array is ordinary memory. A capture executes nothing, so a read by the
-//! host during a capture is an error.
+//! On a device without pinned memory, a pinned array is ordinary memory. A capture executes nothing, so reading to the
+//! host is an error there.
 
 use crate::api::graph::replay::PlainSource;
 use crate::api::graph::tape::CapturedQueue;
@@ -35,11 +35,11 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Operations on arrays in the order of one queue, or of the context.
+/// Operations on arrays, in the order of one queue or of the context.
 pub(crate) struct ArrayOps<'a> {
     pub(crate) owner: &'a Owner,
     pub(crate) by: Admission,
-    /// Place of the queue in its capture, if the queue is captured. `by.slot` is then the context's own.
+    /// Place of the queue in its capture, if the queue is captured. In that case `by.slot` is the context's own slot.
     pub(crate) captured: Option<&'a CapturedQueue>,
 }
 
@@ -77,9 +77,10 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Copies `bytes` at the call: directly into the array if the host can access its memory in place, no enqueued or
-    /// running command uses the memory, the queue waits for nothing, and the device does not postpone the write.
-    /// Otherwise they go into staging memory, and the device copies them to the array later, in the order of the queue.
+    /// Uploads `bytes`, which are copied at the call. If possible, they go directly into the array: the host must be
+    /// able to access its memory, no enqueued or running command may use it, the queue must not be waiting, and the
+    /// device must not postpone the write. Otherwise they go into staging memory, and the device copies them later, in
+    /// the order of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }
@@ -139,7 +140,7 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Returns staging memory of `size` bytes that starts with `bytes`.
+    /// Returns staging memory of `size` bytes with `bytes` at its start.
     pub(crate) fn stage(&self, size: u64, bytes: &[u8]) -> Result<Payload> {
         let fill = &mut |staging: &mut [u8]| staging[..bytes.len()].copy_from_slice(bytes);
         let staged = self.owner.engine().stage(size, fill)?;
@@ -149,8 +150,9 @@ impl ArrayOps<'_> {
         })
     }
 
-    /// Returns the host access for a write to `dst`. Returns `None` if an enqueued or running command uses the bytes,
-    /// if the queue is captured, if the upload must be a command under `Checked`, or if the device postpones it.
+    /// Returns a guard for writing to `dst` on the host. Returns `None` if an enqueued or running command uses the
+    /// bytes, if the queue is captured, if `Checked` requires that the upload is a command, or if the device postpones
+    /// it.
     pub(crate) fn try_host_write(&self, dst: &Span) -> Result<Option<HostGuard>> {
         if self.captured.is_some() {
             return Ok(None);
@@ -158,9 +160,10 @@ impl ArrayOps<'_> {
         let must_be_a_command = {
             let state = self.owner.engine().lock();
             state.check(self.by.slot)?;
-            // The progress of the device must not decide if there is a hazard.
+            // Otherwise it would depend on the progress of the device whether there is a hazard.
             let is_checked = state.policy() == Policy::Checked && !state.queues.is_single();
-            // Awaited work may fail, or come after a read of another queue that the program orders itself.
+            // The awaited work may fail. Or the program may rely on the wait to order this write after another queue's
+            // read.
             let may_stop = state.queue(self.by.slot).may_stop();
             self.by.slot != Slot::CONTEXT && (is_checked || may_stop)
         };
@@ -170,7 +173,7 @@ impl ArrayOps<'_> {
         self.owner.engine().try_overwrite(dst)
     }
 
-    /// Ends the host access after `bytes` bytes were written, and notes the upload if the queue is timed.
+    /// Ends the host access after a write of `bytes` bytes. If the queue is timed, notes the upload.
     pub(crate) fn finish_host_write(&self, access: HostGuard, bytes: u64) {
         drop(access);
         let mut state = self.owner.engine().lock();
@@ -198,7 +201,7 @@ impl ArrayOps<'_> {
         self.owner.engine().enqueue_all_or_none(self.by, works)
     }
 
-    /// Copies `src` to `dst`. The recorders allow the two to overlap. One of the two may belong to another context.
+    /// Copies `src` to `dst`. The two may overlap, and one of them may belong to another context.
     pub(crate) fn copy_words(
         &self,
         (source, src): (&Owner, Span),
@@ -278,7 +281,7 @@ impl Work {
 }
 
 impl Owner {
-    /// Enqueues a read for the guard of a map, as a command of the context itself. During a map, the array takes no
+    /// Enqueues a read for a map's guard, as a command of the context itself. While it is mapped, an array takes no
     /// other commands.
     pub(crate) fn read_for_context<T: Element>(
         &self,
@@ -321,7 +324,7 @@ impl CommandQueue {
     }
 
     /// Enqueues a copy on this queue. If neither array belongs to this context, the copy runs on a queue of the
-    /// target's context, in this queue's order.
+    /// target's context, but still in the order of this queue.
     #[track_caller]
     pub(crate) fn enqueue_copy(
         &self,
@@ -365,8 +368,7 @@ impl CommandQueue {
     }
 
     /// *Enqueues* a copy of host elements into device memory. Ordinary memory is copied at the call. The device reads a
-    /// pinned array later, so the pinned array must not be written before the upload is complete; the array's
-    /// [`write`](HostArray::write) waits for the upload.
+    /// pinned array later, so [`write`](HostArray::write) on that array waits for the upload.
     ///
     /// # Shape
     /// `src` has as many elements as `dst`.
@@ -438,8 +440,8 @@ impl CommandQueue {
         }
     }
 
-    /// *Flushes*; the result comes when everything enqueued so far on this queue is complete. The result holds the
-    /// elements at this place in the order of the queue, and later commands do not change the result.
+    /// *Flushes*; the result is the elements as they are at this point of the queue. It comes when everything enqueued
+    /// so far on this queue is complete. Later commands do not change it.
     ///
     /// # Errors
     /// The result is [`ErrorDetail::Alignment`], [`ErrorDetail::Mapped`], [`ErrorDetail::ForeignContext`], [`ErrorDetail::Hazard`] under `Checked`,
@@ -460,7 +462,7 @@ impl CommandQueue {
         late_or_error(self.enqueue_read("read", &array.array, |maker| maker.read_array(array, Vec::new())))
     }
 
-    /// Reads as [`read`](Self::read) does, into the allocation of an existing `Vec`.
+    /// Reads as [`read`](Self::read) does, into an existing `Vec`, whose allocation is reused.
     ///
     /// # Errors
     /// The result has the errors of [`read`](Self::read).
@@ -473,7 +475,7 @@ impl CommandQueue {
         late_or_error(self.enqueue_read("read_with", &array.array, |maker| maker.read_array(array, storage)))
     }
 
-    /// Enqueues a read of an array of this context, and flushes the queue. `call` is the program's call.
+    /// Enqueues a read of an array of this context, and flushes the queue. `call` is the name of the program's call.
     #[track_caller]
     pub(crate) fn enqueue_read<T: Element>(
         &self,
@@ -489,7 +491,7 @@ impl CommandQueue {
         Ok(reading)
     }
 
-    /// Blocks until the elements are in `out`. The call fails in the browser, where no call blocks.
+    /// Blocks until the elements are in `out`. In a browser, where no call may block, the call fails.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Shape`] if `out` has more or fewer elements than the array, and the errors of
@@ -509,15 +511,14 @@ impl CommandQueue {
     /// *Enqueues* a copy from one array to another, or between parts of one array, which may overlap.
     ///
     /// One of the two arrays may belong to another context, on any adapter. Then the bytes go through staging memory of
-    /// both contexts, a few megabytes at a time: a piece is read while the piece before it is written. The calling
-    /// thread waits for none of this. In the other context, the copy runs after the earlier uses of the array and
-    /// before the later uses, as the policy of that context orders them; `Checked` adds these waits as `Ordered` does.
-    /// If the other context fails, this queue fails with [`ErrorDetail::OtherContext`], and the target may hold a part of the
-    /// bytes.
+    /// both contexts, in pieces of a few megabytes: while one piece is written, the next one is read. The calling
+    /// thread does not wait. In the other context, its policy orders the copy between earlier and later uses of the
+    /// array; here `Checked` adds waits as `Ordered` does. If the other context fails, this queue fails with
+    /// [`ErrorDetail::OtherContext`], and the target may hold a part of the bytes.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Shape`] if the shapes differ. Returns [`ErrorDetail::OutOfMemory`] for a copy inside one array, and for
-    /// padded arrays of two contexts, because these copies need memory of their own. Returns the errors of
+    /// Returns [`ErrorDetail::Shape`] if the shapes differ. Returns [`ErrorDetail::OutOfMemory`] for a copy inside one
+    /// array, and for padded arrays of two contexts, because these copies need temporary memory. Returns the errors of
     /// [`fill`](Self::fill).
     ///
     /// # Example
@@ -546,7 +547,7 @@ impl CommandQueue {
         })
     }
 
-    /// *Enqueues* an upload of the elements `range` of a pinned array to all of `dst`.
+    /// *Enqueues* an upload of the elements `range` of a pinned array to the whole of `dst`.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Range`] if `range` is not inside `src`, [`ErrorDetail::Alignment`] for a range that starts or ends
@@ -585,7 +586,7 @@ impl CommandQueue {
 
 impl ArrayOps<'_> {
     /// Downloads the first `len` elements of `src` to a pinned array in ordinary memory. In a capture, each replay
-    /// downloads.
+    /// downloads anew.
     pub(crate) fn download_plain<T: Element>(
         &self,
         (src, len): (Span, usize),
@@ -603,7 +604,8 @@ impl ArrayOps<'_> {
         }
     }
 
-    /// Captures an upload to `dst` of the bytes that a pinned array in ordinary memory has at each replay.
+    /// Captures an upload from a pinned array in ordinary memory to `dst`. Each replay uploads the bytes of that
+    /// moment.
     pub(crate) fn upload_words_per_replay<T: Element>(
         &self,
         plain: &PlainBytes<'_, T>,
@@ -614,8 +616,8 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Upload, Work::Upload { src, dst })
     }
 
-    /// Captures an upload as [`upload_words_per_replay`](Self::upload_words_per_replay) does, to elements with or
-    /// without gaps between them. The pinned array has the layout `frame`.
+    /// Captures an upload as [`upload_words_per_replay`](Self::upload_words_per_replay) does, to elements that may have
+    /// gaps between them. The pinned array has the layout `frame`.
     pub(crate) fn upload_part_per_replay<T: Element>(
         &self,
         plain: &PlainBytes<'_, T>,
@@ -643,7 +645,7 @@ impl ArrayOps<'_> {
     }
 }
 
-/// Returns the bytes of an upload of `size` bytes, which `bytes` takes from the whole array.
+/// Returns the source of an upload of `size` bytes. `bytes` takes these bytes from the whole array.
 fn source<T: Element>(
     plain: &PlainBytes<'_, T>,
     size: u64,
@@ -655,7 +657,7 @@ fn source<T: Element>(
 }
 
 impl CommandQueue {
-    /// *Flushes*; the result is the element at `index`, read as by [`read`](Self::read).
+    /// *Flushes*; the result is the element at `index`. Reads as [`read`](Self::read) does.
     ///
     /// # Errors
     /// The result is [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) if `index` is outside the array, or an error of
@@ -702,8 +704,8 @@ impl CommandQueue {
 }
 
 impl ArrayOps<'_> {
-    /// Checks that no open capture of this thread writes memory that the host reads. The call of a map has made this
-    /// check itself, and a read may follow it later.
+    /// Checks that no open capture of this thread writes memory that the host reads. A map makes this check itself when
+    /// it is called, because it may read later.
     ///
     /// # Errors
     /// Returns `Captured`, which is the error of the capture too.

@@ -1,4 +1,4 @@
-//! Measurement of the device time of a queue's launches.
+//! Measurement of the device time of launches, for tuning.
 
 use crate::api::queue::CommandQueue;
 use crate::error::{ErrorDetail, Result};
@@ -21,10 +21,10 @@ pub struct Tuning {
 
 impl CommandQueue {
     /// Starts to time each launch that is enqueued on this queue, until [`Tuning::stop`] returns the sum of the times.
-    /// The times serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not
-    /// be a timed one.
+    /// So a program can try several kernels, grids or workgroup sizes, and use the fastest. The queue need not be
+    /// timed.
     ///
-    /// Launches of a graph are not measured: [`Context::profile`](crate::Context::profile) has the times of each node.
+    /// Launches in graphs are not measured; use [`Context::profile`](crate::Context::profile) for them.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::NotMeasured`] on an adapter without timestamps; [`ErrorDetail::Tuning`] if the queue is being tuned
@@ -77,9 +77,9 @@ impl CommandQueue {
 }
 
 impl Tuning {
-    /// Ends the measurement. The result is the sum of the device times of all launches since
-    /// [`start_tuning`](CommandQueue::start_tuning), in seconds, each from its start to its end. The sum comes when the
-    /// launches are complete, and is 0 if there were none.
+    /// Ends the measurement. The result is the sum, in seconds, of the device times of all launches since
+    /// [`start_tuning`](CommandQueue::start_tuning). It comes when the launches are complete, and is 0 if there were
+    /// none.
     ///
     /// # Errors
     /// The result is [`ErrorDetail::NotMeasured`] if the queue replayed a graph or ran a condition or a loop, or if the

@@ -1,4 +1,4 @@
-//! Tests of files that decode and do not fit their kernels or the device.
+//! Tests of files that decode but do not fit their kernels or the device.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -53,7 +53,7 @@ fn launch_of(file: &mut GraphFile) -> &mut FileLaunch {
     launch.expect("the graph has a launch")
 }
 
-/// Returns the error of a load after `change`. Indices, ranges and checksums are valid.
+/// Changes a saved file with `change`, and returns the error of loading it. Indices, ranges and checksums are valid.
 fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
     let (ctx, queue) = context();
     let mut file = saved();

@@ -1,5 +1,5 @@
-//! Tests of files with control flow that decode and are not what a capture makes: with correct checksums, each byte is
-//! changed in turn, and bodies name ranges and counts that no device allows.
+//! Tests of files with control flow that decode but that no capture would make. Each byte is changed in turn, with a
+//! corrected checksum, and bodies have ranges and counts that no device allows.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -85,7 +85,7 @@ fn run(ctx: &Context, file: &[u8]) -> Result<[Vec<u32>; 2]> {
     let queue = ctx.queue("main");
     let bound = match ctx.full([16], 6_u32).and_then(|x| graph.with().input("x", &x)) {
         Ok(bound) => bound,
-        Err(_) => graph.with(), // a changed file may have another input
+        Err(_) => graph.with(), // the changed file may declare another input
     };
     let replay = queue.replay(&bound)?;
     replay.wait()?;
@@ -146,7 +146,7 @@ fn changes_of(bound: Bound) {
     assert!(run(&ctx, &file).is_ok(), "the context works");
 }
 
-/// Returns the error of a load after `change`. The checksums are correct.
+/// Changes a saved file with `change`, and returns the error of loading it. The checksums are correct.
 fn refused(change: impl FnOnce(&mut GraphFile)) -> Error {
     let (ctx, _queue) = context();
     let mut file =
@@ -172,7 +172,7 @@ fn an_input_with_elements_of_another_size_is_an_error() {
             BlockContents::Input(input) => Some(input),
             _ => None,
         });
-        // The bytes are as many as before.
+        // The number of bytes does not change.
         inputs.for_each(|input| {
             input.element.size = 8;
             input.shape = vec![8];

@@ -1,20 +1,21 @@
-//! The parts of a graph of several contexts: runs of nodes that one context executes without a wait for another one.
+//! Division of a graph of several contexts into parts: groups of nodes that a context executes without waiting for
+//! another.
 //!
-//! Each context executes its parts in order. A part ends where another context waits for one of its nodes, and a part
-//! begins where one of its nodes waits for another context. So two parts of different contexts wait for each other only
-//! where the capture orders their nodes.
+//! Each context executes its parts in order. A part ends before the next wait for another context, and after a node
+//! that another context waits for. So parts of different contexts wait for each other only where the capture orders
+//! their nodes.
 
 use crate::work::graph::order::GraphOrder;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Context of a node, and its copy between contexts.
+/// Context of a node, and the copy that it is a side of, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct NodePlace {
     /// Context of the node.
     pub(crate) context: u32,
-    /// Copy between contexts that the node is a side of.
+    /// Number of the copy between contexts, if the node is one of its sides.
     pub(crate) copy: Option<u32>,
 }
 
@@ -22,18 +23,18 @@ pub(crate) struct NodePlace {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct PartNodes {
     pub(crate) context: u32,
-    /// Segment of the part. A host callback runs between two segments.
+    /// Segment of the part. Host callbacks run between segments.
     pub(crate) segment: u32,
-    /// Nodes of the part. A side of a copy is a part of its own.
+    /// Nodes of the part. Each side of a copy is a separate part.
     pub(crate) nodes: Vec<u32>,
-    /// Parts of other contexts that come before this one. Other parts follow from these and from the order in each
-    /// context. The read of a copy is not included: the pieces of the copy have waits of their own.
+    /// Parts of other contexts that this part waits for, except those that other waits or the order of a context imply.
+    /// The read of a copy is not included, because each piece of a copy has its own wait.
     pub(crate) after: SmallVec<[u32; 2]>,
     /// `true` if the part must wait for the start of its segment, which is in the first context.
     pub(crate) waits_for_start: bool,
 }
 
-/// All parts of a graph. A part comes after the parts that it waits for.
+/// All parts of a graph. Each part comes after the parts that it waits for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Partition {
     pub(crate) parts: Vec<PartNodes>,
@@ -41,22 +42,22 @@ pub(crate) struct Partition {
     pub(crate) joins: Vec<SmallVec<[u32; 2]>>,
 }
 
-/// Sort key of a part. First comes the number of parts before it on a longest path; then the parts that wait for no
-/// other context, and of these the parts that another context waits for.
+/// Sort key of the parts: by the number of parts before them on a longest path; then those that wait for no other
+/// context first; then those that another context waits for first.
 type PartKey = (u32, bool, bool, u32, Option<u32>);
 
-/// The past of a part: the number of earlier parts of each context, and of segments that have started before the part.
+/// Everything before a part: the number of earlier parts of each context, and the number of segments started by then.
 #[derive(Clone)]
 struct Past {
     parts: Vec<u32>,
-    /// Number of segments whose start comes before.
+    /// Number of segments that start before the part.
     starts: u32,
 }
 
-/// Returns the parts of a graph whose segments have these orders.
+/// Returns the parts of a graph. `orders` are the orders of its segments.
 pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contexts: usize) -> Partition {
     let mut partition = Partition::default();
-    // The parts of each context, and the past after the last of them.
+    // For each context, its parts, and the past after the last one.
     let mut queues = vec![(Vec::new(), Past { parts: vec![0; contexts], starts: 0 }); contexts];
     for (segment, order) in orders.iter().enumerate() {
         let segment = segment as u32;
@@ -83,7 +84,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
             foreign.sort_unstable();
             foreign.dedup();
             let mut after = SmallVec::new();
-            // The last parts come first, because earlier ones may follow from them.
+            // Later parts come first, because they may imply the earlier ones.
             for &(other, is_own_read) in foreign.iter().rev() {
                 let of = partition.parts[other as usize].context as usize;
                 let known: &Past = &behind[(other - first_part) as usize];
@@ -113,7 +114,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
     partition
 }
 
-/// Returns the parts that the first context must wait for to come after all parts, and adds them to its past.
+/// Returns the parts that the first context must wait for in order to come after all parts. Adds them to its past.
 fn join(queues: &mut [(Vec<u32>, Past)]) -> SmallVec<[u32; 2]> {
     let mut joins = SmallVec::new();
     for other in 1..queues.len() {
@@ -126,7 +127,7 @@ fn join(queues: &mut [(Vec<u32>, Past)]) -> SmallVec<[u32; 2]> {
     joins
 }
 
-/// Returns the nodes of a segment by their parts, in the order of the parts.
+/// Groups the nodes of a segment into parts, in the order of the parts.
 fn groups(order: &GraphOrder, places: &[NodePlace]) -> BTreeMap<PartKey, Vec<u32>> {
     let count = order.levels.len();
     let place = |at: usize| places[order.first as usize + at];
@@ -170,8 +171,8 @@ fn groups(order: &GraphOrder, places: &[NodePlace]) -> BTreeMap<PartKey, Vec<u32
 mod tests {
     use super::*;
 
-    /// Returns the partition of nodes, each with its context, its copy and the nodes before it. `starts` lists the
-    /// first nodes of the segments.
+    /// Returns the partition of nodes. Each entry of `nodes` is a context, a copy, and the nodes that come before.
+    /// `starts` lists the first nodes of the segments.
     fn parts(nodes: &[(u32, Option<u32>, &[u32])], starts: &[u32]) -> Partition {
         let places: Vec<NodePlace> =
             nodes.iter().map(|&(context, copy, _)| NodePlace { context, copy }).collect();
@@ -198,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_part_ends_where_another_context_waits_and_the_rest_goes_on() {
-        // Node 1 is of the other context and waits for node 0; node 2 does not wait for node 1, and node 3 does.
+        // Node 1 is in the other context and waits for node 0. Node 3 waits for node 1, but node 2 does not.
         let found = parts(&[(0, None, &[]), (1, None, &[0]), (0, None, &[0]), (0, None, &[2, 1])], &[0]);
         let expected =
             [(0, vec![0], vec![]), (0, vec![2], vec![]), (1, vec![1], vec![0]), (0, vec![3], vec![2])];
@@ -208,7 +209,7 @@ mod tests {
 
     #[test]
     fn two_waits_for_one_queue_make_two_parts_of_it() {
-        // Nodes 1 and 3 are of the other context; each waits for another node of the first one.
+        // Nodes 1 and 3 are in the other context. They wait for different nodes of the first context.
         let found = parts(&[(0, None, &[]), (1, None, &[0]), (0, None, &[0]), (1, None, &[1, 2])], &[0]);
         let expected =
             [(0, vec![0], vec![]), (0, vec![2], vec![]), (1, vec![1], vec![0]), (1, vec![3], vec![1])];

@@ -1,8 +1,8 @@
 //! Bodies, child graphs and other contexts on the tape of a capture.
 //!
-//! A body belongs to a condition or a loop, and a gate comes before it. The replay of a graph inside a capture copies
-//! its nodes to the tape, and the iterations of loops are copies too. Other contexts have captured queues of their own,
-//! and copies between contexts.
+//! A body is the captured work of a condition or a loop; a gate before it decides if it executes. Replaying a graph
+//! inside a capture copies its nodes to the tape, and each iteration of a loop is a copy too. The queues of other
+//! contexts, and copies between contexts, are also here.
 
 use crate::api::graph::Graph;
 use crate::api::graph::control_flow::Bound;
@@ -30,10 +30,10 @@ use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Iterations of one part of a chunked loop.
+/// Number of iterations that a part of a chunked loop contains.
 const PART: u64 = 4;
-/// Iterations of one part of a chunked loop whose body has very many dispatches. No gate reads and writes the same
-/// word, so a part has at least two iterations.
+/// Number of iterations in a part if the body has very many dispatches. At least two, because a gate must not read and
+/// write the same word.
 const SMALL_PART: u64 = 2;
 /// Remedy for a copy from or to pinned memory in a body.
 const PINNED_IN_BODY: &str =
@@ -51,7 +51,7 @@ pub(crate) struct OpenBody<'t>(&'t Tape);
 
 impl Drop for OpenBody<'_> {
     fn drop(&mut self) {
-        // A thread of the parent may hold the lock forever.
+        // In a forked child, a thread of the parent may hold the lock forever.
         if self.0.owner.engine().is_in_child() {
             return;
         }
@@ -60,7 +60,7 @@ impl Drop for OpenBody<'_> {
 }
 
 impl Tape {
-    /// Starts the capture of a body on the queue `place`. The faults of the body are faults of the whole capture.
+    /// Starts the capture of a body on the queue `place`. An error in the body makes the whole capture fail.
     pub(crate) fn of_body(place: &CapturedQueue, label: &str, at: &'static Location<'static>) -> Arc<Self> {
         let outer = &place.tape;
         let owner: Owner = place.owner.clone();
@@ -79,7 +79,7 @@ impl Tape {
 }
 
 impl CapturedQueue {
-    /// Marks the function of a body as running. The queues of the tape take no commands until the guard is dropped.
+    /// Marks the function of a body as running. Until the guard is dropped, the queues of the tape take no commands.
     pub(crate) fn open_body(
         &self,
         call: &'static str,
@@ -89,8 +89,8 @@ impl CapturedQueue {
         Ok(OpenBody(&self.tape))
     }
 
-    /// Adds a command of a body. A copy within one array whose sides overlap goes through memory of the graph, because
-    /// the invocations of a dispatch copy in any order.
+    /// Adds a command of a body. A copy between overlapping parts of one array goes through memory of the graph,
+    /// because the invocations of a dispatch copy in any order.
     pub(super) fn push_in_body(
         &self,
         site: (CommandKind, &'static Location<'static>),
@@ -114,7 +114,7 @@ impl CapturedQueue {
         self.push_command(site, Work::Copy { src: between, dst }, label, output)
     }
 
-    /// Adds a body that executes if the condition is not 0, and one that executes if it is 0.
+    /// Adds a body that executes if the condition is not 0, and a body that executes if it is 0.
     pub(crate) fn add_if(
         &self,
         construct: &Construct<'_>,
@@ -135,8 +135,8 @@ impl CapturedQueue {
         })
     }
 
-    /// Adds a loop over a body. `test` returns the test of the gate before the iteration with a given number, from 0
-    /// on. Returns the token of the loop.
+    /// Adds a loop over a body. `test` returns the test of the gate before an iteration, numbered from 0. Returns the
+    /// token of the loop.
     pub(crate) fn add_loop(
         &self,
         construct: &Construct<'_>,
@@ -152,7 +152,7 @@ impl CapturedQueue {
         }
     }
 
-    /// Adds `bound` iterations of a body.
+    /// Adds `bound` copies of a body, one for each iteration.
     fn add_unrolled(
         &self,
         construct: &Construct<'_>,
@@ -177,14 +177,14 @@ impl CapturedQueue {
                     state.add_body(&mut queues, body, word, construct.at);
                 }
             }
-            // Without an iteration, the loops of the body have counters that stay 0.
+            // With a bound of 0, the counters of the loops in the body still exist and stay 0.
             body.loops.iter().for_each(|&inner| _ = state.counter_of(inner));
             token
         })
     }
 
-    /// Adds one part of a chunked loop, and the gate before the loop. `first` is the test of that gate, and `next` the
-    /// test of the others.
+    /// Adds one part of a chunked loop, and the gate before the loop. `first` is the test of that gate; `next` is the
+    /// test of the gates in the part.
     fn add_chunked(
         &self,
         construct: &Construct<'_>,
@@ -197,7 +197,7 @@ impl CapturedQueue {
         let iterations = if PART * each <= MOST_DISPATCHES / 2 { PART } else { SMALL_PART };
         let dispatches = iterations.saturating_mul(each);
         self.add(construct, dispatches.saturating_add(1 + body.loops.len() as u64), |state| {
-            // Each part continues the counters of the loops in the body, so a gate before the parts resets them.
+            // The parts do not reset the counters of loops in the body, so a gate before the parts does.
             for &inner in &body.loops {
                 let counter = GateCounter { index: state.counter_of(inner), resets: false, last: false };
                 state.add_gate(self, construct, (GateTest::Never, None, Some(counter)));
@@ -225,7 +225,7 @@ impl CapturedQueue {
         })
     }
 
-    /// Calls `change` with the tape, unless the construct has too many dispatches.
+    /// Calls `change` with the state of the tape. Refuses the construct if it has too many dispatches.
     fn add<T>(
         &self,
         construct: &Construct<'_>,
@@ -242,10 +242,10 @@ impl CapturedQueue {
 }
 
 impl TapeState {
-    /// Adds gates and dispatches of bodies to the number on the tape.
+    /// Adds to the tape's number of gates and dispatches of bodies.
     ///
     /// # Errors
-    /// Returns `GraphTooLong` if the tape then has too many of them.
+    /// Returns `GraphTooLong` if the number exceeds the limit.
     pub(super) fn count_dispatches(
         &mut self,
         call: &'static str,
@@ -289,7 +289,7 @@ impl TapeState {
         own
     }
 
-    /// Adds a gate whose word exists at the end of a queue.
+    /// Adds a gate, whose word already exists, at the end of a queue.
     fn push_gate(&mut self, queue: &CapturedQueue, construct: &Construct<'_>, gate: Gate) {
         let engine = queue.owner.engine();
         let lease = || Arc::new(engine.lease(&gate.condition.block));
@@ -302,7 +302,7 @@ impl TapeState {
         self.push(queue.index, Arc::new(command), None);
     }
 
-    /// Adds the nodes of a body, which execute if the gate with the word `gate` allows it.
+    /// Adds the nodes of a body, which execute only if the gate with the word `gate` allows it.
     fn add_body(
         &mut self,
         queues: &mut Vec<u32>,
@@ -331,25 +331,25 @@ impl TapeState {
     }
 }
 
-/// Nodes to copy to the end of a queue.
+/// Nodes that are copied to the end of a queue.
 pub(crate) struct NodeCopy<'n> {
     pub(crate) nodes: &'n [GraphNode],
-    /// Names of the queues of the nodes, without the first one.
+    /// Names of the nodes' queues, except the first.
     pub(crate) labels: &'n [Arc<str>],
     /// Number of words of the nodes' gates.
     pub(crate) gates: u32,
     /// Tokens of the nodes' loops.
     pub(crate) loops: &'n [u64],
-    /// Number of the nodes' first output in the tape.
+    /// Index of the nodes' first output among the outputs of the tape.
     pub(crate) outputs: u32,
-    /// Word of the gate of all nodes that have no other gate, if the nodes are a body.
+    /// If the nodes are a body, the word of the gate that controls all nodes without a gate of their own.
     pub(crate) parent: Option<u32>,
     pub(crate) at: &'static Location<'static>,
 }
 
 impl NodeCopy<'_> {
-    /// Returns the command of a copy. `words` counts the words of the tape's earlier gates, and `loops` numbers the
-    /// loops in the tape. A node without a gate and without an output shares its command with all copies.
+    /// Returns the command of a copy. `words` is the number of gate words already on the tape, and `loops` lists the
+    /// loops' numbers on the tape. All copies of a node without a gate and an output share its command.
     fn command(&self, node: &GraphNode, words: u32, loops: &[u32]) -> Arc<NodeCommand> {
         let command = &node.command;
         if let Work::Gate(gate) = &command.work {
@@ -376,7 +376,7 @@ const CHUNKED_CHILD: &str =
     "the host continues such a loop, and a body executes without the host: give the loop a `Bound::AtMost`";
 
 impl CapturedQueue {
-    /// Adds the nodes of `child` at the end of the queue, as `plan` has them.
+    /// Adds the nodes of `child`, as they are in `plan`, at the end of the queue.
     pub(crate) fn include(
         &self,
         child: &Graph,
@@ -437,13 +437,13 @@ impl CapturedQueue {
     }
 }
 
-/// Returns `true` for a copy from or to a pinned array. A read is an output, or the counters of loops.
+/// Returns `true` for a copy from or to a pinned array. Reads do not count: they are outputs or loop counters.
 fn uses_pinned(work: &Work) -> bool {
     work.returns_to_host() && !matches!(work, Work::Read { .. })
 }
 
-/// Returns a node whose command holds the present values of its graph, because the values of a child have no names in
-/// the capture.
+/// Returns the node with the current values of its graph written into its parameters, because the values of a child
+/// graph have no names in the capture.
 fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
     let Some(params) = plan.other_params(&node.command) else { return node.clone() };
     let mut command = node.command.duplicate();
@@ -455,7 +455,7 @@ fn with_present_values(plan: &GraphPlan, node: &GraphNode) -> GraphNode {
 
 impl TapeState {
     /// Copies the nodes of a graph to the end of `queue`. The first queue of the graph continues `queue`; the others
-    /// become forks of it, and `queue` waits for them after the graph. A graph whose replays take turns also comes
+    /// become forks of it, and `queue` waits for them after the graph. If the graph takes turns, its nodes also come
     /// after its previous copy.
     fn include(&mut self, queue: u32, child: &Graph, plan: &GraphPlan, at: &'static Location<'static>) {
         if plan.takes_turns {
@@ -495,7 +495,7 @@ impl TapeState {
         }
     }
 
-    /// Orders the next node of `queue` after the last replays of graphs.
+    /// Orders the next node of `queue` after the last replay of each of these graphs.
     pub(super) fn wait_for_earlier(&mut self, queue: u32, graphs: impl Iterator<Item = u64>) {
         for graph in graphs {
             if let Some(last) = self.children.get(&graph).cloned() {
@@ -504,7 +504,7 @@ impl TapeState {
         }
     }
 
-    /// Records that the last replays of graphs end at the end of `queue`.
+    /// Records that the last replay of each of these graphs ends at the end of `queue`.
     pub(super) fn note_replayed(&mut self, queue: u32, graphs: impl Iterator<Item = (u64, Arc<ReplayTurn>)>) {
         let end = self.end_of(queue).0;
         let context = self.queues[queue as usize].context;
@@ -512,15 +512,14 @@ impl TapeState {
         self.children.extend(graphs.map(|(graph, turn)| (graph, replay(turn))));
     }
 
-    /// Returns the graphs with memory of their own that were replayed in the capture, each with the number of its
-    /// context.
+    /// Returns the graphs that take turns and were replayed in the capture, each with the number of its context.
     pub(crate) fn replayed(&self) -> impl Iterator<Item = (u64, Arc<ReplayTurn>, u32)> {
         self.children.iter().map(|(graph, last)| (*graph, last.turn.clone(), last.context))
     }
 
-    /// Adds copies of nodes. `queues` maps the queues of the nodes to the tape's queues; the first call with the list
-    /// adds the missing ones. All queues but the first start where the first one stands, and the first one waits for
-    /// them after the nodes. `before` is called before each node with the number of the node.
+    /// Adds copies of nodes. `queues` maps the queues of the nodes to queues of the tape; the first call with this list
+    /// adds the missing ones. All queues but the first are forked from the first, which joins them after the last node.
+    /// Calls `before` with the number of each node before adding it.
     pub(crate) fn copy_nodes(
         &mut self,
         queues: &mut Vec<u32>,
@@ -557,7 +556,7 @@ impl TapeState {
         self.queues[queues[0] as usize].last_call = None;
     }
 
-    /// Returns the number of a loop in the tape.
+    /// Returns the number of a loop on the tape.
     pub(crate) fn counter_of(&mut self, token: u64) -> u32 {
         let known = self.loops.iter().position(|&known| known == token);
         known.unwrap_or_else(|| {
@@ -572,7 +571,7 @@ impl TapeState {
         (of.frontier.clone(), of.clock.clone())
     }
 
-    /// Orders the next node of `queue` after `nodes` and everything before them.
+    /// Orders the next node of `queue` after `nodes` and all their predecessors.
     pub(crate) fn wait_for_nodes(&mut self, queue: u32, nodes: &[u32]) {
         if nodes.is_empty() {
             return;
@@ -595,7 +594,7 @@ const NO_GATES: &str = "a graph with a condition or a loop has the work of one c
                         its own, and replay it before or after";
 
 impl Tape {
-    /// Returns an error if the capture has queues of several contexts. The capture fails with the error too.
+    /// Returns an error if the capture has queues of several contexts. The capture then fails with the same error.
     pub(crate) fn check_one_context(
         &self,
         state: &TapeState,
@@ -612,10 +611,10 @@ impl Tape {
 }
 
 impl TapeState {
-    /// Returns the number of a context. A new one is added.
+    /// Returns the number of a context, after adding the context if it is new.
     ///
     /// # Errors
-    /// Returns `Captured` for a new one if the capture has a condition or a loop.
+    /// Returns `Captured` if the context is new and the capture has a condition or a loop.
     fn context_of(
         &mut self,
         queue: &CapturedQueue,
@@ -639,7 +638,7 @@ impl TapeState {
         Ok(self.contexts.len() as u32 - 1)
     }
 
-    /// Returns the queue of the context `context` that takes the other side of the copies of `queue`.
+    /// Returns the helper queue of `context` for the other side of copies on `queue`.
     fn copy_queue(&mut self, queue: u32, context: u32, at: &'static Location<'static>) -> u32 {
         if let Some(&known) = self.copy_queues.get(&(queue, context)) {
             return known;
@@ -664,8 +663,8 @@ impl CapturedQueue {
         Ok(Self { tape: self.tape.clone(), index, label: label.into(), owner: owner.clone() })
     }
 
-    /// Adds a copy between the context of this queue and another one. The side of the other context is on a queue of
-    /// its own, which the copies of this queue share. This queue continues after the write.
+    /// Adds a copy between the context of this queue and another one. The other context's side is on a helper queue,
+    /// shared by all copies of this queue. Later nodes of this queue come after the write.
     ///
     /// # Errors
     /// Returns the errors of [`fork_on`](Self::fork_on).
@@ -688,7 +687,7 @@ impl CapturedQueue {
             let theirs = state.copy_queue(self.index, context, at);
             let (of_read, of_write) = if reads { (self.index, theirs) } else { (theirs, self.index) };
             if !reads && unordered {
-                // No policy orders the read, so it comes after the commands before the copy.
+                // No policy orders the read, so it comes after all commands before the copy.
                 let (frontier, clock) = state.end_of(self.index);
                 state.wait(theirs, &frontier, &clock);
             }
