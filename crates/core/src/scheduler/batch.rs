@@ -1,7 +1,7 @@
-//! Commands as a queue holds them until they are planned, and the batches that group them for one submission to the
+//! The commands that a queue holds until they are planned, and the batches that group them for one submission to the
 //! device.
 //!
-//! The queue's list of commands takes constant time for each operation at every length.
+//! The list of a queue's commands takes constant time for each operation, however long it is.
 
 use crate::device::{Keep, LaneValue};
 use crate::memory::read_slot::ReadSlot;
@@ -23,11 +23,11 @@ use web_time::Instant;
 pub(crate) struct Batch {
     pub(crate) seq: Seq,
     pub(crate) steps: Vec<Step>,
-    /// Batches that must be submitted first. On another lane, a dependency must also complete before this batch starts.
-    /// Every dependency was closed before this batch, so no cycle exists.
+    /// Batches that must be submitted first. A dependency on another lane must also complete before this batch starts.
+    /// Dependencies are always older batches, so there are no cycles.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     pub(crate) expected: ExpectedCost,
-    /// `true` if the same planning closed an earlier batch early, so that the results in it are not late.
+    /// `true` if the same planning pass closed an earlier batch early, so that its results are not late.
     pub(crate) cut: bool,
     /// `true` if the device has refused an earlier submission of this batch.
     pub(crate) refused: bool,
@@ -44,25 +44,25 @@ pub(crate) struct Submitted {
     pub(crate) submitted_at: Instant,
 }
 
-/// Stage of a batch. A batch passes the stages in this order, but a refused batch becomes ready again.
+/// Stage of a batch. The stages come in this order, except that a refused batch becomes ready again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     /// The planner still adds commands to the batch.
     Open,
-    /// The batch is in the list of its lane and priority.
+    /// The batch is in the list of its lane and priority, waiting for submission.
     Ready(Priority),
     /// A thread encodes the batch.
     Encoding,
     Submitted(TimelineValue),
-    /// The host receives the messages of a launch. Such a batch has no commands, and no work on the device waits for
-    /// it.
+    /// The batch stands for the delivery of a launch's messages to the host. It has no commands, and no device work
+    /// waits for it.
     Delivery,
     /// The batch has completed or failed.
     Done,
 }
 
 impl Status {
-    /// Returns `true` if `next` may follow this stage. A batch changes its priority while it is ready, and it fails in
+    /// Returns `true` if `next` may follow this stage. A ready batch may change its priority, and a batch may fail in
     /// any stage.
     fn may_become(self, next: Self) -> bool {
         match next {
@@ -75,22 +75,22 @@ impl Status {
     }
 }
 
-/// A queue is not listed again if it is among this many last entries. A search of all entries would cost too much in a
-/// batch with the commands of thousands of queues.
+/// Number of last entries that are searched before a queue is listed again. Searching all entries would cost too much
+/// in a batch with commands of thousands of queues.
 const RECENT_SLOTS: usize = 4;
 
 /// State of a batch, kept until [`Batches::trim`] drops it.
 pub(crate) struct Info {
     pub(crate) lane: usize,
     pub(crate) status: Status,
-    /// Queues with commands that complete with this batch: commands in the batch, and waits for it. A queue may
-    /// be listed several times.
+    /// Queues with commands that complete with this batch: commands in the batch, or waits for it. A queue may be
+    /// listed several times.
     pub(crate) slots: SmallVec<[Slot; 4]>,
 }
 
 impl Info {
-    /// Returns the lane and value of this batch, if a batch on `lane` that depends on this one must wait for that
-    /// value on the device. Returns `None` if this batch is on the same lane or is not in flight.
+    /// Returns the lane and value that a dependent batch on `lane` must wait for on the device. Returns `None` if this
+    /// batch is on the same lane or is not in flight.
     pub(crate) fn device_wait(&self, lane: usize) -> Option<LaneValue> {
         match self.status {
             Status::Submitted(value) if self.lane != lane => Some(LaneValue { lane: self.lane, value }),
@@ -99,7 +99,7 @@ impl Info {
     }
 }
 
-/// Stage, lane and queues of every batch that is not done, by number.
+/// Stage, lane and queues of each batch that is not done, by number.
 #[derive(Default)]
 pub(crate) struct Batches {
     /// Number of the first entry. All older batches are done.
@@ -118,7 +118,7 @@ impl Batches {
         self.add(lane, Status::Open)
     }
 
-    /// Adds the batch of a delivery of messages.
+    /// Adds a batch that stands for a delivery of messages.
     pub(crate) fn open_delivery(&mut self) -> Seq {
         self.add(0, Status::Delivery)
     }
@@ -129,7 +129,7 @@ impl Batches {
         seq
     }
 
-    /// Returns the state of a batch, or `None` if the batch is done and its entry was dropped.
+    /// Returns the state of a batch, or `None` if its entry was dropped because the batch is done.
     pub(crate) fn get(&self, seq: Seq) -> Option<&Info> {
         self.infos.get(seq.0.checked_sub(self.first)? as usize)
     }
@@ -164,7 +164,7 @@ impl Batches {
         slots
     }
 
-    /// Drops the entries of the oldest batches that are done. The caller has updated their queues and taken their
+    /// Drops the entries of the oldest batches that are done. The caller must have updated their queues and taken their
     /// wakers.
     pub(crate) fn trim(&mut self) {
         while self.infos.front().is_some_and(|info| info.status == Status::Done) {
@@ -177,12 +177,12 @@ impl Batches {
         self.status(seq) == Status::Done
     }
 
-    /// Returns `true` if the device needs no further call to complete the batch.
+    /// Returns `true` if the batch will complete without a further call to the device.
     pub(crate) fn is_submitted(&self, seq: Seq) -> bool {
         matches!(self.status(seq), Status::Submitted(_) | Status::Delivery | Status::Done)
     }
 
-    /// Returns the values of other lanes that a batch of `lane` waits for: the largest one for each lane.
+    /// Returns the values of other lanes that a batch of `lane` waits for: at most one for each lane, the largest.
     pub(crate) fn device_waits(&self, lane: usize, batch: &Batch) -> Vec<LaneValue> {
         let mut waits: Vec<LaneValue> = Vec::new();
         for wait in batch.deps.iter().filter_map(|&seq| self.get(seq)?.device_wait(lane)) {
@@ -214,13 +214,13 @@ impl Command {
 pub(crate) enum Op {
     /// The device executes this work as part of a batch.
     Work(Work),
-    /// The device executes this work and measures its time. The box keeps the common command small.
+    /// The device executes this work and measures its time. The box keeps the enum small for the common case.
     Timed(Box<Timed>),
     /// Later commands of the queue wait for this point of another queue.
     Wait(Point),
     /// Later commands of the queue wait for this user event.
     WaitUser(UserWait),
-    /// A context command that was planned in this batch, ahead of the context commands before it.
+    /// A command of the context that was planned in this batch, before older commands of the context.
     Early(Seq),
     /// The callback thread runs this function in queue order.
     Callback(Callback),
@@ -231,7 +231,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Returns the bytes that the command keeps staged for the device until it is complete.
+    /// Returns the number of bytes that stay staged for this command until it is complete.
     #[inline]
     pub(crate) fn staged_bytes(&self) -> u64 {
         match self {
@@ -247,8 +247,8 @@ impl Op {
         matches!(self, Op::WaitUser(_) | Op::Callback(_) | Op::DueCallback(_))
     }
 
-    /// Returns `true` for a command that may stop the later commands of its queue: it waits for another queue or for
-    /// the host, or the program can cancel it.
+    /// Returns `true` if the command may stop later commands of its queue: it waits for another queue or the host, or
+    /// the program can cancel it.
     #[inline]
     pub(crate) fn may_stop(&self) -> bool {
         match self {
@@ -259,7 +259,7 @@ impl Op {
         }
     }
 
-    /// Returns the read of a command that reads the messages of a launch, and the size of the read in bytes.
+    /// Returns the read and its size in bytes, if the command reads the messages of a launch.
     #[inline]
     pub(crate) fn messages(&self) -> Option<(&Arc<ReadSlot>, u64)> {
         let work = match self {
@@ -272,8 +272,8 @@ impl Op {
     }
 }
 
-/// A host callback. The function and the values that it captures are user code, so it is called and dropped without a
-/// lock.
+/// A host callback. The function and the values that it captures are user code, so it must be called and dropped
+/// without any lock.
 pub(crate) struct Callback(Option<Box<dyn FnOnce() + Send>>);
 
 impl Callback {
@@ -305,11 +305,10 @@ pub(crate) struct Timed {
     pub(crate) clocked: bool,
 }
 
-/// Most entries of a chunk.
+/// Maximum number of entries of a chunk.
 const CHUNK_ENTRIES: usize = 1024;
 
-/// A FIFO list in chunks. Adding an entry never moves existing entries. A `VecDeque` of a million entries stalls for
-/// milliseconds when it grows.
+/// A FIFO list in chunks. Adding an entry never moves existing entries, while a large `VecDeque` stalls when it grows.
 ///
 /// `len` is the total length of the chunks. Only the first chunk may be empty, and every chunk between the first and
 /// the last is full.
@@ -343,8 +342,8 @@ impl<T> ChunkedList<T> {
         self.chunks.iter_mut().find_map(VecDeque::front_mut)
     }
 
-    /// Returns the first entry for which `before` returns `false`. `before` must return `true` for the entries up to
-    /// some place in the list, and `false` for all later ones.
+    /// Returns the first entry for which `before` returns `false`. The list must be partitioned: `before` returns
+    /// `true` for all entries up to some place, and `false` for all later ones.
     pub(crate) fn first_from_mut(&mut self, before: impl Fn(&T) -> bool) -> Option<&mut T> {
         let chunk = self.chunks.iter().position(|chunk| chunk.back().is_some_and(|last| !before(last)))?;
         let chunk = &mut self.chunks[chunk];
@@ -372,7 +371,7 @@ impl<T> ChunkedList<T> {
         Some(first)
     }
 
-    /// Returns the first chunk. It is empty only if the list is empty.
+    /// Returns the first chunk, which is empty only if the list is empty.
     pub(crate) fn piece(&mut self) -> &VecDeque<T> {
         if self.first().is_none() {
             self.chunks.push_back(VecDeque::new());
@@ -386,7 +385,8 @@ impl<T> ChunkedList<T> {
         self.chunks.front_mut().into_iter().flat_map(move |first| first.drain(..count))
     }
 
-    /// Drops an empty first chunk and returns the next one. It is empty only if the list is empty.
+    /// Drops the first chunk if it is empty, and returns the first chunk left, which is empty only if the list is
+    /// empty.
     fn first(&mut self) -> Option<&mut VecDeque<T>> {
         if self.chunks.len() > 1 && self.chunks[0].is_empty() {
             self.chunks.pop_front();

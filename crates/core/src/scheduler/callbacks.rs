@@ -1,13 +1,11 @@
-//! Runs host callbacks in queue order: on the callback thread of the context or, without threads, on a thread that
-//! makes progress. A panic in user code ends nothing else, and user code may wait.
+//! Host callbacks, run in queue order: on the context's callback thread or, without threads, on a thread that makes
+//! progress. User code may wait, and its panics are caught.
 //!
-//! A thread runs deferred calls in this order: relays, then destructors of the program, then its tasks, then its
-//! callbacks.
+//! A thread runs deferred calls in this order: relays, then the program's destructors, tasks and callbacks.
 //!
-//! Waits in callbacks may form a cycle that can never end. So a wait of a thread that runs a callback is recorded with
-//! the point that the thread waits for. The point may come after another callback, and the thread that runs that
-//! callback may wait as well. If this chain leads back to the first thread, no wait in the chain can end, so one of the
-//! waits fails.
+//! Waits in callbacks may form a cycle that can never end. So when a thread waits inside a callback, the wait is
+//! recorded with the awaited point. That point may come after another callback, whose thread may be waiting as well. If
+//! this chain leads back to the first thread, none of the waits can end, so one of them fails.
 
 use crate::error::{Error, ErrorDetail, Result, panic_text};
 use crate::scheduler::batch::{Callback, Op};
@@ -42,7 +40,7 @@ impl Inside {
 }
 
 impl Drop for Inside {
-    /// Removes the polls that the callback has recorded, since the callback does not poll again.
+    /// Removes the polls recorded in the callback, which will not poll again.
     fn drop(&mut self) {
         leave_callback();
         forget_polls(this_thread());
@@ -50,15 +48,15 @@ impl Drop for Inside {
 }
 
 impl Engine {
-    /// Runs the due callbacks on this thread. Returns `true` if there was one.
+    /// Runs the due callbacks on this thread. Returns `true` if there were any.
     ///
-    /// Some threads must not run a callback now, because the callback may wait for something that the thread does
-    /// next. A lane thread, and a thread that signals an event, wake the waiting calls and tasks of the context
-    /// instead. A thread that polls relays runs the callbacks after it has polled all of them.
+    /// Some threads must not run a callback now, because it may wait for something that the thread does next. So lane
+    /// threads and threads that signal an event wake the waiting calls and tasks of the context instead. A thread that
+    /// polls relays runs the callbacks after it has polled all relays.
     pub(crate) fn run_due_callbacks(&self) -> bool {
         let mut state = self.lock();
         if is_thread_of_a_lane() || is_signalling() {
-            // The waiters are woken once, because a woken relay calls this function again on the same thread.
+            // Waiters are woken only once, because a woken relay calls this function again on the same thread.
             if state.callbacks.announce() {
                 state.wake_all_waiters();
             }
@@ -79,7 +77,7 @@ impl Engine {
         any
     }
 
-    /// Runs the due callbacks, including those that become due meanwhile.
+    /// Runs the due callbacks, including those that become due during the call.
     pub(crate) fn run_callbacks<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         while let Some((id, slot, run)) = state.callbacks.next_due() {
             state = self.run_callback(state, id, slot, run);
@@ -87,7 +85,7 @@ impl Engine {
         state
     }
 
-    /// Runs one callback without S, the state lock, and then resumes its queue.
+    /// Runs one callback without holding S, the state lock, and then resumes its queue.
     pub(crate) fn run_callback<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -100,25 +98,25 @@ impl Engine {
         let inside = Inside::enter();
         let panic = catch_unwind(AssertUnwindSafe(|| run.call())).err().map(panic_text);
         drop(inside);
-        // The callback may have blocked and taken a wake that was meant for a future that this thread polls.
+        // The callback may have blocked, and consumed a wake-up that was meant for a future that this thread polls.
         fencepost_sync::note_nested();
         let mut state = self.lock();
         state.finish_callback(id, slot, panic);
         if !self.threads {
-            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
+            state.wake_all_waiters(); // without threads, only polls make progress, perhaps on another thread
         }
         self.unlock(state);
         self.lock()
     }
 
-    /// Fails if a wait of this thread for `point` could never end. The thread runs a callback.
+    /// Fails if a wait of this thread, which runs a callback, for `point` could never end.
     ///
     /// # Errors
     /// `WouldDeadlock`.
     pub(crate) fn check_cycles(&self, point: Point) -> Result<()> {
         let Some(cycle) = self.cycle(point) else { return Ok(()) };
-        // The links are not read under one lock. A second search that finds the same links proves that all of them
-        // existed at one moment.
+        // The links are not read under a single lock. If a second search finds the same links, all of them existed at
+        // the same time.
         if self.cycle(point).as_ref() != Some(&cycle) || !refuse(&cycle) {
             return Ok(());
         }
@@ -127,23 +125,23 @@ impl Engine {
         Err(ErrorDetail::WouldDeadlock { queue, callbacks }.into())
     }
 
-    /// Records a poll of this thread for `point` and returns an error if the wait of the task could never end.
+    /// Records that this thread polls for `point`. Returns an error if waiting for it could never end.
     pub(crate) fn check_poll(&self, point: Point, waker: &Waker) -> Option<Error> {
         if waker.will_wake(Waker::noop()) {
-            return None; // a waker that does nothing means a single check, not a wait
+            return None; // a no-op waker means a single check, not a wait
         }
         note_poll(self, point, waker);
         self.check_cycles(point).err()
     }
 
-    /// Returns the callbacks of the cycle that a wait of this thread for `point` would close.
+    /// Returns the callbacks in the cycle that this thread would close by waiting for `point`.
     fn cycle(&self, point: Point) -> Option<Vec<WaitLink>> {
         let mut links = Vec::new();
         let mut seen = Vec::new();
         follow(self.callback_before(point)?, &mut seen, &mut links).then_some(links)
     }
 
-    /// Returns the callback that must run before `point` is reached, in this context or in one that it waits for.
+    /// Returns the callback that must run before `point` is reached, in this context or in a context that it waits for.
     fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
         loop {
@@ -169,7 +167,7 @@ impl State {
             return;
         }
         let front = self.queue(slot).pending.front();
-        // A queue that failed meanwhile has dropped the callback already.
+        // If the queue failed meanwhile, it has already dropped the callback.
         let due = front.filter(|front| matches!(front.op, Op::DueCallback(due) if due == id));
         if let Some(first) = due.map(|front| front.stamp) {
             if let Some(panic) = panic {
@@ -183,7 +181,7 @@ impl State {
         self.free_slot(slot);
     }
 
-    /// Returns the callback that holds the queue of an unplanned point.
+    /// Returns the callback that holds back the queue of a point that is not planned.
     pub(crate) fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
         let Some(Hold::Callback(callback)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {
@@ -199,26 +197,25 @@ impl State {
     }
 }
 
-/// Host callbacks of a context that are due or run at this moment, and the callback thread.
+/// Host callbacks of a context that are due or running, and the callback thread.
 ///
-/// A callback is due or runs, never both, and holds its queue from the moment at which it becomes due until it has run.
+/// A callback is either due or running, and holds its queue until it has run.
 #[derive(Default)]
 pub(crate) struct Callbacks {
-    /// Due callbacks, in the order in which they became due. Each holds its queue.
+    /// Due callbacks, in the order in which they became due.
     due: VecDeque<(HoldId, Slot, Callback)>,
-    /// `true` if the waiting calls and tasks of a context without threads were notified that callbacks are due.
+    /// In a context without threads: `true` once waiting calls and tasks were notified that callbacks are due.
     announced: bool,
-    /// Running callbacks, each once. A callback that runs inside a wait of another one runs on the same thread.
+    /// Running callbacks. A callback may run inside a wait of another one, on the same thread.
     running: Vec<(HoldId, ThreadId)>,
-    /// Callback thread. `None` in a context without threads. There, any thread that makes progress runs the due
-    /// callbacks.
+    /// Callback thread; `None` in a context without threads, where any thread that makes progress runs callbacks.
     pub(crate) thread: Option<ThreadId>,
     /// `true` while the callback thread is parked.
     pub(crate) idle: bool,
 }
 
 impl Callbacks {
-    /// Adds a callback that has become due, and was not announced yet.
+    /// Adds a callback that has become due.
     pub(crate) fn add(&mut self, id: HoldId, slot: Slot, run: Callback) {
         self.due.push_back((id, slot, run));
         self.announced = false;
@@ -234,12 +231,12 @@ impl Callbacks {
         self.due.pop_front()
     }
 
-    /// Removes and returns all due callbacks. The device is lost.
+    /// Removes and returns all due callbacks after the loss of the device.
     pub(crate) fn take_due(&mut self) -> VecDeque<(HoldId, Slot, Callback)> {
         std::mem::take(&mut self.due)
     }
 
-    /// Returns `true` if a due callback was not announced, and marks all due callbacks as announced.
+    /// Marks all due callbacks as announced. Returns `true` if one of them was not announced before.
     fn announce(&mut self) -> bool {
         self.are_due() && !std::mem::replace(&mut self.announced, true)
     }
@@ -254,14 +251,14 @@ impl Callbacks {
         self.running.retain(|(running, _)| *running != id);
     }
 
-    /// Returns the thread that runs a callback, or the callback thread if the callback does not run yet.
+    /// Returns the thread that runs a callback, or the callback thread if the callback is not yet running.
     fn thread_of(&self, callback: HoldId) -> Option<ThreadId> {
         let running = self.running.iter().find(|(id, _)| *id == callback);
         running.map(|(_, thread)| *thread).or(self.thread)
     }
 
-    /// Returns `true` if the callback thread is parked and has to be notified, and marks it as awake. The thread ends if
-    /// `over` is true.
+    /// Marks the callback thread as awake. Returns `true` if it is parked and must be notified: because callbacks are
+    /// due, or because the context is `over`.
     pub(crate) fn wake_thread(&mut self, over: bool) -> bool {
         let wakes = self.idle && (over || self.are_due());
         self.idle &= !wakes;
@@ -274,21 +271,21 @@ impl Callbacks {
 pub(crate) struct BlockingCallback {
     pub(crate) callback: HoldId,
     pub(crate) queue: Arc<str>,
-    /// Thread that runs the callback, or the callback thread if the callback does not run yet.
+    /// Thread that runs the callback, or the callback thread if the callback is not yet running.
     pub(crate) thread: Option<ThreadId>,
 }
 
-/// A wait of a thread that runs callbacks.
+/// A recorded wait of a thread that runs a callback.
 struct BlockedWait {
     number: u64,
     thread: ThreadId,
     engine: Weak<Engine>,
     point: Point,
-    /// `None` if the thread blocks.
+    /// Poll of a task, or `None` if the thread blocks.
     poll: Option<Polled>,
 }
 
-/// A poll of a task. One poll does not prove that the thread has nothing else to do.
+/// A poll of a task. A single poll does not prove that the thread has nothing else to do.
 struct Polled {
     waker: Waker,
     sure: PollEvidence,
@@ -298,25 +295,25 @@ struct Polled {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PollEvidence {
     No,
-    /// The task was woken to find out whether the thread polls it again.
+    /// The task was woken to see if the thread polls it again.
     Requested,
     /// The thread polled the task again after it was woken.
     Yes,
 }
 
-/// Recorded waits of the whole process.
+/// Recorded waits of the process.
 #[derive(Default)]
 struct BlockedWaits {
     numbers: u64,
     waits: Vec<BlockedWait>,
 }
 
-/// Lock of the recorded waits. It is a lock of `std` even in loom models, since a static needs a constant initializer.
-/// No other lock is taken while it is held.
+/// Lock of the recorded waits. A lock of `std` even in loom models, because a static needs a constant initializer. No
+/// other lock is taken under it.
 static WAITS: PerProcess<Mutex<BlockedWaits>> =
     PerProcess::new(Mutex::new(BlockedWaits { numbers: 0, waits: Vec::new() }), Mutex::default);
 
-/// Number of recorded waits that are polls.
+/// Number of recorded polls.
 static POLLS: AtomicU32 = AtomicU32::new(0);
 
 fn waits() -> std::sync::MutexGuard<'static, BlockedWaits> {
@@ -342,7 +339,7 @@ impl BlockedWaits {
     }
 }
 
-/// Record that this thread blocks for a point without a time limit. Dropping it removes the record.
+/// Record of a thread that blocks for a point without a time limit. Dropping it removes the record.
 pub(crate) struct Blocked(u64);
 
 impl Blocked {
@@ -350,8 +347,8 @@ impl Blocked {
         Self(waits().push(engine, point, None))
     }
 
-    /// Records the wait again if it was removed. A callback that ran on this thread meanwhile may have been
-    /// [refused](refuse) a wait, which removes all waits of the thread.
+    /// Records the wait again if it was removed: when a callback on this thread is [refused](refuse) a wait, all waits
+    /// of the thread are removed.
     pub(crate) fn renew(&mut self, engine: &Engine, point: Point) {
         let mut waits = waits();
         if !waits.waits.iter().any(|wait| wait.number == self.0) {
@@ -384,23 +381,23 @@ fn note_poll(engine: &Engine, point: Point, waker: &Waker) {
     }
 }
 
-/// Removes the recorded polls of a thread.
+/// Removes the recorded polls by a thread.
 pub(crate) fn forget_polls(thread: ThreadId) {
     let gone: Vec<BlockedWait> = waits().take(|wait| wait.thread == thread && wait.poll.is_some());
-    drop(gone); // outside the lock: dropping a waker may run user code
+    drop(gone); // outside the lock, because dropping a waker may run user code
 }
 
-/// Removes the recorded polls of `waker`. Its future was dropped.
+/// Removes the recorded polls with `waker`, because its future was dropped.
 pub(crate) fn forget_polls_of(waker: &Waker) {
     let of = |wait: &mut BlockedWait| wait.poll.as_ref().is_some_and(|poll| poll.waker.will_wake(waker));
-    // Most futures are polled outside callbacks, so this counter saves the lock.
+    // Most futures are polled outside callbacks, so checking this counter usually avoids the lock.
     if POLLS.load(Ordering::Relaxed) > 0 {
         let gone: Vec<BlockedWait> = waits().take(of);
         drop(gone);
     }
 }
 
-/// A callback, with a recorded wait of the thread that runs it. The last link of a cycle has no wait: its thread is the
+/// A callback, and the wait of the thread that runs it. The last link of a cycle has no wait, because its thread is the
 /// calling thread.
 #[derive(PartialEq, Eq)]
 struct WaitLink {
@@ -408,7 +405,7 @@ struct WaitLink {
     wait: Option<u64>,
 }
 
-/// Follows the waits of the thread that runs `before`. Returns `true` if they lead to the calling thread.
+/// Follows the waits that start with the thread of `before`. Returns `true` if they lead to the calling thread.
 fn follow(before: BlockingCallback, seen: &mut Vec<ThreadId>, links: &mut Vec<WaitLink>) -> bool {
     let Some(thread) = before.thread.filter(|thread| !seen.contains(thread)) else { return false };
     if thread == this_thread() {
@@ -433,9 +430,9 @@ fn waits_of(thread: ThreadId) -> Vec<(u64, Weak<Engine>, Point)> {
     of.map(|wait| (wait.number, wait.engine.clone(), wait.point)).collect()
 }
 
-/// Returns `true` if the wait of this thread is refused, which ends the cycle. A task of another thread in the cycle
-/// may have been polled once only. Such a task is woken first, and this call refuses nothing. If the thread polls the
-/// task again, that poll searches for the cycle too.
+/// Returns `true` if the wait of this thread is refused, which breaks the cycle. But if a task in the cycle may have
+/// been polled just once, this call only wakes it and refuses nothing. If its thread then polls it again, that poll
+/// searches for the cycle too.
 fn refuse(cycle: &[WaitLink]) -> bool {
     let thread = this_thread();
     let mut noted = waits();
@@ -453,7 +450,7 @@ fn refuse(cycle: &[WaitLink]) -> bool {
             requested.push(poll.waker.clone());
         }
     }
-    // If the wait of another thread of the cycle has failed meanwhile, the cycle is broken and this thread waits.
+    // If the wait of another thread in the cycle has failed meanwhile, the cycle is broken, and this thread may wait.
     let all = others.iter().all(|number| noted.waits.iter().any(|wait| wait.number == *number));
     let refused = sure && all;
     let gone: Vec<BlockedWait> = match refused {
@@ -467,16 +464,16 @@ fn refuse(cycle: &[WaitLink]) -> bool {
 }
 
 thread_local! {
-    /// Relays that were woken while this thread polls relays. `None` while the thread polls none.
+    /// Relays that were woken while this thread was polling relays; `None` while it polls none.
     static RELAYS: RefCell<Option<VecDeque<Arc<Relay>>>> = RefCell::default();
-    /// Deferred calls that run the callbacks of contexts.
+    /// Deferred runs of the callbacks of contexts.
     static CALLBACKS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
-    /// Deferred drops.
+    /// Deferred drops of values of the program.
     static DROPS: RefCell<Vec<Box<dyn FnOnce()>>> = RefCell::default();
 }
 
-/// Runs `first`, then the relays that were woken on this thread meanwhile. The relays run in a loop and not
-/// recursively, because a chain of relays may be long. User code runs last, because it may wait for any of the relays:
+/// Runs `first`, and then the relays that were woken on this thread meanwhile: in a loop instead of recursively,
+/// because a chain of relays may be long. User code runs last, because it may wait for any of the relays: first
 /// destructors, then tasks, then callbacks.
 pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     let outermost = with_relays(|list| {
@@ -500,15 +497,15 @@ pub(crate) fn run_with_deferred<R>(first: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls `wakers`: first those of relays, then those of tasks, whose code may wait.
+/// Calls `wakers`: first those of relays, and then those of tasks, which may block.
 pub(crate) fn wake_all(wakers: Vec<Waker>) {
     if !wakers.is_empty() {
         run_with_deferred(|| wake_each(wakers));
     }
 }
 
-/// Drops `things` one after the other. Each may hold values of the program whose destructors wait. A thread that polls
-/// relays defers the drops.
+/// Drops `things` one after the other, or later if this thread is polling relays: they may hold values of the program
+/// whose destructors wait.
 pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     if things.is_empty() {
         return;
@@ -523,8 +520,8 @@ pub(crate) fn drop_all<T: 'static>(things: Vec<T>) {
     }
 }
 
-/// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Returns `false`
-/// without deferring it if the thread polls none.
+/// Defers `run`, which runs the callbacks of a context, until this thread has polled all relays. Does nothing and
+/// returns `false` if the thread is not polling relays.
 pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
     let deferred = is_polling_relays() && CALLBACKS.try_with(|_| ()).is_ok();
     if deferred {
@@ -533,7 +530,8 @@ pub(crate) fn defer_calls(run: impl FnOnce() + 'static) -> bool {
     deferred
 }
 
-/// Defers a relay until this thread has polled the relays before it. Returns `false` if the thread polls none.
+/// Defers a relay until this thread has polled the relays before it. Does nothing and returns `false` if the thread is
+/// not polling relays.
 pub(crate) fn defer_relay(relay: &Arc<Relay>) -> bool {
     with_relays(|list| list.as_mut().map(|list| list.push_back(relay.clone())).is_some())
 }
@@ -542,7 +540,7 @@ fn is_polling_relays() -> bool {
     with_relays(|list| list.is_some())
 }
 
-/// Removes and returns the relay that was woken first. If there is none, the thread no longer counts as polling relays.
+/// Removes and returns the relay that was woken first. If there is none, the thread stops counting as polling relays.
 fn next_relay() -> Option<Arc<Relay>> {
     with_relays(|list| {
         let first = list.as_mut().and_then(VecDeque::pop_front);
@@ -553,8 +551,8 @@ fn next_relay() -> Option<Arc<Relay>> {
     })
 }
 
-/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone already; the
-/// thread then polls no relays.
+/// Calls `look` with the list of relays. In a destructor at the end of a thread, the list may be gone; then the thread
+/// polls no relays.
 fn with_relays<R>(look: impl FnOnce(&mut Option<VecDeque<Arc<Relay>>>) -> R) -> R {
     let mut look = Some(look);
     let looked = RELAYS.try_with(|woken| look.take().map(|look| look(&mut woken.borrow_mut())));
@@ -572,8 +570,8 @@ pub(crate) fn wake_each(wakers: Vec<Waker>) {
     }
 }
 
-/// Runs user code and logs its panic. Meanwhile the thread does not count as signalling an event, so a wait in the user
-/// code may run callbacks.
+/// Runs user code and logs its panic. Meanwhile the thread does not count as signalling an event, so that waits in the
+/// user code may run callbacks.
 pub(crate) fn catch_panic(what: &str, run: impl FnOnce()) {
     assert_unlocked(what);
     let _signals = SignallingMark::set(false);
@@ -698,7 +696,7 @@ mod deferred_calls_tests {
 
     type Notes = Arc<Mutex<Vec<&'static str>>>;
 
-    /// A task that notes, when it is woken, whether the relay has signalled.
+    /// A task that, when it is woken, records whether the relay has signalled.
     struct Task(Notes, Arc<UserSignal>);
 
     impl Wake for Task {
@@ -714,7 +712,7 @@ mod deferred_calls_tests {
         }
     }
 
-    /// A value that notes, when it is dropped, whether the relay has signalled.
+    /// A value that, when it is dropped, records whether the relay has signalled.
     struct Dropped(Task);
 
     impl Drop for Dropped {
@@ -738,7 +736,7 @@ mod deferred_calls_tests {
         let dropped = Dropped(Task(notes.clone(), signalled.clone()));
         let task = task_waker.set(&Waker::from(Arc::new(Task(notes.clone(), signalled)))).clone();
         run_with_deferred(|| {
-            far.make_progress(Duration::ZERO); // the callback is due
+            far.make_progress(Duration::ZERO); // the callback becomes due
             task.wake();
             drop_all(vec![dropped]);
             run_with_deferred(|| from.signal());

@@ -1,9 +1,9 @@
-//! Detects completed batches, failed commands and a lost device. S is the state lock. A *watcher* of a lane is a caller
-//! that polls the lane's fence itself; the completer sleeps meanwhile.
+//! Completed batches, failed commands and the loss of the device. S is the state lock. A *watcher* of a lane is a
+//! caller that polls the lane's fence itself; meanwhile the completer sleeps.
 //!
-//! If the device refuses a batch, only the queue whose command was refused ends, and the rest of the batch is submitted
-//! again. A command that fails after the device began to execute it fails its own queue; other queues go on. A queue
-//! keeps the failures that a later call can still ask for.
+//! If the device refuses a batch, only the queue of the refused command fails, and the rest of the batch is submitted
+//! again. If a command fails during its execution, its queue fails, and other queues go on. A queue keeps the failures
+//! that later calls can still ask for.
 
 use crate::device::{ExecutionFailure, Failure};
 use crate::error::{Error, ErrorDetail};
@@ -22,14 +22,14 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 impl Engine {
-    /// Waits on the fence of a lane without any lock, and processes the batches that have completed.
+    /// Waits for the fence of a lane without any lock, and processes the batches that have completed.
     pub(crate) fn wait_native(&self, lane: usize, value: TimelineValue, limit: std::time::Duration) {
         self.wait_watched(lane, value, limit, 0);
     }
 
-    /// Like [`wait_native`](Self::wait_native). `watch` is 1 if the caller counts as a watcher of the lane, and 0
-    /// otherwise. The caller no longer counts as a watcher when wakers and destructors of the program run, because that
-    /// user code may wait for this lane itself.
+    /// Like [`wait_native`](Self::wait_native). `watch` is 1 if the caller is a watcher of the lane, else 0. The caller
+    /// stops being a watcher before wakers and destructors of the program run, because that user code may itself wait
+    /// for this lane.
     pub(crate) fn wait_watched(
         &self,
         lane: usize,
@@ -43,7 +43,7 @@ impl Engine {
             Ok(reached) if reached >= value => self.advance(lane, reached, watch),
             Ok(reached) => {
                 self.unwatch(lane, watch);
-                self.device.poll_loss(); // some drivers report a loss only when they are polled
+                self.device.poll_loss(); // some drivers report a loss only when polled
                 self.advance(lane, reached, 0);
             }
             Err(lost) => {
@@ -53,7 +53,7 @@ impl Engine {
         }
     }
 
-    /// Ends the caller's count as a watcher. After the last one, the completer is notified.
+    /// Removes the caller from the watchers. After the last one, notifies the completer.
     fn unwatch(&self, lane: usize, watch: u32) {
         if watch > 0 {
             let mut state = self.lock();
@@ -70,8 +70,8 @@ impl Engine {
         }
     }
 
-    /// Polls the fences of all lanes. If no lane has a batch in flight, polls for device loss, which no fence would
-    /// report.
+    /// Polls the fences of all lanes. If no lane has a batch in flight, polls for device loss, because no fence would
+    /// report it.
     pub(crate) fn poll_lanes(&self) {
         let busy = self.lock().lanes.iter().any(|lane| lane.timeline.in_flight() > 0);
         if busy {
@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Polls for device loss, for a waiter whose work is not in flight, and then polls the fences of all lanes.
+    /// Polls for device loss and then the fences of all lanes, for a waiter whose work is not yet submitted.
     pub(crate) fn poll_loss(&self) {
         if self.lock().lost.is_some() {
             return;
@@ -90,7 +90,7 @@ impl Engine {
         (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
     }
 
-    /// Returns `outcome`, the result of a device call. If the device is lost, an error is replaced by the loss.
+    /// Returns `outcome`, the result of a device call. If the device is lost, replaces an error by the loss.
     pub(crate) fn checked<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         if outcome.is_err() && self.lock().lost.is_none() && self.device.is_gone() {
             (0..self.lanes.len()).for_each(|lane| self.poll_lane(lane));
@@ -101,9 +101,8 @@ impl Engine {
         }
     }
 
-    /// Records that the fence of a lane has reached `reached`, and that the caller no longer counts as `watch`
-    /// watchers. After S is released, drops the resources of the completed batches and calls the wakers that wait
-    /// for them.
+    /// Records that the fence of a lane has reached `reached`, and removes `watch` watchers. After releasing S, drops
+    /// the resources of the completed batches and calls the wakers that wait for them.
     fn advance(&self, lane: usize, reached: TimelineValue, watch: u32) {
         let mut state = self.lock();
         state.lanes[lane].watchers -= watch;
@@ -118,7 +117,7 @@ impl Engine {
         let times = std::mem::take(&mut state.after.times);
         drop(state);
         drop(times);
-        // The memory of the completed batches is free before a waiter is woken.
+        // The memory of the completed batches must be free before a waiter is woken.
         for Submitted { steps, keep, .. } in done {
             drop(keep);
             if let Some(steps) = Arc::into_inner(steps) {
@@ -135,8 +134,8 @@ impl Engine {
         self.tick_driver(lane);
     }
 
-    /// Lets the driver release resources whose handles were dropped: some memory returns only then. Leaves this to the
-    /// lane thread if that thread ticks soon, so that a waiting caller spends no time on it.
+    /// Lets the driver release resources whose handles were dropped: some memory is freed only then. If the lane thread
+    /// will tick soon, leaves this to it, to save the time of a waiting caller.
     fn tick_driver(&self, lane: usize) {
         if self.threads {
             let mut state = self.lock();
@@ -152,8 +151,8 @@ impl Engine {
         }
     }
 
-    /// Marks the device as lost. Every wait ends and every later call returns the loss. The device is not called from
-    /// now on, and resources that it may still use are never freed.
+    /// Marks the device as lost. Every wait ends and every later call returns the loss. From now on the device is not
+    /// called, and resources that it may still use are never freed.
     pub(crate) fn lose(&self, reason: &str) {
         let mut state = self.lock();
         if state.lost.is_some() {
@@ -170,11 +169,11 @@ impl Engine {
         wake_all(wakers);
     }
 
-    /// Fails the queue whose command could not be encoded, and puts the commands of the other queues back to be
-    /// submitted. The submission has taken `steps` from `batch`. All queues in the batch fail if the failure names no
-    /// command, or if the batch was refused before.
+    /// Fails the queue whose command could not be encoded, and makes the commands of the other queues ready to be
+    /// submitted again. `steps` are the steps of `batch`, which the submission had taken out. If the failure names no
+    /// command, or the batch was refused before, all its queues fail.
     ///
-    /// A removed command is replaced by [`Work::Nothing`], since other commands may depend on the waits at that
+    /// A removed command is replaced by [`Work::Nothing`], because other commands may depend on the waits at its
     /// position.
     pub(crate) fn fail_batch(&self, lane: usize, batch: Batch, steps: Arc<Vec<Step>>, failure: Failure) {
         if failure.lost {
@@ -186,7 +185,7 @@ impl Engine {
             std::mem::forget(steps);
             return;
         }
-        // The recorder has dropped its reference, so this is the only one.
+        // The recorder has dropped its reference, so this one is the last.
         let Ok(mut steps) = Arc::try_unwrap(steps) else {
             panic!("bug: a recorder kept a batch that it refused")
         };
@@ -211,8 +210,8 @@ impl Engine {
         drop(steps);
     }
 
-    /// Takes an error that no queue of the program returns: of a drop, of the context's own work, or of a dropped queue.
-    /// Each call takes the errors of at most one dropped queue, and returns the first of them.
+    /// Takes an error that no queue of the program returns: from a drop, from the context's own work, or of a dropped
+    /// queue. One call takes the errors of at most one dropped queue, and returns the first of them.
     pub(crate) fn take_context_error(&self) -> Option<Error> {
         let mut state = self.lock();
         if let Some(error) = state.drop_error.take() {
@@ -227,7 +226,7 @@ impl Engine {
             if state.queue(slot).failures.is_empty() {
                 continue;
             }
-            // Queues that had this slot before have left the errors of earlier stretches.
+            // Earlier queues in this slot have left the errors of earlier stretches.
             let taken = match state.queue(slot).open {
                 true => state.queue_mut(slot).failures.take_earlier(),
                 false => state.queue_mut(slot).failures.take_all(),
@@ -239,20 +238,21 @@ impl Engine {
         None
     }
 
-    /// Takes the error of a queue. The commands and markers from now on form a new *stretch* of the queue, which
-    /// the error does not affect.
+    /// Takes the error of a queue. Later commands and markers form a new *stretch* of the queue, which the error does
+    /// not affect.
     pub(crate) fn take_queue_error(&self, slot: Slot) -> Option<Error> {
         let mut state = self.lock();
         let error = state.queue_mut(slot).error.take()?;
         let stamp = state.next_stamp();
         state.queue_mut(slot).failures.take(stamp);
-        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
+        // A marker names the last command, so the new stretch needs a first command at once. This wait is always
+        // complete.
         state.queue_mut(slot).push(Command { stamp, op: Op::Wait(Point::START) });
         state.queue_mut(slot).end_times();
         Some(error)
     }
 
-    /// Fails the queues of the commands that failed on the device. The caller then marks batches as complete.
+    /// Fails the queues of the commands that failed on the device, before the caller marks the batches as complete.
     pub(crate) fn fail_executed<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let failures = self.device.take_failures(state.last_stamp());
         if failures.is_empty() {
@@ -261,14 +261,14 @@ impl Engine {
         for ExecutionFailure { slot, first, error } in failures {
             state.fail_queue(slot, first, error);
         }
-        // The wakers and the drops of the failed commands run without S.
+        // The wakers and the drops of failed commands run outside S.
         self.unlock(state);
         self.lock()
     }
 }
 
 impl State {
-    /// Removes the batches that a lane has completed. Returns them with the wakers that are due.
+    /// Removes the batches that a lane has completed. Returns them, and the wakers that are due.
     fn complete(&mut self, lane: usize) -> (Vec<Submitted>, Vec<Waker>) {
         let completed = self.lanes[lane].timeline.completed();
         let mut done = Vec::new();
@@ -283,7 +283,7 @@ impl State {
         (done, wakers)
     }
 
-    /// Removes all work and all wakers from the scheduler. The caller leaks the work and wakes the wakers.
+    /// Removes all work and all wakers from the scheduler. The caller must leak the work and wake the wakers.
     fn give_up(&mut self) -> (Vec<Box<dyn Send>>, Vec<Waker>) {
         let mut leaked: Vec<Box<dyn Send>> = Vec::new();
         for lane in &mut self.lanes {
@@ -307,7 +307,7 @@ impl State {
         self.lost.clone().map_or(Ok(()), Err)
     }
 
-    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, since they only ask for
+    /// Fails a queue from `first` on with a sticky error. Waits for this queue still end, because they only request an
     /// order.
     pub(crate) fn fail_queue(&mut self, slot: Slot, first: Stamp, error: Error) {
         report!(Error, "queue `{}` failed: {error}", self.queue(slot).label);
@@ -317,14 +317,13 @@ impl State {
             self.after.dropped.extend(undo(&mut batch.steps, slot, first));
         }
         if let Some(held) = held {
-            // Other queues have the same hold if they only wait for this queue. Without that hold, planning
-            // examines those queues again.
+            // Queues that only wait for this queue have the same hold. Its release lets planning examine them again.
             self.release(held);
         }
     }
 
-    /// Removes a batch that was not submitted. The batches that depend on it inherit its dependencies. They also
-    /// depend on the last submitted batch of its lane, which would have run before it.
+    /// Removes a batch that was not submitted. Batches that depend on it inherit its dependencies, and also depend on
+    /// the last submitted batch of its lane, which would have run before it.
     fn remove_unsubmitted(&mut self, lane: usize, seq: Seq, deps: &[Seq]) {
         let last = self.lanes[lane].submitted.back().map(|submitted| submitted.seq);
         let before: SmallVec<[Seq; 4]> =
@@ -347,7 +346,7 @@ impl State {
 /// Returns the queues that fail, each with its first command in the batch.
 fn firsts(steps: &[Step], blamed: Option<Slot>) -> Vec<(Slot, Stamp)> {
     let mut firsts: Vec<(Slot, Stamp)> = Vec::new();
-    // Timestamps are not work of the queue.
+    // Timestamps are not part of a queue's own work.
     let is_timestamp = |step: &Step| matches!(step.work, Work::Start(_) | Work::End(_));
     for step in steps.iter().filter(|step| step.is_own() && !is_timestamp(step)) {
         if blamed.is_none_or(|slot| slot == step.slot) && !firsts.iter().any(|(slot, _)| *slot == step.slot) {
@@ -362,7 +361,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     let hit = |step: &&mut Step| step.slot == slot && step.stamp >= first && step.is_own();
     let take = |step: &mut Step| {
         if let Work::Start(time) = &step.work {
-            time.forget(); // the recorder may have assigned a place to its ticks
+            time.forget(); // the recorder may have assigned a place for its ticks
         }
         if let Work::Graph(graph) = &step.work {
             graph.forget_times();
@@ -373,7 +372,7 @@ fn undo(steps: &mut [Step], slot: Slot, first: Stamp) -> Vec<Command> {
     steps.iter_mut().filter(hit).map(take).collect()
 }
 
-/// Resets a read, or the reads of a part of a graph, whose staging memory was assigned by the refused submission.
+/// Resets the reads of a step, to which the refused submission had assigned staging memory.
 fn unstage(step: &Step) {
     match &step.work {
         Work::Read { slot, .. } => slot.unstage(),
@@ -382,37 +381,36 @@ fn unstage(step: &Step) {
     }
 }
 
-/// Number of newest failures that are kept even without a [`FailureWatch`], because a running call may ask for one of
+/// Number of newest failures that are kept even without a [`FailureWatch`], in case a running call asks for one of
 /// them.
 const NEWEST: usize = 16;
 
-/// Watch that keeps the failures of one stretch of a queue available. A stretch is a run of commands that ends when the
+/// Reference that keeps the failures of one stretch of a queue. A stretch is a run of commands that ends when the
 /// program takes the queue's error. Every handle and every pending result of the stretch holds a clone. Once all clones
 /// are dropped, the history may drop the failures.
 pub(crate) type FailureWatch = Arc<()>;
 
-/// Facts about a point that its handles carry.
+/// State of a point that its handles carry.
 #[derive(Clone, Default)]
 pub(crate) struct PointHistory {
-    /// Points of other queues that this point comes after.
+    /// Points of other queues that come before this point.
     pub(crate) clock: Clock,
     /// Watch that keeps the failures of the work before the point.
     pub(crate) stretch: FailureWatch,
 }
 
-/// Failures of a queue, and of the earlier queues in its slot, that a call can still ask for.
+/// Failures that a call can still ask for, of a queue and of earlier queues in its slot.
 ///
-/// A queue whose error is taken begins a new stretch, so that the earlier failures do not affect its later
-/// commands.
+/// When its error is taken, a queue begins a new stretch, so that earlier failures do not affect later commands.
 #[derive(Default)]
 pub(crate) struct FailureHistory {
-    /// Failures by stamp, without overlaps.
+    /// Failures in the order of their stamps, without overlaps.
     failed: Vec<FailedCommands>,
-    /// Earlier stretches that a watch refers to, in ascending order.
+    /// Earlier stretches that a watch still refers to, in ascending order.
     before: Vec<(RangeInclusive<Stamp>, Weak<()>)>,
     /// Watch of the current stretch.
     now: FailureWatch,
-    /// First stamp of the current stretch. Every stretch of `before` ends before it.
+    /// First stamp of the current stretch, after the last stamp of every stretch in `before`.
     first: Stamp,
     /// Number of entries left by the last [`tidy`](Self::tidy).
     kept: usize,
@@ -422,7 +420,7 @@ pub(crate) struct FailureHistory {
 struct FailedCommands {
     stamps: RangeInclusive<Stamp>,
     error: Error,
-    /// `true` until the program takes the error. A cancelled command's error is never sticky.
+    /// `true` until the program takes the error. The error of cancelled commands is never sticky.
     sticky: bool,
 }
 
@@ -437,8 +435,8 @@ impl FailureHistory {
         self.now.clone()
     }
 
-    /// Returns a watch for the stretch of an earlier command, or for the current stretch if the earlier one has no
-    /// watch left.
+    /// Returns a watch for the stretch of an earlier command. If that stretch has no watch left, returns one for the
+    /// current stretch.
     pub(crate) fn stretch_of(&self, stamp: Stamp) -> FailureWatch {
         let at = self.before.partition_point(|(stamps, _)| *stamps.end() < stamp);
         let held = self.before.get(at).and_then(|(_, stretch)| stretch.upgrade());
@@ -459,22 +457,20 @@ impl FailureHistory {
         self.tidy();
     }
 
-    /// Begins a stretch at `first`, and notes that the program has taken the error of the current one.
+    /// Begins a stretch at `first`, after the program has taken the error of the current stretch.
     pub(crate) fn take(&mut self, first: Stamp) {
         let of_stretch = self.failed.partition_point(|failure| *failure.stamps.end() < self.first);
         self.failed[of_stretch..].iter_mut().for_each(|failure| failure.sticky = false);
         self.begin(first);
     }
 
-    /// Notes that the program has taken the errors of the stretches before the current one, and returns the first that
-    /// it had not taken before.
+    /// Marks the errors of all earlier stretches as taken. Returns the first of them that was not taken before.
     pub(crate) fn take_earlier(&mut self) -> Option<Error> {
         let of_stretch = self.failed.partition_point(|failed| *failed.stamps.end() < self.first);
         Self::take_first(&mut self.failed[..of_stretch])
     }
 
-    /// Notes that the program has taken all errors, and returns the first that it had not taken before. The current
-    /// stretch goes on.
+    /// Marks all errors as taken, and returns the first that was not taken before. The current stretch continues.
     pub(crate) fn take_all(&mut self) -> Option<Error> {
         Self::take_first(&mut self.failed)
     }
@@ -512,7 +508,7 @@ impl FailureHistory {
         self.tidy();
     }
 
-    /// Extends the last failure up to `last`.
+    /// Extends the last failure to the stamp `last`.
     pub(crate) fn extend_last(&mut self, last: Stamp) {
         if let Some(FailedCommands { stamps, .. }) = self.failed.last_mut() {
             *stamps = *stamps.start()..=last.max(*stamps.end());
@@ -548,8 +544,8 @@ impl FailureHistory {
         self.failed.len() + self.before.len()
     }
 
-    /// Drops the failures that no watch refers to, but only once the entries have doubled, so that the cost per failure
-    /// stays small.
+    /// Drops the failures that no watch refers to. Runs only once the number of entries has doubled, to keep the cost
+    /// per failure small.
     fn tidy(&mut self) {
         if self.len() <= 2 * self.kept + 2 * NEWEST {
             return;
@@ -586,7 +582,7 @@ mod complete_tests {
     use std::sync::{Condvar, Mutex, MutexGuard};
     use std::time::Duration;
 
-    /// Observed calls to a driver, and the moment when a batch dropped its resources.
+    /// Observed calls to a driver, and when a batch dropped its resources.
     #[derive(Default)]
     struct Seen {
         state: Mutex<Sight>,
@@ -596,7 +592,7 @@ mod complete_tests {
     #[derive(Default)]
     struct Sight {
         ticks: u32,
-        /// Number of ticks when the resources of the batch were dropped.
+        /// Number of ticks that the driver had seen when the resources of the batch were dropped.
         dropped_after: Option<u32>,
     }
 
@@ -617,7 +613,7 @@ mod complete_tests {
         }
     }
 
-    /// A resource of a batch. Its drop takes long enough for the lane thread to poll meanwhile.
+    /// A resource of a batch. Its drop takes so long that the lane thread polls meanwhile.
     struct Kept(Arc<Seen>);
 
     impl Drop for Kept {
@@ -643,7 +639,7 @@ mod complete_tests {
         }
     }
 
-    /// The CPU device with a driver that counts its ticks.
+    /// The CPU device, with a driver that counts its ticks.
     struct Tidied(Arc<dyn Device>, Arc<Seen>);
 
     impl Allocate for Tidied {
@@ -733,8 +729,8 @@ mod failed_batch_tests {
     use crate::work::graph::plan::{GraphPlan, PlanParts};
     use crate::work::graph::run::{GraphRun, GraphStep};
 
-    /// Plans up to `point` and lets the device refuse a step of the batch. `before` is `true` if the batch was refused
-    /// before.
+    /// Plans up to `point`, and lets the device refuse a step of the batch. `before` says if the batch had already been
+    /// refused once.
     fn refuse(engine: &Engine, point: Point, step: usize, before: bool) {
         let mut state = engine.lock();
         state.plan([point], Priority::Normal);

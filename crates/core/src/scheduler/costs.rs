@@ -1,5 +1,5 @@
-//! Estimates how long commands take on the device of a lane, from measured times of batches. Also the names of kernels
-//! in messages.
+//! Estimates of the time that commands take on a lane, learned from measured times of batches. Also the names of
+//! kernels in messages.
 //!
 //! A batch completes as a whole, so a long batch delays the results in its middle. The planner uses the estimates to
 //! limit this delay. Only the time of a batch can be measured, not the time of one command. Launches with the same
@@ -17,28 +17,28 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An estimate stays as it is if the expected and the measured time differ by less than this many seconds.
+/// Differences between the expected and the measured time below this many seconds change no estimate.
 const NOISE: f32 = 1e-4;
-/// Most kinds of commands that are known. At the limit all of them are dropped and learned again.
+/// Maximum number of kinds of commands with estimates. At the limit, all are dropped and learned anew.
 const MOST_KINDS: usize = 4096;
-/// A shorter measured time lowers an estimate at most to this fraction of its value. If the data decide how long a
-/// kernel takes, one short run says little about the next.
+/// A single measured time lowers an estimate at most to this fraction, because a kernel's time may depend on its data,
+/// and then one short run says little about the next.
 const FALL: f32 = 0.7;
-/// Most different parameter values of a kind. At the limit all launches of the kind share the longest of their
-/// estimates.
+/// Maximum number of parameter values with separate estimates in a kind. Beyond it, all launches of the kind share the
+/// longest estimate.
 const ALIKE: usize = 8;
 
-/// Estimate for a transfer until one of its size was measured: seconds per transfer, and seconds per byte.
+/// Estimate for a transfer until one of its size has been measured: seconds per transfer, and seconds per byte.
 const TRANSFER: (f32, f32) = (2e-5, 1e-9);
-/// Largest estimate of a transfer, as a multiple of the first one. On a busy machine the measured time includes waits
-/// of threads for a processor. Without this limit, a fill of a few bytes could count as long and get a batch of its
-/// own.
+/// Limit of a transfer's estimate, as a multiple of its initial estimate. On a busy machine, the measured time includes
+/// waits of threads for a processor, so without this limit a fill of a few bytes could count as long and get its own
+/// batch.
 const LONGEST_TRANSFER: f32 = 4.0;
 
 /// Cost estimates for the commands of one lane.
 pub(crate) struct CommandCosts {
     source: CostSource,
-    /// Most seconds by which a result in a batch may be late: a batch may take this much longer than its first command.
+    /// Largest delay of a result in a batch, in seconds: a batch may take this much longer than its first command.
     pub(crate) bound: f32,
     /// Estimates of each kind of command.
     known: FxHashMap<u64, CostKind>,
@@ -47,9 +47,9 @@ pub(crate) struct CommandCosts {
 /// Source of the estimates.
 enum CostSource {
     Measured,
-    /// The device does nothing, so a command that was seen once takes no time, whatever the clock shows.
+    /// The device does nothing, so a command that was seen once has the estimate 0, whatever the clock shows.
     Instant,
-    /// A generator with a fixed seed makes some commands long, the same ones in each run.
+    /// A generator with a fixed seed makes some commands long, the same ones in every run.
     Drawn(RefCell<fastrand::Rng>),
     /// The estimate of every command is 0.
     Nothing,
@@ -58,16 +58,16 @@ enum CostSource {
 /// Estimates of commands that differ only in their parameter values.
 #[derive(Default)]
 pub(crate) struct CostKind {
-    /// Hash of the parameter values, with the seconds that a command with these values takes.
+    /// Estimate in seconds for each hash of parameter values.
     values: SmallVec<[(u64, f32); 1]>,
-    /// Seconds for any values, once [`ALIKE`] different values were seen.
+    /// Estimate for all values, once there are more than [`ALIKE`] different ones.
     any: Option<f32>,
 }
 
-/// The commands of one kind in the completed batches.
+/// The commands of one kind in some completed batches.
 struct SeenCommands {
     count: f32,
-    /// Seconds that one command is expected to take. Infinite if the command was never measured.
+    /// Expected seconds of one command; infinite if it was never measured.
     each: f32,
     /// Largest estimate that one command may get.
     most: f32,
@@ -87,7 +87,7 @@ impl ExpectedCost {
         !self.unknown && self.seconds <= bound
     }
 
-    /// Returns the time of two batches that run one after the other.
+    /// Returns the expected time of two batches that run one after the other.
     pub(crate) fn and(self, next: Self) -> Self {
         Self { seconds: self.seconds + next.seconds, unknown: self.unknown || next.unknown }
     }
@@ -112,7 +112,7 @@ impl CommandCosts {
         Self { source, bound: bound.as_secs_f32(), known: FxHashMap::default() }
     }
 
-    /// Returns the seconds that a command is expected to take: infinite for a launch that was never measured.
+    /// Returns the expected seconds of a command; infinite for a launch that was never measured.
     pub(crate) fn of_work(&self, work: &Work) -> f32 {
         match work {
             Work::Launch(launch) => self.of_launch(launch, self.kind(launch)),
@@ -134,18 +134,17 @@ impl CommandCosts {
         self.known.get(&kind_of_launch(launch))
     }
 
-    /// Like [`of_work`](Self::of_work), for a launch whose `kind` the caller has already looked up.
+    /// Like [`of_work`](Self::of_work), for a launch whose `kind` has already been looked up.
     #[inline]
     pub(crate) fn of_launch(&self, launch: &Launch, kind: Option<&CostKind>) -> f32 {
         self.source.seconds(|| kind.and_then(|kind| kind.of(|| values(launch))).unwrap_or(f32::INFINITY))
     }
 
-    /// Learns from completed batches that took `took` seconds together, where the planner expected `expected`.
+    /// Learns from completed batches that together took `took` seconds, while the planner had expected `expected`.
     ///
-    /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound of
-    /// the estimate. A single measured time cannot tell known commands apart, so all their estimates change by the same
-    /// factor. The factor relates `took` to the current estimates, because another batch of the same planning may have
-    /// corrected them already.
+    /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound.
+    /// One measured time cannot tell the known commands apart, so all their estimates change by the same factor: the
+    /// ratio of `took` to the current estimates, which another batch of the same planning may have corrected already.
     pub(crate) fn learn<'s>(
         &mut self,
         steps: impl Iterator<Item = &'s Step>,
@@ -188,7 +187,7 @@ impl CommandCosts {
 }
 
 impl CostSource {
-    /// Returns the seconds of a command. `measured` returns the estimate that is based on measurements.
+    /// Returns the estimate of a command. `measured` returns the estimate based on measurements.
     #[inline]
     fn seconds(&self, measured: impl FnOnce() -> f32) -> f32 {
         match self {
@@ -203,7 +202,7 @@ impl CostSource {
 }
 
 impl CostKind {
-    /// Returns the seconds for a command of this kind with these values, if they are known.
+    /// Returns the estimate for these parameter values, if it is known.
     #[inline]
     fn of(&self, values: impl FnOnce() -> u64) -> Option<f32> {
         self.any.or_else(|| {
@@ -227,7 +226,7 @@ impl CostKind {
     }
 }
 
-/// Returns `true` if the measured and the expected time differ by more than a factor of 2 and the noise.
+/// Returns `true` if the measured and the expected time differ by more than a factor of 2 and by more than the noise.
 fn is_off(expected: f32, took: f32) -> bool {
     took > 2.0 * expected + NOISE || expected > 2.0 * took + NOISE
 }
@@ -256,12 +255,13 @@ fn kind(work: &Work) -> u64 {
     kind << 8 | u64::from(size)
 }
 
-/// Returns the seconds that a transfer is expected to take until one of its size was measured.
+/// Returns the estimate of a transfer until one of its size has been measured.
 pub(crate) fn transfer(work: &Work) -> f32 {
     TRANSFER.0 + TRANSFER.1 * work.bytes().unwrap_or(0) as f32
 }
 
-/// Returns the largest estimate of a command. A copy between regions has none, because its time depends on its rows.
+/// Returns the limit of a command's estimate. A copy between regions has no limit, because its time depends on its
+/// rows.
 fn longest(work: &Work) -> f32 {
     match work {
         Work::Copy { .. } | Work::Fill { .. } | Work::Upload { .. } | Work::Read { .. } => {
@@ -289,24 +289,24 @@ fn values(launch: &Launch) -> u64 {
     hasher.finish()
 }
 
-/// Number of dropped kernels whose names are kept, since a hazard may name an earlier launch of one.
+/// Number of dropped kernels whose names are kept, because a hazard may name an earlier launch.
 const GONE: u32 = 1024;
 
 /// Names of the kernels of a context. Kernels with the same name share a number.
 #[derive(Default)]
 pub(crate) struct KernelNames {
     ids: FxHashMap<Arc<str>, KernelId>,
-    /// The same pairs as in `ids`, by number.
+    /// The same pairs as in `ids`, but by number.
     names: FxHashMap<KernelId, Arc<str>>,
-    /// Number of the next name. All numbers in the tables are smaller.
+    /// Number for the next name, larger than all numbers in the tables.
     next: u32,
     /// Number of names left by the last [`tidy`](Self::tidy).
     kept: usize,
 }
 
 impl KernelNames {
-    /// Returns the number of the kernels with this name, and the name itself. The name stays registered while the
-    /// returned reference is held.
+    /// Returns the number of a kernel name, and the registered name. It stays registered while the returned reference
+    /// is held.
     pub(crate) fn note(&mut self, name: &str) -> (KernelId, Arc<str>) {
         if let Some((name, &id)) = self.ids.get_key_value(name) {
             return (id, name.clone());
@@ -334,13 +334,13 @@ impl KernelNames {
             return;
         }
         let oldest = self.next.saturating_sub(GONE);
-        // Both tables hold the name. A third reference belongs to a kernel or to a row of a profile.
+        // Both tables hold a reference. Any further reference belongs to a kernel or to a row of a profile.
         self.names.retain(|id, name| id.0 >= oldest || Arc::strong_count(name) > 2);
         self.ids.retain(|_, id| self.names.contains_key(id));
         self.kept = self.names.len();
     }
 
-    /// Returns the site of a command on a queue with this label, which names the command in messages.
+    /// Returns the description of a command in messages. `label` is that of its queue.
     pub(crate) fn site(
         &self,
         queue: Arc<str>,

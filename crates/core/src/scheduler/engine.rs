@@ -1,5 +1,5 @@
-//! The scheduler of one context: its state lock S, its condition variables and its lanes. Also the operations on all
-//! queues, and the end of a queue and of the context.
+//! The scheduler of one context: its state lock S, its condition variables and its lanes. Also operations on all
+//! queues, and the end of queues and of the context.
 
 use crate::device::{CostModel, Device, Lane, Recorder};
 use crate::error::{Error, ErrorDetail, KernelId, Result};
@@ -27,24 +27,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// Longest native wait in a context with threads. A waiter checks for a lost device between two waits.
+/// Longest native wait in a context with threads. Between two such waits, a waiter checks for a lost device.
 pub(crate) const SLICE: Duration = Duration::from_millis(100);
 
-/// Most times that a thread yields so that others can take S.
+/// Maximum number of times that a thread yields so that others can take S.
 const MOST_YIELDS: usize = 1000;
 
-/// When a context ends, it stops loops in chunks that still run after this time.
+/// Time after which an ending context stops its chunked loops.
 #[cfg(not(target_arch = "wasm32"))]
 const LOOPS_END: Duration = Duration::from_secs(5);
 
 /// State that the threads, queues and arrays of a context share.
 pub(crate) struct Engine {
     state: Mutex<State>,
-    /// Process that made the engine. A child of fork(2) uses `in_child` instead of `state`, because a thread of the
-    /// parent may have held S at the fork. The state of a child is lost, so no work is done there.
+    /// Process that made the engine. In a child of fork(2), a thread of the parent may have held S at the fork, so the
+    /// child uses `in_child` instead of `state`. It does no work.
     process: Process,
     in_child: OnceLock<Mutex<State>>,
-    /// Number of slots, for `in_child`.
+    /// Number of slots, for use by `in_child`.
     slots: AtomicU32,
     /// Number of threads that wait for S.
     waiting: AtomicU32,
@@ -62,22 +62,22 @@ pub(crate) struct Engine {
     pub(crate) device: Arc<dyn Device>,
     pub(crate) launches: LaunchPool,
     pub(crate) print_options: Mutex<PrintOptions>,
-    /// `true` if the context has threads. Without them, the calls that flush or wait do all work.
+    /// `true` if the context has threads. Without them, calls that flush or wait do all the work.
     pub(crate) threads: bool,
-    /// `true` while a microtask is scheduled.
+    /// In a browser: `true` while a microtask is scheduled.
     #[cfg(target_arch = "wasm32")]
     pub(crate) scheduled: std::sync::atomic::AtomicBool,
     pub(crate) me: Weak<Engine>,
 }
 
-/// The part of a lane that the state lock does not guard.
+/// The part of a lane outside S.
 pub(crate) struct EngineLane {
     /// Recorder of the lane's batches. Only the holder of the lane's token uses it, so no thread ever blocks on this
-    /// lock.
+    /// mutex.
     pub(crate) recorder: Mutex<Box<dyn Recorder>>,
     pub(crate) fence: Arc<dyn Fence>,
-    /// `true` if a submission returns before its work is complete. Otherwise a waiting caller leaves submissions to the
-    /// lane thread, so that it still returns at its timeout.
+    /// `true` if a submission returns before its work is complete. Otherwise waiting callers leave submissions to the
+    /// lane thread, so that they can return at their timeouts.
     pub(crate) async_submit: bool,
 }
 
@@ -131,23 +131,23 @@ impl Engine {
         state
     }
 
-    /// Returns `true` in a child, by fork(2), of the process that made the engine.
+    /// Returns `true` in a child, made by fork(2), of the process that made the engine.
     pub(crate) fn is_in_child(&self) -> bool {
         self.process.is_left()
     }
 
-    /// Returns an error in a child of the process. A call that takes a lock other than S asks first, because a thread of the
-    /// parent may have held that lock.
+    /// Returns an error in a child process. Calls that take a lock other than S check this first, because a thread of
+    /// the parent may have held that lock.
     pub(crate) fn check_process(&self) -> Result<(), Error> {
         if self.is_in_child() { Err(self.forked()) } else { Ok(()) }
     }
 
-    /// Returns the loss of the device, or the error of a child of the process.
+    /// Returns an error if the device is lost, or in a child process.
     pub(crate) fn check_device(&self) -> Result<(), Error> {
         self.lock().lost()
     }
 
-    /// Returns the error of a child of the process.
+    /// Returns the error of calls in a child process.
     #[cold]
     pub(crate) fn forked(&self) -> Error {
         ErrorDetail::Forked { device: self.device.caps().adapter.clone() }.into()
@@ -158,7 +158,7 @@ impl Engine {
         lock(self.in_child.get_or_init(|| Mutex::new(self.state_in_child())))
     }
 
-    /// Returns the state for a child of the process: queues that have failed, on a lost device.
+    /// Returns the state for a child process: failed queues on a lost device.
     fn state_in_child(&self) -> State {
         let error = self.forked();
         let lanes = self.lanes.iter().map(|_| CostModel::Unknown);
@@ -176,8 +176,8 @@ impl Engine {
         state
     }
 
-    /// Yields while other threads wait for S. A thread that has just released a mutex usually wins it again, so a
-    /// thread that takes S repeatedly would starve all others without this call.
+    /// Yields while other threads wait for S. Without this call, a thread that takes S repeatedly would starve the
+    /// others, because a thread that has just released a mutex usually wins it again.
     pub(crate) fn yield_lock(&self) {
         for _ in 0..MOST_YIELDS {
             if self.waiting.load(Ordering::Relaxed) == 0 {
@@ -196,8 +196,8 @@ impl Engine {
         self.lock().kernels.note(name)
     }
 
-    /// Makes a queue on the lane with the fewest queues. The queue is ordered after everything enqueued so far. It is
-    /// timed if `timing` is true and the device has timestamps.
+    /// Makes a queue on the lane with the fewest queues, ordered after everything enqueued so far. It is timed if
+    /// `timing` is true and the device has timestamps.
     #[track_caller]
     pub(crate) fn new_queue(&self, label: &str, priority: Priority, timing: bool) -> Result<Slot, Error> {
         let mut state = self.lock();
@@ -230,7 +230,7 @@ impl Engine {
         let wakers = state.waiters.wakers.take(WakeCondition::User(hold));
         state.after.wakers.extend(wakers);
         if !self.threads {
-            state.wake_all_waiters(); // a task that found no work can make progress now
+            state.wake_all_waiters(); // a task that found no work can now make progress
         }
         self.unlock(state);
         #[cfg(target_arch = "wasm32")]
@@ -240,7 +240,7 @@ impl Engine {
     /// Flushes all queues, waits for them unless the device is lost, and lets the threads end.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn close(&self) {
-        // No queue is held by a user event of the program any more, because a handle of an event keeps its context
+        // No user event of the program holds a queue any more, because a handle of such an event keeps its context
         // alive.
         let ends = self.lock().queues.ends();
         let deadline = Deadline::after(Some(LOOPS_END));
@@ -256,7 +256,7 @@ impl Engine {
         self.notify_due_threads();
     }
 
-    /// Stops the loops in chunks: no further chunk is planned.
+    /// Stops the chunked loops: no further chunk is planned.
     #[cfg(not(target_arch = "wasm32"))]
     fn end_loops(&self) {
         let mut state = self.lock();
@@ -267,7 +267,7 @@ impl Engine {
         self.unlock(state);
     }
 
-    /// Closes a helper queue. Its slot is free once its work is done.
+    /// Closes a helper queue. Its slot becomes free once its work is done.
     pub(crate) fn release_helper(&self, slot: Slot) {
         let mut state = self.lock();
         state.queue_mut(slot).open = false;
@@ -302,7 +302,7 @@ impl Engine {
         pending.any(|command| matches!(&command.op, Op::WaitUser(event) if event.source().is_some()))
     }
 
-    /// Logs an error that no caller can receive. The first one is kept.
+    /// Logs an error that no call can return. Keeps the first one.
     pub(crate) fn note_drop_error(&self, error: Error) {
         report!(Error, "{error}");
         self.lock().drop_error.get_or_insert(error);
@@ -321,9 +321,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Plans all enqueued commands. Returns the end of each queue with the history of that point, the oldest queue
-    /// first. If `behind` is true, it also enqueues a fence that completes after everything that any context has
-    /// submitted to the hardware queue.
+    /// Plans all enqueued commands. Returns the end of each queue, oldest queue first, with the history of that point.
+    /// If `behind` is true, also enqueues a fence that completes after everything that any context has submitted to the
+    /// hardware queue.
     ///
     /// # Errors
     /// `DeviceLost`.
@@ -353,8 +353,8 @@ impl Engine {
         }
     }
 
-    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Only needed under `Unchecked`,
-    /// which orders nothing by itself; under other policies it does nothing.
+    /// Orders the next commands of `slot` after everything enqueued so far on any queue. Does nothing under policies
+    /// other than `Unchecked`, which order the commands themselves.
     pub(crate) fn wait_for_all(&self, slot: Slot, at: &'static Location<'static>) {
         let mut state = self.lock();
         if state.policy() != Policy::Unchecked || state.lost.is_some() {
@@ -373,7 +373,7 @@ impl Engine {
             let (point, past) = state.queues.marker(before);
             state.queue_mut(slot).clock.join(&past.clock);
             state.push_wait(slot, point, WaitCause::Queue, at);
-            // If `slot` has failed, the new wait has failed with it.
+            // If `slot` has failed, the new wait fails with it.
             state.queue_mut(slot).extend_failure();
         }
     }
@@ -382,7 +382,7 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         if self.lock().lost.is_some() {
-            // A lost device is not called, not even to free it. It may still use memory of the recorders.
+            // A lost device must not be called, not even to free it, and it may still use memory of the recorders.
             std::mem::forget((self.device.clone(), std::mem::take(&mut self.lanes)));
         }
     }
@@ -395,9 +395,9 @@ impl EngineLane {
 }
 
 impl State {
-    /// Returns the ends of all existing queues, the oldest queue first. The work of queues that no longer exist is
-    /// done. The first end belongs to the context's own queue. Its clock covers everything enqueued so far, so a report
-    /// that this end is complete reports that everything is complete.
+    /// Returns the ends of all existing queues, oldest queue first. The work of queues that no longer exist is done.
+    /// The first end is that of the context's own queue. Its clock covers everything enqueued so far: once the program
+    /// knows that this end is complete, it knows that everything is.
     fn all_ends(&mut self) -> Vec<(Point, Arc<PointHistory>)> {
         let mut here: Vec<Slot> = self.queues.slots().filter(|&slot| !self.queue(slot).free).collect();
         here.sort_unstable_by_key(|&slot| self.queue(slot).born);

@@ -1,4 +1,4 @@
-//! Enqueues the commands of all verbs, within the limit of the work that a context has taken and not yet given to the
+//! Enqueueing of all commands, within the context's backlog limit: the limit of the work that is not yet given to the
 //! device. S is the state lock.
 
 #[cfg(test)]
@@ -32,14 +32,14 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
-/// A replay of at least this many nodes fills a batch.
+/// Minimum number of nodes with which a replay fills a batch.
 const NODES_OF_A_BATCH: usize = 100;
 
-/// Fewest waits of a queue between two cleanups of its clock by [`State::tidy_clock`].
+/// Number of waits of a queue after which [`State::tidy_clock`] cleans up its clock for the first time.
 const KNOWN: usize = 16;
 
-/// Longest time that a call waits for one callback or for another context. The program may be waiting for the call to
-/// return.
+/// Longest time that a call waits for room because of one callback or another context, which may itself be waiting for
+/// that call to return.
 const LONGEST_HOLD: Duration = Duration::from_secs(10);
 
 impl Engine {
@@ -63,8 +63,7 @@ impl Engine {
         self.check_and_push(state, by, work)
     }
 
-    /// Enqueues work for the guard of a map, which has exclusive use of the bytes. The work may use the mapped
-    /// array.
+    /// Enqueues work for a map's guard, which has exclusive access to the bytes. This work may use the mapped array.
     pub(crate) fn enqueue_mapped(&self, by: Admission, work: Work) -> Result<Stamp> {
         self.check_and_push(self.lock(), by, work)
     }
@@ -76,7 +75,7 @@ impl Engine {
         if !waits.is_empty() {
             state.add_waits(by, &work, &waits);
         }
-        // A read is followed by a flush or a wait on the same thread, so the lane thread need not be woken.
+        // The same thread flushes or waits after a read, so the lane thread need not be woken.
         let read = matches!(work, Work::Read { .. });
         let stamp = state.push_work(by, work);
         if !read {
@@ -100,8 +99,8 @@ impl Engine {
         whole.iter().try_for_each(|work| state.check_work(by, work))
     }
 
-    /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them. A
-    /// command that is ordered after one of them is ordered after all of them.
+    /// Enqueues the works of one call: all of them or, if one is refused, none. No other command comes between them.
+    /// Commands ordered after one of them are ordered after all of them.
     pub(crate) fn enqueue_all_or_none(&self, by: Admission, works: Works) -> Result<()> {
         let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, works.into_iter().map(|work| (by.what, work)).collect())?;
@@ -109,7 +108,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none), for launches that each have their own kind.
+    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none), for launches of different kinds.
     pub(crate) fn enqueue_launches(&self, by: Admission, launches: KindsOfWork) -> Result<()> {
         let mut state = self.lock_with_room(by.slot)?;
         state.push_all_or_none(by, launches)?;
@@ -117,8 +116,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none). Returns the end of the last work; no command of another
-    /// thread comes before that end.
+    /// Like [`enqueue_all_or_none`](Self::enqueue_all_or_none). Returns the end of the last work. Other threads cannot
+    /// enqueue before that end.
     pub(crate) fn enqueue_call(
         &self,
         by: Admission,
@@ -156,14 +155,14 @@ impl Engine {
         Ok(stamps)
     }
 
-    /// Under `Checked`, records that a queue has made an array. The creation has a stamp on the queue, and every
-    /// use of the array must be ordered after that stamp.
+    /// Under `Checked`, records that a queue has made an array. The creation gets a stamp, and every use of the array
+    /// must be ordered after it.
     pub(crate) fn note_making(&self, by: Admission, block: &Block) {
         let mut state = self.lock();
         if state.policy() == Policy::Checked && by.slot != Slot::CONTEXT {
             let stamp = state.next_stamp();
             let end = state.queue(by.slot).end(by.slot);
-            // The stamp needs a command. This one waits for work that the queue already comes after.
+            // The stamp needs a command. This wait is for a point that the queue already comes after.
             state.queue_mut(by.slot).push(Command { stamp, op: Op::Wait(end) });
             ordering::record_making(&state, by, stamp, block);
         }
@@ -215,7 +214,7 @@ impl Engine {
         if !(self.threads && is_due) {
             return self.push_op(state, slot, Op::Callback(callback));
         }
-        // No other command comes before the callback, so it must not wait for the lane thread, which may be inside a
+        // There is nothing before the callback, so it must not wait for the lane thread, which may be inside a
         // submission.
         let stamp = state.next_stamp();
         state.queue_mut(slot).push(Command { stamp, op: Op::Callback(callback) });
@@ -234,10 +233,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Releases S, and wakes the thread of the queue's lane if it sleeps and could submit something.
+    /// Releases S, and wakes the thread of the queue's lane if that thread sleeps and could submit something.
     ///
-    /// A small amount of work that is not flushed is left for the lane thread's next tick. A program that flushes soon
-    /// submits the work itself and saves the wake-up.
+    /// A small amount of unflushed work waits for the lane thread's next tick. If the program flushes before that, it
+    /// submits the work itself, which saves the wake-up.
     #[inline]
     pub(crate) fn notify_lane(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
         let sleeper = state.sleeper(slot);
@@ -259,7 +258,7 @@ impl Engine {
         self.lock().queue(point.slot).failures.stretch_of(point.stamp)
     }
 
-    /// Takes S once a queue takes another command.
+    /// Waits until a queue has room for another command, and takes S.
     ///
     /// # Errors
     /// Returns `Backlog`, or the error of the queue.
@@ -273,8 +272,8 @@ impl Engine {
         }
     }
 
-    /// Waits until a queue takes another command, and takes room for the commands that this thread enqueues until the
-    /// result is dropped. So a full backlog refuses all commands of a verb or none.
+    /// Waits until a queue has room for another command. Until the result is dropped, all commands of this thread have
+    /// room. So a full backlog refuses all commands of a verb or none.
     ///
     /// # Errors
     /// Returns `Backlog`, or the error of the queue.
@@ -283,9 +282,9 @@ impl Engine {
         Ok(TakenRoom { before: HAS_ROOM.try_with(|room| room.replace(true)).unwrap_or(false) })
     }
 
-    /// Waits until a queue takes another command. The callers of a queue get room in the order of their calls.
+    /// Waits until a queue has room for another command. The callers of a queue get room in the order of their calls.
     ///
-    /// The wait ends with an error once the queue waits for the program, which may be this very thread.
+    /// The wait fails if the queue itself waits for the program, because the program may be waiting here.
     #[cold]
     fn wait_for_room<'a>(
         &'a self,
@@ -361,9 +360,9 @@ impl Engine {
     }
 }
 
-/// Room for all commands of a verb: until it is dropped, the calls of this thread find room in every backlog.
+/// Room for all commands of a verb. Until it is dropped, the calls of this thread find room in every backlog.
 pub struct TakenRoom {
-    /// `true` if the thread had room before.
+    /// `true` if the thread already had room.
     before: bool,
 }
 
@@ -374,13 +373,13 @@ thread_local! {
 
 impl Drop for TakenRoom {
     fn drop(&mut self) {
-        // A thread that is ending has no room to give back.
+        // A thread that is exiting has no room to give back.
         let _ = HAS_ROOM.try_with(|room| room.set(self.before));
     }
 }
 
 impl State {
-    /// Enqueues all of the works or, if one is refused, none. A launch without workgroups is checked and not enqueued.
+    /// Enqueues all of the works or, if one is refused, none. A launch without workgroups is only checked.
     fn push_all_or_none(&mut self, by: Admission, mut works: KindsOfWork) -> Result<()> {
         self.check_each(by, works.iter().map(|(what, work)| (*what, work)))?;
         works.retain(|(_, work)| !work.is_empty_launch());
@@ -396,12 +395,12 @@ impl State {
         Ok(())
     }
 
-    /// Checks works that are enqueued together, and adds the waits that the policy requires.
+    /// Checks works that are to be enqueued together, and returns the waits that the policy requires.
     pub(crate) fn check_all(&mut self, by: Admission, works: &[Work]) -> Result<()> {
         self.check_each(by, works.iter().map(|work| (by.what, work)))
     }
 
-    /// Like [`check_all`](Self::check_all), for works that each have their own kind.
+    /// Like [`check_all`](Self::check_all), for works of different kinds.
     fn check_each<'a>(
         &mut self,
         by: Admission,
@@ -419,7 +418,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns the error that enqueueing this work would return now.
+    /// Returns the error that this work would now be refused with.
     pub(crate) fn check_work(&self, by: Admission, work: &Work) -> Result<()> {
         self.memory.check_maps(work)?;
         ordering::missing_waits(self, by, work).map(drop)
@@ -455,7 +454,7 @@ impl State {
         }
     }
 
-    /// Adds a wait to the end of a queue, and notes it. Later commands of the queue are known to come after `point`.
+    /// Adds a wait to the end of a queue, and records that later commands of the queue come after `point`.
     pub(crate) fn push_wait(
         &mut self,
         slot: Slot,
@@ -481,8 +480,8 @@ impl State {
     }
 
     /// Removes entries of a queue's clock that no later check needs: entries that the host clock covers and, except
-    /// under `Checked`, entries of queues that no longer exist. Runs only once in a while, so that it costs little for
-    /// each wait.
+    /// under `Checked`, entries of queues that no longer exist. Runs only occasionally, so that the cost per wait is
+    /// small.
     fn tidy_clock(&mut self, slot: Slot) {
         let queue = self.queue_mut(slot);
         queue.learned += 1;
@@ -497,7 +496,7 @@ impl State {
         self.queue_mut(slot).clock = clock;
     }
 
-    /// Returns the lane of `slot` if its thread must be woken for the pending commands.
+    /// Returns the lane of `slot` if the lane's thread must be woken for the pending commands.
     #[inline]
     fn sleeper(&mut self, slot: Slot) -> Option<usize> {
         let queue = self.queue(slot);
@@ -515,13 +514,13 @@ impl State {
     }
 }
 
-/// Returns `true` for a replay that fills a batch. A later command in the same batch would gain it nothing, so its
-/// enqueue requests it: the lane thread then needs one wake-up, and a later flush needs none.
+/// Returns `true` for a replay that fills a batch. Waiting for more commands would gain nothing, so enqueueing it also
+/// requests it: the lane thread is woken once, and a later flush need not wake it.
 fn fills_a_batch(work: &Work) -> bool {
     matches!(work, Work::Graph(part) if part.node_count() >= NODES_OF_A_BATCH)
 }
 
-/// While the context's backlog is full, a queue goes on if its own backlog is below `1 / SHARES` of the limit.
+/// Share of a full backlog: a queue may go on if its own backlog is below `1 / SHARES` of the context's limit.
 const SHARES: usize = 16;
 
 impl Backlog {
@@ -535,19 +534,18 @@ impl Backlog {
 
 /// Room for further commands in the backlog of a context.
 ///
-/// A call is listed from the moment at which it finds no room until it gets room or fails. The calls of one queue get
-/// room in the order of the calls.
+/// A call that finds no room is listed until it gets room or fails. The calls on one queue get room in their order.
 #[derive(Default)]
 pub(crate) struct BacklogRoom {
-    /// Limit of the work that is enqueued and not planned. `None` means no limit.
+    /// Limit of the work that is enqueued but not planned; `None` means no limit.
     pub(crate) limit: Option<BacklogLimit>,
-    /// Calls that wait until their queue takes another command, in the order of the calls.
+    /// Calls that wait until their queue has room for another command, in their order.
     callers: VecDeque<(Slot, HoldId)>,
 }
 
 impl BacklogRoom {
-    /// Returns `true` if a queue takes no further command now. A queue with little work of its own always takes one, so
-    /// that a queue with much work cannot stop the others.
+    /// Returns `true` if a queue has no room for another command now. A queue with little work of its own always has
+    /// room, so that a queue with much work cannot stop the others.
     #[inline]
     fn is_full(&self, queues: &Queues, slot: Slot) -> bool {
         let Some(limit) = self.limit else { return false };
@@ -558,7 +556,7 @@ impl BacklogRoom {
         own.fills(limit, SHARES) && queues.backlog().fills(limit, 1)
     }
 
-    /// Returns `true` if other calls wait for room in this queue. A new call must then wait for its turn.
+    /// Returns `true` if other calls wait for room in this queue. Then a new call must wait for its turn.
     #[inline]
     fn has_callers(&self, slot: Slot) -> bool {
         !self.callers.is_empty() && self.callers.iter().any(|(of, _)| *of == slot)
@@ -575,12 +573,12 @@ impl BacklogRoom {
         !self.callers.is_empty()
     }
 
-    /// Returns the call that gets the next room in a queue.
+    /// Returns the call that is next to get room in a queue.
     fn first_caller(&self, slot: Slot) -> Option<HoldId> {
         self.callers.iter().find(|(of, _)| *of == slot).map(|(_, id)| *id)
     }
 
-    /// Returns the error of a call that must not wait for room.
+    /// Returns the error of a call that cannot wait for room.
     #[cold]
     fn error(&self, queues: &Queues, slot: Slot, why: &str) -> Error {
         let Backlog { commands, bytes } =
@@ -591,7 +589,7 @@ impl BacklogRoom {
     }
 }
 
-/// A call that waits for room. It is listed in [`BacklogRoom`] until it is dropped.
+/// A call that waits for room, listed in [`BacklogRoom`] until it is dropped.
 struct CallerForRoom<'a> {
     engine: &'a Engine,
     id: HoldId,

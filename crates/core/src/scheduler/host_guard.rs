@@ -1,5 +1,5 @@
-//! Access of the host to the bytes of a block. Also free blocks: the check that a queue may reuse one, and the return
-//! of unused blocks to the driver. S is the state lock.
+//! Host access to the bytes of a block. Also the reuse of free blocks by queues, and the return of unused blocks to the
+//! driver. S is the state lock.
 
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, BlockState, HostUse};
@@ -20,9 +20,9 @@ use std::sync::{Arc, Weak};
 
 /// Guard that gives the host access to the bytes of a block until it is dropped.
 ///
-/// The scheduler creates a guard only if no earlier command can still use the range, or write it if the host reads.
-/// Later commands that conflict with the access stay in their queues until the guard is dropped. The guard tells
-/// the program nothing about completed work before [`report_done`](Self::report_done).
+/// The scheduler creates a guard only if no earlier command can still use the range in conflict with the access. Later
+/// conflicting commands stay in their queues until the guard is dropped. Before [`report_done`](Self::report_done), the
+/// guard tells the program nothing about completed work.
 pub(crate) struct HostGuard {
     engine: Arc<Engine>,
     access: HostAccess,
@@ -43,7 +43,7 @@ impl DerefMut for HostGuard {
 }
 
 impl Engine {
-    /// Waits until the host may access `span`. Returns `None` if the deadline came first.
+    /// Waits until the host may access `span`. Returns `None` at the deadline.
     ///
     /// # Errors
     /// Returns the error of a failed command that wrote bytes of `span` last, until the program has taken that error.
@@ -59,7 +59,7 @@ impl Engine {
                 HostClaim::After(point) => match self.wait(point, deadline) {
                     Ok(false) => return Ok(None),
                     Err(error) if !self.is_outcome(point, &error) => return Err(error),
-                    Ok(true) | Err(_) => {} // the next claim looks for failed writes
+                    Ok(true) | Err(_) => {} // the next claim checks for failed writes
                 },
                 HostClaim::Shared => {
                     if !self.wait_for_host(&span.block, deadline) {
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// Returns access to overwrite `span` if the host may have it now. Flushes nothing.
+    /// Returns access to overwrite `span`, or `None` if the host must wait. Flushes nothing.
     pub(crate) fn try_overwrite(self: &Arc<Self>, span: &Span) -> Result<Option<HostGuard>> {
         match self.claim(span, HostUseKind::Overwrite)? {
             HostClaim::Granted(access) => Ok(Some(access)),
@@ -78,15 +78,15 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if `error` is the error that the command at `point` has ended with.
+    /// Returns `true` if the command at `point` has ended with `error`.
     pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
         self.lock().queues.is_outcome(point, error)
     }
 
-    /// Grants the host access to `span`, or returns the reason why the host must wait.
+    /// Grants the host access to `span`, or returns what the host must wait for.
     ///
     /// # Errors
-    /// The errors of [`host_access`](Self::host_access). An access to overwrite ignores failed writes.
+    /// The errors of [`host_access`](Self::host_access). Access to overwrite ignores failed writes.
     pub(crate) fn claim(self: &Arc<Self>, span: &Span, want: HostUseKind) -> Result<HostClaim> {
         let mut state = self.lock();
         state.lost()?;
@@ -113,7 +113,7 @@ impl Engine {
         state.memory.host_uses += 1;
         order.fresh &= !want.writes();
         if want == (HostUseKind::Map { write: true }) {
-            self.device.host_writes(&span.block, span.range()); // the bytes that will change are unknown
+            self.device.host_writes(&span.block, span.range()); // which bytes will change is unknown
         }
         if want != HostUseKind::Read && span.block.direct() {
             save_reads(&mut order, span, &access);
@@ -121,7 +121,7 @@ impl Engine {
         Ok(HostClaim::Granted(HostGuard { engine: self.clone(), access }))
     }
 
-    /// Waits until another host use of a block ends. Returns `false` if the deadline came first.
+    /// Waits until another host use of a block ends. Returns `false` at the deadline.
     fn wait_for_host(&self, block: &Block, deadline: Deadline) -> bool {
         let state = self.lock();
         if block.order().host_idle() {
@@ -141,10 +141,10 @@ impl Engine {
         LastWriters { span, uses, born }
     }
 
-    /// Checks that the commands that wrote the bytes last, which are complete, have not failed.
+    /// Checks that the last commands that wrote the bytes have not failed. They must be complete.
     ///
     /// # Errors
-    /// Returns the error of one that has failed, until the program has taken it.
+    /// Returns the error of a failed command, until the program has taken that error.
     pub(crate) fn check_written(&self, writers: &LastWriters) -> Result<()> {
         let state = self.lock();
         let failed = writers
@@ -154,8 +154,8 @@ impl Engine {
     }
 
     /// Returns access to the bytes that the lazy `read` left in the block, with their ranges. Returns `None` if the
-    /// bytes were saved elsewhere. The access needs no wait: the read's own point is done, and every later writer,
-    /// the host included, saves the bytes first.
+    /// bytes were saved elsewhere. No wait is needed: the read's own point is done, and every later writer, even the
+    /// host, saves the bytes first.
     pub(crate) fn claim_lazy(
         self: &Arc<Self>,
         block: &Arc<Block>,
@@ -176,7 +176,7 @@ impl Engine {
     /// Drops a read whose bytes are no longer wanted.
     pub(crate) fn drop_read(&self, block: &Block, read: &Arc<ReadSlot>) {
         if self.is_in_child() {
-            return; // a thread of the parent may have held the lock of the order
+            return; // a thread of the parent may have held the lock of the block's order
         }
         let _state = self.lock();
         block.order().lazy.retain(|(_, slot)| !read.owns(slot));
@@ -185,13 +185,12 @@ impl Engine {
         }
     }
 
-    /// Returns the block of a dropped array to the pool. An external block is dropped once its uses are over. Never
-    /// waits.
+    /// Returns the block of a dropped array to the pool. Drops an external block once its uses are over. Never waits.
     pub(crate) fn free(&self, block: Arc<Block>) {
         let state = self.lock();
         if state.lost.is_some() {
             drop(state);
-            // The device may still use the block, and a lost device must not be called.
+            // The device may still use the block, and after a loss it must not be called.
             std::mem::forget(block);
             return;
         }
@@ -201,7 +200,7 @@ impl Engine {
         self.give_to_pool(state, block);
     }
 
-    /// Returns a block without an array and without a lease to the pool.
+    /// Returns a block that has neither an array nor a lease to the pool.
     fn give_to_pool(&self, mut state: MutexGuard<'_, State>, block: Arc<Block>) {
         if !block.is_external() {
             let surplus = state.memory.give(block);
@@ -224,7 +223,7 @@ impl Engine {
     }
 
     /// Takes the block of a dropped array for another array of the same graph. Returns `false` if the block has an
-    /// array, or if another graph, a command or the host still uses the block.
+    /// array, or if another graph, a command or the host still uses it.
     pub(crate) fn take_orphan(&self, block: &Block, label: &Arc<str>) -> bool {
         let state = self.lock();
         let mut order = block.order();
@@ -238,7 +237,7 @@ impl Engine {
         true
     }
 
-    /// Ends one lease. The last lease returns the block to the pool if its array is gone.
+    /// Ends one lease. If it was the last and the block has no array, returns the block to the pool.
     fn end_lease(&self, block: &Arc<Block>) {
         let state = self.lock();
         let mut order = block.order();
@@ -265,8 +264,7 @@ impl Engine {
         drop(over);
     }
 
-    /// Returns staging memory of `size` bytes that `fill` has filled. If the memory is exhausted, free memory is
-    /// released first.
+    /// Returns staging memory of `size` bytes, filled by `fill`. If memory is exhausted, first releases free memory.
     ///
     /// # Errors
     /// `OutOfMemory`, or the error of the device.
@@ -292,8 +290,8 @@ impl Engine {
         self.give_back(|pool| pool.take_surplus(0))
     }
 
-    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold set by the program counts only
-    /// free memory, so it is applied when the new block is free again.
+    /// Releases surplus memory before a block of `size` bytes is allocated. A threshold set by the program is ignored
+    /// here: it applies once the new block becomes free.
     pub(crate) fn make_room(&self, size: u64) {
         self.give_back(|pool| if pool.threshold.is_none() { pool.take_surplus(size) } else { Vec::new() });
     }
@@ -317,16 +315,16 @@ pub(crate) enum HostClaim {
     Shared,
 }
 
-/// Memory of a context that no array owns, and the host accesses to its blocks.
+/// Memory of a context that no array owns, and the number of host accesses.
 ///
-/// A block is in the pool or in `external` only while no array and no lease has it. An access of the host is counted
+/// A block is in the pool or in `external` only while it has neither an array nor a lease. A host access is counted
 /// from the claim until its [`HostGuard`] is dropped.
 #[derive(Default)]
 pub(crate) struct ContextMemory {
     pub(crate) pool: BlockPool,
-    /// External blocks, on the program's own buffers, that no array uses any more but the device may still use.
+    /// External blocks (on the program's own buffers) without arrays, which the device may still use.
     pub(crate) external: Vec<Arc<Block>>,
-    /// Number of guards that give the host access to a block.
+    /// Number of existing host guards.
     pub(crate) host_uses: u32,
 }
 
@@ -347,8 +345,8 @@ impl ContextMemory {
         Ok(())
     }
 
-    /// Adds a free block to the pool. Returns `true` if the pool has more free memory than the program allows. Only this
-    /// surplus is released at once: a release may block in the driver, and dropping an array never blocks.
+    /// Adds a free block to the pool. Returns `true` if the pool now has more free memory than the program allows. Only
+    /// that surplus is released at once: releasing may block in the driver, and dropping an array should not block.
     fn give(&mut self, block: Arc<Block>) -> bool {
         self.pool.give(block);
         self.pool.over_threshold()
@@ -366,15 +364,15 @@ fn failed_write<'s>(state: &'s State, order: &BlockState, span: &Span) -> Option
     order.uses.failed_write(&span.range(), |u| state.queues.sticky_failure(u, order.born))
 }
 
-/// The last commands that write some bytes, as of one time.
+/// The last commands that write some bytes, as of one moment.
 pub(crate) struct LastWriters {
     span: Span,
     uses: BlockUses,
     born: Stamp,
 }
 
-/// Saves the bytes that lazy reads have left in `span`, before the host overwrites them. The new access is
-/// exclusive, so the host copies the bytes itself.
+/// Saves the bytes that lazy reads have left in `span` before the host overwrites them. The host can copy them itself,
+/// because its access is exclusive.
 fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
     for (range, read) in order.take_lazy(&span.range()) {
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -384,13 +382,13 @@ fn save_reads(order: &mut BlockState, span: &Span, access: &HostAccess) {
 }
 
 impl HostGuard {
-    /// Records that the host writes a range with this access. For a map to write, the whole range was recorded already.
+    /// Records that the host writes a range. Not needed for a map to write, where the whole range is recorded at once.
     pub(crate) fn writes(&self, range: Range<u64>) {
         self.engine.device.host_writes(self.access.block(), range);
     }
 
-    /// Adds the uses that this guard had to wait for to the host clock, before the program receives the bytes of
-    /// `range`.
+    /// Adds the uses in `range` that this guard had to wait for to the host clock. Called before the program receives
+    /// the bytes.
     pub(crate) fn report_done(&self, range: Range<u64>) {
         let mut state = self.engine.lock();
         let order = self.access.block().order();
@@ -401,7 +399,7 @@ impl HostGuard {
 impl Drop for HostGuard {
     fn drop(&mut self) {
         if self.engine.is_in_child() {
-            return; // a thread of the parent may have held the lock of the order, and counts its own guards
+            return; // the parent may hold the block's lock, and counts its own guards
         }
         let mut state = self.engine.lock();
         let mut order = self.access.block().order();
@@ -412,7 +410,7 @@ impl Drop for HostGuard {
         if idle {
             let id = self.access.block().id;
             if state.release(Hold::Host(id)) && !self.engine.threads {
-                state.wake_all_waiters(); // a task that found no work can make progress now
+                state.wake_all_waiters(); // a task that found no work can now make progress
             }
         }
         self.engine.unlock(state);
@@ -421,10 +419,10 @@ impl Drop for HostGuard {
     }
 }
 
-/// Returns `true` if the next command of `slot` is ordered after every use of a free block.
+/// Returns `true` if the next command of `slot` is ordered after every use of the free block.
 pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     if slot == Slot::CONTEXT {
-        // A context command waits for nothing, so it may use only a block that no incomplete command refers to.
+        // A context command waits for nothing, so it may use only blocks that no incomplete command refers to.
         return Arc::strong_count(block) == 1;
     }
     let clock = &state.queue(slot).clock;
@@ -432,8 +430,8 @@ pub(crate) fn usable(state: &State, block: &Arc<Block>, slot: Slot) -> bool {
     block.order().uses.all().all(before)
 }
 
-/// A graph's claim on the memory of a block. It keeps the memory even after the last array on the block is dropped. A
-/// lease does not keep the context alive.
+/// A graph's claim on a block. It keeps the memory even after the last array on the block is dropped, but it does not
+/// keep the context alive.
 pub(crate) struct BlockLease {
     pub(crate) block: Arc<Block>,
     engine: Weak<Engine>,
@@ -448,8 +446,8 @@ impl Drop for BlockLease {
 }
 
 impl State {
-    /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked` a use counts until the
-    /// program was told that it is complete, because errors must not depend on the progress of the device.
+    /// Returns `true` if no recorded use of a block can affect its next user. Under `Checked`, a use counts until the
+    /// program knows that it is complete, because errors must not depend on the progress of the device.
     fn is_over(&self, block: &Block) -> bool {
         self.policy() != Policy::Checked || block.order().uses.all().all(|u| self.forgettable(u))
     }

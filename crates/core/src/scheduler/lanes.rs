@@ -1,8 +1,8 @@
-//! The lanes of a device, and the submission of batches to them. A lane corresponds to a hardware queue. No other file
-//! calls `Recorder::submit`. S is the state lock; the token of a lane is the right to submit to it.
+//! Lanes, and the submission of batches to them. A lane is a hardware queue. Only this file calls `Recorder::submit`. S
+//! is the state lock; the token of a lane is the right to submit to it.
 //!
-//! A hardware queue executes submissions in order. So a wait of another context on the same hardware queue may end at a
-//! point that is submitted but not complete.
+//! A hardware queue executes submissions in order. So a wait of another context on the same hardware queue may already
+//! end when its point is submitted, and not only when it is complete.
 
 use crate::device::{CostModel, LaneValue};
 use crate::error::ErrorDetail;
@@ -21,41 +21,41 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Most submissions in flight: one runs and one waits. Later commands *gather*: while a planned batch of their priority
-/// is not submitted, they stay unplanned, and then share the next batch. Each submission costs time, and planning
-/// earlier would not start any command earlier.
+/// Normal maximum of submissions in flight: one runs and one waits. Meanwhile later commands *gather*: while a planned
+/// batch of their priority is unsubmitted, they stay unplanned, and afterwards share the next batch. Each submission
+/// costs time, and planning them earlier would not start any of them earlier.
 const SUBMISSIONS_IN_FLIGHT: u64 = 2;
-/// Most submissions in flight while the next batch was cut from a larger plan. Such batches are short, so the device
-/// needs more of them in advance. A delay would gain nothing, because no more commands join them.
+/// Maximum of submissions in flight if the next batch was cut from a larger plan. Such batches are short, so the device
+/// needs more of them in advance, and no more commands would join them anyway.
 const CUT_SUBMISSIONS_IN_FLIGHT: u64 = 8;
-/// Most plans of higher priority in a row while a batch of lower priority waits. After that the waiting batch is
-/// submitted.
+/// Maximum number of consecutive plans of higher priority while a batch of lower priority waits. Then the waiting batch
+/// is submitted.
 const STARVATION: u32 = 8;
 
-/// Most short batches that wait to be submitted while a long one waits too. Further short commands gather.
+/// Maximum number of short batches that wait for submission while a long one waits too. Further short commands gather.
 const SHORT_AHEAD: usize = 8;
-/// Most batches in a row that overtake older batches because callers wait for them. After that the oldest batch is
-/// submitted.
+/// Maximum number of consecutive batches that overtake older ones because callers wait for them. Then the oldest batch
+/// is submitted.
 const OVERTAKEN: u32 = 4;
 
-/// The commands of a priority that a planning may take while earlier batches wait to be submitted.
+/// The commands of a priority that may be planned while earlier batches wait for submission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Plannable {
     /// All commands, because no batch waits.
     All,
-    /// Short commands only. They pass the long batch that waits.
+    /// Only short commands, which pass the waiting long batch.
     Short,
     /// No commands.
     Nothing,
 }
 
-/// Sleep state of a lane thread. It decides which work must notify the thread.
+/// Sleep state of a lane thread, which decides what work must notify the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum ThreadRest {
-    /// The thread runs, and searches for work before it parks.
+    /// The thread runs, and will search for work before it parks.
     #[default]
     Awake,
-    /// The thread searches for work at its next tick, so work that is not urgent does not notify it.
+    /// The thread searches for work at its next tick, so only urgent work notifies it.
     Ticking,
     /// The thread parks until it is notified.
     Asleep,
@@ -78,33 +78,33 @@ pub(crate) struct LaneState {
     /// `true` while a thread submits on the lane. At most one batch of the lane has the status `Encoding`.
     pub(crate) token: bool,
     pub(crate) timeline: Timeline,
-    /// Batches in flight, oldest first, one for each value in flight: the length is `timeline.in_flight()`, unless the
-    /// device is lost.
+    /// Batches in flight, oldest first, one for each value in flight. Unless the device is lost, their number is
+    /// `timeline.in_flight()`.
     pub(crate) submitted: VecDeque<Submitted>,
     /// Sleep state of the lane thread.
     pub(crate) rest: ThreadRest,
     /// `true` while the completer of the lane sleeps.
     pub(crate) idle: bool,
-    /// `true` if the driver may have resources of dropped objects to release.
+    /// `true` if the driver may still hold resources of dropped objects.
     pub(crate) needs_cleanup: bool,
-    /// Number of watchers: callers that poll the lane's fence, or are about to, and process the completed batches
-    /// themselves. The completer sleeps while there is one.
+    /// Number of watchers: callers that poll the lane's fence, now or soon, and process the completed batches
+    /// themselves. Meanwhile the completer sleeps.
     pub(crate) watchers: u32,
-    /// Number of plans in a row that were submitted while a batch of lower priority waited. All batches that one plan
-    /// was cut into count once.
+    /// Number of consecutive plans submitted while a batch of lower priority waited. A plan that was cut into several
+    /// batches counts once.
     streak: u32,
-    /// `true` if a batch may be listed before older batches of its list, because a caller waits for it or because it is
-    /// short and the others are long. `false` if no batch is ready.
+    /// `true` if a list may have a batch before older ones: because a caller waits for it, or because it is short and
+    /// the others are long. `false` if no batch is ready.
     pub(crate) mixed: bool,
-    /// For each priority, the number of batches in a row that were submitted before an older batch of that priority.
+    /// For each priority, the number of consecutive submitted batches that overtook an older batch of that priority.
     overtaken: [u32; 3],
     /// Number of times that callers have planned their own queues since the lane's queues were last planned.
     pub(crate) own_plannings: u32,
     /// Estimated times of the lane's commands.
     pub(crate) costs: CommandCosts,
-    /// `true` if the lane has a thread. The thread later submits the batches that cannot be submitted at once.
+    /// `true` if the lane has a thread, which later submits the batches that cannot be submitted at once.
     pub(crate) has_thread: bool,
-    /// `true` if no thread can read the fence while another one submits. Then only one batch is in flight at a time.
+    /// `true` if no thread can read the fence while another one submits. Then at most one batch is in flight.
     pub(crate) executes_in_submit: bool,
     /// Time at which a completion on the lane was last seen.
     pub(crate) last_finish: Option<web_time::Instant>,
@@ -119,8 +119,8 @@ impl LaneState {
         &mut self.ready[priority as usize]
     }
 
-    /// Adds a planned batch to the list of its priority. If `passes` is `true`, a short batch goes before the long ones
-    /// at the end of the list, unless it depends on one of them.
+    /// Adds a planned batch to the list of its priority. If `passes` is `true`, a short batch passes the long batches
+    /// at the end of the list, except those that it depends on.
     pub(crate) fn add(&mut self, batch: Batch, priority: Priority, passes: bool) {
         let bound = self.costs.bound;
         let passes = passes && batch.expected.is_short(bound);
@@ -133,8 +133,8 @@ impl LaneState {
         self.mixed |= passed > 0;
     }
 
-    /// Returns which commands of `priority` a planning takes now. The others gather: they stay pending, and then share
-    /// a batch. They lose no time, because their batch would be submitted after a planned one anyway.
+    /// Returns which commands of `priority` may be planned now. The others gather: they stay pending, and later share a
+    /// batch. They lose no time, because their batch would have to wait for a planned batch anyway.
     pub(crate) fn plannable(&self, priority: Priority) -> Plannable {
         let list = &self.ready[priority as usize];
         let is_short = |batch: &Batch| batch.expected.is_short(self.costs.bound);
@@ -149,7 +149,7 @@ impl LaneState {
         }
     }
 
-    /// Returns `true` if a planned batch is not submitted.
+    /// Returns `true` if there is a planned batch that is not yet submitted.
     pub(crate) fn has_ready(&self) -> bool {
         self.ready.iter().any(|list| !list.is_empty())
     }
@@ -159,22 +159,22 @@ impl LaneState {
         self.ready.iter().map(VecDeque::len).sum()
     }
 
-    /// Returns `true` if the lane may take another submission now. With `urgent`, a batch of higher priority may
-    /// come at any time, so the lane takes one submission at a time: that batch then waits for one batch at most.
+    /// Returns `true` if the lane may take another submission now. With `urgent`, a batch of higher priority may come
+    /// at any time. Then the lane takes one submission at a time, so that this batch waits for at most one other.
     pub(crate) fn has_room(&self, urgent: bool) -> bool {
         let is_single = urgent || self.executes_in_submit;
         self.timeline.in_flight() < if is_single { 1 } else { SUBMISSIONS_IN_FLIGHT }
     }
 
-    /// Returns `true` if the lane may take the front batch of `priority` now. A batch that was cut from a larger plan
-    /// may be submitted while more batches are in flight than for other batches.
+    /// Returns `true` if the lane may take the front batch of `priority` now. For a batch that was cut from a larger
+    /// plan, more batches may be in flight.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
         self.has_room(urgent) || (cut && !urgent && !self.executes_in_submit && self.has_little())
     }
 
-    /// Returns `true` if the lane may take another short batch: fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] are in
-    /// flight and, if a lane thread can submit more later, they are expected to end soon.
+    /// Returns `true` if the lane may take another short batch: fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] are in flight
+    /// and, provided that a lane thread can submit more later, these are expected to end soon.
     fn has_little(&self) -> bool {
         let of = |cost: ExpectedCost| if cost.unknown { f32::INFINITY } else { cost.seconds };
         let seconds = || self.submitted.iter().map(|batch| of(batch.expected)).sum::<f32>();
@@ -182,7 +182,7 @@ impl LaneState {
         self.timeline.in_flight() < CUT_SUBMISSIONS_IN_FLIGHT && (!self.has_thread || soon())
     }
 
-    /// Returns the priority whose front batch is submitted next, among those for which `can_go` holds.
+    /// Returns the priority whose front batch is submitted next, among the batches that `can_go` accepts.
     pub(crate) fn choose(&self, can_go: impl Fn(&Batch) -> bool) -> Option<Priority> {
         let front = |priority: &Priority| self.ready[*priority as usize].front().is_some_and(&can_go);
         let best = Priority::ORDER.into_iter().find(front)?;
@@ -199,12 +199,12 @@ impl LaneState {
         let overtakes = self.mixed && self.list(priority).iter().any(|other| other.seq < batch.seq);
         let overtaken = &mut self.overtaken[priority as usize];
         *overtaken = if overtakes { *overtaken + 1 } else { 0 };
-        // A plan counts once, however many batches it was cut into.
+        // A plan counts once, even if it was cut into several batches.
         self.streak = if lower_waits { self.streak + u32::from(!batch.cut) } else { 0 };
         Some(batch)
     }
 
-    /// Moves the oldest batch for which `can_go` holds to the front of its list, if batches of that list were overtaken
+    /// Moves the oldest batch that `can_go` accepts to the front of its list, if batches of that list were overtaken
     /// [`OVERTAKEN`] times.
     pub(crate) fn promote_overtaken(&mut self, can_go: impl Fn(&Batch) -> bool) {
         if self.overtaken.iter().all(|&overtaken| overtaken < OVERTAKEN) {
@@ -219,14 +219,14 @@ impl LaneState {
         }
     }
 
-    /// Returns `true` if a batch is in flight and no caller polls the lane's fence. The completer must then wait for the
-    /// fence.
+    /// Returns `true` if a batch is in flight and no caller polls the lane's fence. In that case the completer must
+    /// wait for the fence.
     pub(crate) fn is_unwatched(&self) -> bool {
         self.timeline.in_flight() > 0 && self.watchers == 0
     }
 
-    /// Learns from completed batches how long commands take. The measured time starts at the submission of the
-    /// first one, or at the previous completion on the lane if that was later.
+    /// Learns from completed batches how long commands take. The time is measured from the submission of the first one,
+    /// or from the previous completion on the lane if that was later.
     pub(crate) fn learn(&mut self, done: &[Submitted]) {
         let Some(first) = done.first() else { return };
         let now = web_time::Instant::now();
@@ -237,7 +237,7 @@ impl LaneState {
         self.costs.learn(steps, expected, (now - start).as_secs_f32());
     }
 
-    /// Checks that each batch in flight has one value of the timeline.
+    /// Checks that there is one batch for each value in flight.
     pub(crate) fn debug_check(&self) {
         let batches = self.submitted.len() as u64;
         debug_assert_eq!(batches, self.timeline.in_flight(), "bug: a value of the lane has no batch");
@@ -255,7 +255,7 @@ impl LaneState {
 }
 
 impl State {
-    /// Returns `true` if everything up to `point` was submitted and some of it is not known to be done.
+    /// Returns `true` if everything up to `point` was submitted, but is not yet known to be complete.
     fn is_submitted(&self, point: Point) -> bool {
         let queue = self.queue(point.slot);
         let mut batches = queue.batches_before(point.stamp, Stamp(0));
@@ -273,7 +273,7 @@ impl State {
         due
     }
 
-    /// Returns the priority whose front batch can be submitted on a lane now.
+    /// Returns the priority whose front batch can now be submitted on a lane.
     pub(crate) fn choose(&self, lane: usize) -> Option<Priority> {
         let at = &self.lanes[lane];
         let submitted = |batch: &Batch| batch.deps.iter().all(|&seq| self.batches.is_submitted(seq));
@@ -281,10 +281,10 @@ impl State {
         at.has_room_for(priority, self.queues.any_above(priority)).then_some(priority)
     }
 
-    /// Takes the token and the next batch of a lane, with its value and its device waits.
+    /// Takes the token of a lane and its next batch, with the batch's value and device waits.
     ///
-    /// Every dependency of the batch has been submitted. So all submissions have one order in which each waits only
-    /// for earlier ones, and no deadlock can exist.
+    /// All dependencies of the batch have been submitted. So there is an order of all submissions in which each waits
+    /// only for earlier ones, and no deadlock is possible.
     fn next_batch(&mut self, lane: usize) -> Option<SubmittingBatch> {
         if self.lost.is_some() || self.lanes[lane].token {
             return None;
@@ -303,14 +303,14 @@ impl State {
 }
 
 impl Engine {
-    /// Returns `true` if both contexts submit to one hardware queue, which executes their submissions in order.
+    /// Returns `true` if both contexts submit to the same hardware queue, which executes their submissions in order.
     pub(crate) fn shares_queue(&self, other: &Engine) -> bool {
         let own = self.device.hardware();
         Arc::ptr_eq(&self.device, &other.device) || own.is_some() && own == other.device.hardware()
     }
 
     /// Returns `true` if everything up to `point` was submitted. Otherwise registers `waker` for the submission. The
-    /// completion may come first; the caller waits for it with another waker.
+    /// caller waits for the completion with another waker, which may be woken first.
     pub(crate) fn register_submitted_waker(&self, point: Point, waker: &Waker) -> bool {
         let mut state = self.lock();
         let submitted = state.is_submitted(point);
@@ -320,8 +320,8 @@ impl Engine {
         submitted
     }
 
-    /// Plans the `due` commands of a lane and submits its next batch. Returns `false` if no batch can be submitted. The
-    /// submission runs without S, under the lane's token.
+    /// Plans the `due` commands of a lane and submits its next batch, outside S and under the lane's token. Returns
+    /// `false` if no batch can be submitted.
     pub(crate) fn submit_next<'a>(
         &'a self,
         lane: usize,
@@ -332,7 +332,7 @@ impl Engine {
             state.plan_lane(lane, due);
         }
         if !state.after.is_empty() {
-            // The wakers run before the token is taken because a waker may wait for the next batch.
+            // The wakers run before the token is taken, because a waker may wait for the next batch.
             self.unlock(state);
             state = self.lock();
         }
@@ -347,8 +347,8 @@ impl Engine {
         self.submit_next(lane, self.lock(), None)
     }
 
-    /// Submits the next batch of a lane, if possible, for a caller that polls the fence itself afterwards. The
-    /// completer is not notified, which saves a wake-up.
+    /// Submits the next batch of a lane, if possible, for a caller that then polls the fence itself. This saves waking
+    /// the completer.
     pub(crate) fn submit_watched<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -362,9 +362,9 @@ impl Engine {
         self.lock()
     }
 
-    /// Encodes and submits one batch without holding S. If `watched` is true, the caller polls the fence itself
-    /// afterwards, and the completer is not notified. A CPU device is then not started, because the caller executes the
-    /// batch. If the caller does not wait, the completer starts the device.
+    /// Encodes and submits one batch outside S. If `watched` is true, the caller then polls the fence itself: the
+    /// completer is not notified, and a CPU device is not started, because the caller executes the batch. If the caller
+    /// does not wait after all, the completer starts the device.
     fn submit(&self, lane: usize, submitting: SubmittingBatch, watched: bool) {
         let SubmittingBatch { mut batch, waits, value, at } = submitting;
         let Batch { seq, expected, .. } = batch;
@@ -372,7 +372,7 @@ impl Engine {
         let submitted_at = web_time::Instant::now();
         let submit = || lock(&self.lanes[lane].recorder).uncounted().submit(&steps, &waits, value);
         let outcome = submit().or_else(|failure| {
-            // If memory is exhausted, tries again after free blocks are released.
+            // If memory is exhausted, releases free blocks and tries again.
             let again = matches!(failure.error.detail(), ErrorDetail::OutOfMemory { .. }) && self.trim() > 0;
             if again { submit() } else { Err(failure) }
         });
@@ -412,7 +412,7 @@ impl Engine {
                     self.unlock(state);
                 }
                 if is_over {
-                    self.poll_lane(lane); // the next submission follows at once
+                    self.poll_lane(lane); // so that the next submission can follow at once
                 }
             }
             Err(failure) => self.fail_batch(lane, batch, steps, failure),
@@ -420,13 +420,13 @@ impl Engine {
     }
 }
 
-/// A batch that is being submitted under the lane's token.
+/// A batch that is being submitted, under the lane's token.
 struct SubmittingBatch {
     batch: Batch,
     /// Values of other lanes that the device waits for before it starts the batch.
     waits: Vec<LaneValue>,
     value: TimelineValue,
-    /// Time at which the batch was taken, while a profile is noted.
+    /// Time at which the batch was taken, while a profiler records.
     at: Option<web_time::Instant>,
 }
 
@@ -460,8 +460,9 @@ mod tests {
         assert_eq!(order[..10], [1, 2, 3, 4, 5, 6, 7, 8, 0, 9]);
     }
 
-    /// Returns the order of submission. There are `old` batches of normal priority at the start. Each new batch of
-    /// normal priority is put before the older ones, and then each priority of `taken` submits one batch.
+    /// Returns the order of submission. At the start there are `old` batches of normal priority. Then, for each
+    /// priority in `taken`, a batch of normal priority is added before the older ones, and a batch of that priority is
+    /// submitted.
     fn submitted(old: u64, taken: &[Priority]) -> Vec<u64> {
         let mut lane = LaneState { mixed: true, ..LaneState::default() };
         fill(&mut lane, Priority::Normal, 0..old);
@@ -484,14 +485,14 @@ mod tests {
         assert_eq!(order[..10], [2, 3, 4, 5, 0, 7, 8, 9, 10, 1]);
     }
 
-    /// A queue of high priority always has a batch, and overtakes no older batch of its own priority.
+    /// A queue of high priority always has a batch, but overtakes no older batch of its own priority.
     #[test]
     fn batches_of_other_priorities_do_not_reset_the_count_of_overtaken_batches() {
         let order = submitted(1, &[Priority::High, Priority::Normal]);
         assert_eq!(order[..10], [101, 1, 102, 2, 103, 3, 104, 4, 105, 0]);
     }
 
-    /// Adds batches that take these seconds. Returns the resulting order of the list.
+    /// Adds batches with the given expected seconds, and returns the resulting order of the list.
     fn added(lane: &mut LaneState, batches: &[(f32, Option<u64>)]) -> Vec<u64> {
         for (at, &(seconds, dep)) in batches.iter().enumerate() {
             let batch = Batch {

@@ -1,12 +1,12 @@
-//! Messages of kernels, which are printed lines and failed assertions: their order, and their delivery to the host. S
-//! is the state lock.
+//! Messages of kernels (printed lines and failed assertions), and their delivery to the host in order. S is the state
+//! lock.
 //!
-//! A *delivery* passes the messages of one launch to the program. It is a batch without commands, directly after the
-//! read of the messages in the queue of the launch. So everything after the launch completes on the host after its
-//! messages are delivered, and everything else completes without them. No work on the device waits for a delivery.
+//! A *delivery* passes the messages of one launch to the program. In the launch's queue, it is a batch without commands
+//! directly after the read of the messages. So on the host, everything after the launch completes only after the
+//! delivery, and nothing else waits for it. No device work waits for a delivery.
 //!
-//! A context with threads has a message thread, so that neither a poll nor a wait with a limit calls the user code that
-//! receives the lines. Without threads, a call that makes progress delivers them.
+//! A context with threads has a message thread, so that polls and waits with a time limit do not call the user code
+//! that receives the lines. Without threads, calls that make progress deliver the messages.
 
 use crate::error::{Error, ErrorDetail, panic_text};
 use crate::memory::read_slot::{MessageSource, ReadSlot, ReadState};
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// Delivers the messages of one launch without S, and then completes the work that waited for them.
+    /// Delivers the messages of one launch outside S, and then completes the work that waited for them.
     fn run_delivery<'a>(
         &'a self,
         state: MutexGuard<'a, State>,
@@ -73,15 +73,15 @@ impl Engine {
             if state.lost.is_none() && queue.failures.of(delivery.stamp).is_none() {
                 state.fail_queue(delivery.queue, delivery.stamp, error);
             } else {
-                // A command that failed before keeps its first error.
+                // If the command failed before, its first error remains.
                 report!(Error, "queue `{}`, which has failed before: {error}", queue.label);
             }
         }
         state.end_delivery(seq);
         if !self.threads {
-            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
+            state.wake_all_waiters(); // without threads, only polls make progress, perhaps on another thread
         }
-        // The wakers and the drops of failed commands run without S.
+        // The wakers and the drops of failed commands run outside S.
         self.unlock(state);
         self.lock()
     }
@@ -106,7 +106,7 @@ impl Engine {
             let lines = &*report.lines;
             let left_out = report.left_out;
             let panic = print(&to, &Printed { kernel, queue: &queue, launch, lines, left_out, capacity });
-            catch_panic("a destructor", || drop(to)); // perhaps the last handle of a function
+            catch_panic("a destructor", || drop(to)); // this may be the last handle of the program's function
             panic
         });
         let failed = report.failure.map(|failure| assertion_failed(source, failure));
@@ -116,7 +116,7 @@ impl Engine {
     }
 }
 
-/// Passes lines to the program. Returns the text of a panic.
+/// Passes lines to the program. Returns the message of a panic, if there was one.
 fn print(to: &PrintTo, printed: &Printed<'_>) -> Option<String> {
     let _inside = Inside::enter();
     assert_unlocked("a function for printed lines");
@@ -141,12 +141,12 @@ pub(crate) struct Delivery {
     pub(crate) size: u64,
 }
 
-/// The delivery that a thread has begun.
+/// A delivery that is running on a thread.
 pub(crate) struct RunningDelivery {
     pub(crate) read: Arc<ReadSlot>,
     thread: ThreadId,
     since: Instant,
-    /// `true` once the tasks of the context were woken because the delivery takes long.
+    /// `true` once the context's tasks were woken because the delivery has taken too long.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) announced: bool,
 }
@@ -163,7 +163,7 @@ impl RunningDelivery {
         }
     }
 
-    /// Returns `true` if this thread delivers.
+    /// Returns `true` if the delivery is running on this thread.
     pub(crate) fn is_here(&self) -> bool {
         self.thread == this_thread()
     }
@@ -179,8 +179,7 @@ impl RunningDelivery {
 pub(crate) struct Deliveries {
     /// Deliveries of the planned launches, by their batches.
     pub(crate) planned: FxHashMap<Seq, Delivery>,
-    /// The delivery that a thread has begun. Only one runs at a time, so that the lines of different launches do not
-    /// mix.
+    /// The running delivery. There is at most one, so that the lines of different launches do not mix.
     pub(crate) running: Option<RunningDelivery>,
     /// `true` while the message thread is parked.
     pub(crate) idle: bool,
@@ -190,12 +189,12 @@ pub(crate) struct Deliveries {
 }
 
 impl Deliveries {
-    /// Removes and returns all deliveries. The device is lost.
+    /// Removes and returns all deliveries after the loss of the device.
     pub(crate) fn take(&mut self) -> Vec<Delivery> {
         std::mem::take(&mut self.planned).into_values().collect()
     }
 
-    /// Returns the earliest delivery whose launch is complete, with everything before it in its queue.
+    /// Returns the earliest delivery whose launch, and everything before it in its queue, is complete.
     fn first_due(&self, queues: &Queues) -> Option<Seq> {
         if self.planned.is_empty() {
             return None;
@@ -211,13 +210,13 @@ impl Deliveries {
         self.running.is_none() && self.first_due(queues).is_some()
     }
 
-    /// Returns `true` if this thread delivers messages.
+    /// Returns `true` if a delivery is running on this thread.
     pub(crate) fn are_here(&self) -> bool {
         self.running.as_ref().is_some_and(RunningDelivery::is_here)
     }
 
-    /// Returns `true` if the message thread is parked and has to be notified, and marks it as awake. The thread ends if
-    /// `over` is true.
+    /// Marks the message thread as awake. Returns `true` if it is parked and must be notified: because messages are
+    /// due, or because the context is `over`.
     pub(crate) fn wake_thread(&mut self, over: bool, queues: &Queues) -> bool {
         let wakes = self.idle && (over || self.are_due(queues));
         self.idle &= !wakes;
@@ -226,7 +225,8 @@ impl Deliveries {
 }
 
 impl State {
-    /// Removes the front command of a queue, which is work in batch `seq`. A read of messages completes with its delivery.
+    /// Removes the front command of a queue, which is work in batch `seq`. If it is a read of messages, it completes
+    /// with its delivery.
     pub(crate) fn pop_work(&mut self, slot: Slot, seq: Seq) -> Option<Command> {
         let messages = self.queue(slot).pending.front().and_then(|front| front.op.messages());
         let Some((read, size)) = messages else { return self.queue_mut(slot).pop_work(seq) };
@@ -260,8 +260,8 @@ impl State {
         }
     }
 
-    /// Wakes all tasks once if the running delivery began more than `limit` ago. A task that waits for messages then gets an
-    /// error.
+    /// Wakes all tasks, once, if the running delivery began more than `limit` ago. Tasks that wait for messages then
+    /// get an error.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn announce_overdue(&mut self, limit: Duration) {
         let Some(running) = &mut self.deliveries.running else { return };
@@ -291,12 +291,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 pub struct PrintOptions {
     /// Receiver of the lines.
     pub to: PrintTo,
-    /// Bytes of device memory for the lines of one launch. Lines that do not fit are counted, and not printed. A line
-    /// takes 16 bytes, and 4 bytes for each number in it. The default is 64 KiB.
+    /// Bytes of device memory for the lines of one launch. Lines that do not fit are only counted. A line takes 16
+    /// bytes, plus 4 bytes for each number in it. The default is 64 KiB.
     pub capacity: u32,
-    /// Longest time that a wait without a limit of its own waits for one call of the function that receives lines.
-    /// After that, the wait returns [`PrintOverdue`](crate::ErrorDetail::PrintOverdue), because the function may be waiting
-    /// for the waiting thread. The default is 10 seconds.
+    /// Longest time that an unlimited wait tolerates one call of the function that receives lines. After that, the wait
+    /// returns [`PrintOverdue`](crate::ErrorDetail::PrintOverdue), because the function may itself be waiting for that
+    /// thread. The default is 10 seconds.
     pub limit: Duration,
 }
 
@@ -333,16 +333,16 @@ impl PrintOptions {
 #[derive(Clone, Default)]
 pub enum PrintTo {
     /// The standard output of the program. On Unix, printing does not take the lock of [`stdout`](std::io::stdout), so
-    /// a program that holds the lock may wait for the lines; they come before an unfinished line of the program. In the
-    /// browser, which has no standard output, the lines go to the log.
+    /// a program may hold it while it waits for the lines. They are written before an unfinished line of the program.
+    /// In a browser, which has no standard output, the lines go to the log.
     #[default]
     StandardOutput,
     /// The log, with the level `info`.
     Log,
-    /// A function that is called for each launch that has printed, on a thread of the context. In a context without
-    /// threads, a call that makes progress calls the function. Its calls never overlap. A wait in the function for work
-    /// of the same context returns [`WaitInPrint`](crate::ErrorDetail::WaitInPrint), and a wait of another thread for the
-    /// lines ends after [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
+    /// A function, called once for each launch that has printed: on a thread of the context or, without threads, during
+    /// a call that makes progress. Its calls never overlap. Inside the function, a wait for the same context returns
+    /// [`WaitInPrint`](crate::ErrorDetail::WaitInPrint). Waits of other threads for the lines end after
+    /// [`PrintOptions::limit`]. If the function panics, the queue of the launch fails with
     /// [`CallbackPanicked`](crate::ErrorDetail::CallbackPanicked).
     Function(Arc<dyn Fn(&Printed<'_>) + Send + Sync>),
 }
@@ -358,8 +358,7 @@ impl fmt::Debug for PrintTo {
 }
 
 impl PrintTo {
-    /// Returns the receiver, and the usual cause of a blocked receiver with its remedy, for the message of a wait that
-    /// gives up.
+    /// Returns a description of the receiver, and why it may be blocked, for the message of a wait that gives up.
     pub(crate) fn receiver(&self) -> (&'static str, &'static str) {
         match self {
             Self::StandardOutput if cfg!(unix) => {
@@ -380,7 +379,7 @@ impl PrintTo {
         }
     }
 
-    /// Passes the lines of a launch to their receiver.
+    /// Passes the lines of a launch to the receiver.
     pub(crate) fn print(&self, printed: &Printed<'_>) {
         match self {
             Self::StandardOutput if cfg!(not(target_arch = "wasm32")) => {
@@ -394,7 +393,8 @@ impl PrintTo {
     }
 }
 
-/// Writes to the standard output without the lock of `std`, because a thread that holds it may wait for the lines.
+/// Writes to the standard output without the lock of `std`, because a thread that holds that lock may be waiting for
+/// the lines.
 #[cfg(unix)]
 fn write_to_standard_output(bytes: &[u8]) {
     use std::os::fd::AsFd as _;
@@ -404,14 +404,15 @@ fn write_to_standard_output(bytes: &[u8]) {
     }
 }
 
-/// Writes to the standard output. `std` converts the characters for a Windows console, so its lock is taken.
+/// Writes to the standard output. Takes the lock of `std`, because only `std` converts the characters for a Windows
+/// console.
 #[cfg(not(unix))]
 fn write_to_standard_output(bytes: &[u8]) {
     // Nothing can be done about a closed standard output.
     let _ = std::io::stdout().lock().write_all(bytes);
 }
 
-/// Lines that one launch has printed. [`Display`](fmt::Display) writes each of them as a line.
+/// Lines that one launch has printed. [`Display`](fmt::Display) writes each on its own line.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Printed<'a> {
@@ -419,7 +420,7 @@ pub struct Printed<'a> {
     pub kernel: &'a str,
     /// Label of the queue.
     pub queue: &'a str,
-    /// Line of the program that enqueued the launch.
+    /// Source line of the program that enqueued the launch.
     pub launch: &'static Location<'static>,
     /// Lines, ordered by invocation.
     pub lines: &'a [PrintedLine],
@@ -468,14 +469,14 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::Duration;
 
-    /// Text of a kernel that has failed assertions, and prints.
+    /// Text of a kernel that fails assertions and prints.
     const TEXT: &str =
         "@compute @workgroup_size(1) fn k() { assert(1 == 0); print(\"a\"); assert(1 == 2, \"b\"); }";
 
     const PRINTS: &str = "@compute @workgroup_size(1) fn k() { print(\"a\"); }";
 
-    /// Enqueues the read of a message buffer whose words are 1: one line did not fit and, if the kernel has assertions, one
-    /// of them failed.
+    /// Enqueues the read of a message buffer whose words are all 1: one line did not fit and, if the kernel has
+    /// assertions, one failed.
     fn enqueue_messages(engine: &Engine, text: &str, queue: Slot) -> Point {
         let module = Module::parse(&ShaderSource::text("k", text.to_owned())).expect("the text is valid");
         let messages =
@@ -488,8 +489,8 @@ mod tests {
         enqueue_work(engine, queue, Work::Read { src: buffer, slot: ReadSlot::of_messages(source) })
     }
 
-    /// Executes everything up to the points in one batch of a lane, which is the lane's submission `value`. The context
-    /// does not know yet that the batch is complete.
+    /// Executes everything up to the points in one batch, which is the lane's submission `value`. Afterwards the
+    /// context does not yet know that the batch is complete.
     fn execute<const N: usize>(engine: &Engine, lane: usize, value: u64, points: [Point; N]) {
         engine.lock().plan(points, Priority::Normal);
         assert!(engine.submit_one(lane));
@@ -569,7 +570,7 @@ mod tests {
         execute(&engine, 0, 1, [printed, apart, after]);
         engine.poll_lane(0);
         assert_eq!([printed, apart, after].map(|point| is_done(&engine, point)), [false, true, false]);
-        // The device goes on meanwhile.
+        // Meanwhile the device goes on.
         let later = enqueue(&engine, prints);
         execute(&engine, 0, 2, [later]);
         finish(&engine, later);

@@ -1,7 +1,8 @@
-//! The order of commands that use the same bytes. A policy treats the uses that the program left unordered.
+//! The order of commands that use the same bytes. The policy decides what happens with uses that the program left
+//! unordered.
 //!
-//! Every command is checked before it gets its stamp. While a report is wanted, the context counts the waits that the
-//! policy adds and the redundant waits of the program.
+//! Every command is checked before it gets its stamp. If the program wants a report, the context counts the waits that
+//! the policy adds, and the redundant waits of the program.
 
 #[cfg(test)]
 mod ordering_tests;
@@ -38,7 +39,7 @@ pub(crate) struct Admission {
 /// [`ErrorDetail::Hazard`] under [`Policy::Checked`] if a wait is missing.
 #[inline]
 pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    // A single queue of the program is in order without waits. A context command waits for nothing.
+    // With a single queue of the program, everything is in order. A context command waits for nothing.
     if state.queues.is_single() || state.policy() == Policy::Unchecked || by.slot == Slot::CONTEXT {
         return Ok(SmallVec::new());
     }
@@ -46,7 +47,7 @@ pub(crate) fn missing_waits(state: &State, by: Admission, work: &Work) -> Result
 }
 
 fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<SmallVec<[Point; 2]>> {
-    // A replay that repeats the last use of its blocks already comes after everything that its queue had to wait for.
+    // If a replay repeats the last use of its blocks, the previous one already waited for everything necessary.
     if let Work::Graph(graph) = work
         && graph.last_use().is_of(by.slot)
     {
@@ -60,9 +61,9 @@ fn find_missing_waits(state: &State, by: Admission, work: &Work) -> Result<Small
             if ordered(state, by.slot, earlier) {
                 continue;
             }
-            // Some commands are internal: one half of a copy between contexts, the part of a replay in another context,
-            // and the read that displays an array. The program has no call that could order them, so the missing wait
-            // is added instead of an error.
+            // The program cannot order some internal commands: one half of a copy between contexts, the part of a
+            // replay in another context, and the read that displays an array. For them, the missing wait is added
+            // instead of an error.
             let is_unnamed = |what: CommandKind| {
                 matches!(
                     what,
@@ -123,18 +124,18 @@ fn origin(state: &State, slot: Slot) -> Arc<UseDetails> {
     Arc::new(UseDetails::Origin(UseOrigin { queue: queue.label.clone(), clock: queue.clock.clone() }))
 }
 
-/// Returns the label of the queue that made a use. The use itself keeps the label if possible, because another queue
-/// may have the slot by now.
+/// Returns the label of the queue that made a use. If possible it comes from the use itself, because another queue may
+/// have the slot by now.
 pub(crate) fn label(state: &State, earlier: &Use) -> Arc<str> {
     earlier.origin().map_or_else(|| state.queues.name_of(earlier.point()), |origin| origin.queue.clone())
 }
 
-/// Returns the word for the access in messages.
+/// Returns the word for a kind of access in messages.
 pub(crate) fn access(write: bool) -> &'static str {
     if write { "write" } else { "read" }
 }
 
-/// Records the uses of bytes that `work` makes as the command with this stamp.
+/// Records the uses of bytes by `work`, the command with this stamp.
 #[inline]
 pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
     let clock = &state.queue(by.slot).clock;
@@ -156,7 +157,7 @@ pub(crate) fn record(state: &State, by: Admission, stamp: Stamp, work: &Work) {
         }
         let more = details.clone();
         let many = order.uses.record(Use { slot, first: stamp, range, write, what, at, more }, clock);
-        // The list of uses has grown long, so uses that no later command can need are removed.
+        // The list of uses has grown long, so remove the uses that no later command needs.
         if many {
             let born = order.born;
             let is_failed = |u: &Use| state.queues.sticky_failure(u, born).is_some();
@@ -178,7 +179,7 @@ pub(crate) fn record_making(state: &State, by: Admission, stamp: Stamp, block: &
     order.uses.record(making, clock);
 }
 
-/// Records `waits`, which the policy adds before `work`, each with the last use that it waits for. Does nothing if the
+/// Counts `waits`, which the policy adds before `work`, each with the last use that it waits for. Does nothing if the
 /// context does not record waits.
 #[cold]
 pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &[Point]) {
@@ -189,8 +190,8 @@ pub(crate) fn note_added(state: &mut State, by: Admission, work: &Work, waits: &
     state.notes.waits = Some(log);
 }
 
-/// Records a wait of the program, of `slot` for `point`, if the wait changes no order. Does nothing if the context does
-/// not record waits.
+/// Counts the program's wait of `slot` for `point` if it changes no order. Does nothing if the context does not record
+/// waits.
 #[cold]
 pub(crate) fn note_requested_wait(
     state: &mut State,
@@ -207,12 +208,10 @@ pub(crate) fn note_requested_wait(
     state.notes.waits = Some(log);
 }
 
-/// Returns the reason why `slot` is already ordered after `point` and after everything in `clock`, or `None` if a
-/// wait would add an order.
+/// Returns why `slot` already comes after `point` and everything in `clock`, or `None` if a wait would add an order.
 fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Already> {
     if point.slot == slot {
-        // If `point` is of an earlier queue of the slot, this queue has been ordered after that queue since its
-        // creation.
+        // If `point` belongs to an earlier queue of the slot, this queue comes after that queue since its creation.
         return Some(if state.queues.label_of(point).is_some() {
             Already::SameQueue
         } else {
@@ -236,7 +235,7 @@ fn already(state: &State, slot: Slot, point: Point, clock: &Clock) -> Option<Alr
 }
 
 impl WaitLog {
-    /// Counts a wait that the policy adds before `work`, under the source lines of both commands and the array.
+    /// Counts a wait that the policy adds before `work`. The key is the source lines of both commands, and the array.
     pub(crate) fn note_wait(&mut self, state: &State, by: Admission, work: &Work, wait: Point) {
         let is_for = |earlier: &&Use| earlier.point() == wait;
         for touch in work.touches() {
@@ -280,14 +279,14 @@ impl WaitLog {
     }
 }
 
-/// All waits since recording began. Waits of the same source lines share an entry.
+/// All waits since recording began. Waits between the same source lines share an entry.
 #[derive(Default)]
 pub(crate) struct WaitLog {
     pub(crate) added: FxHashMap<AddedWaitKey, WaitCount>,
     pub(crate) redundant: FxHashMap<RedundantWaitKey, u64>,
 }
 
-/// Two commands that the policy put in order, and the array that both use.
+/// Two commands that the policy has ordered, and the array that both use.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct AddedWaitKey {
     pub(crate) later: WaitSite,
@@ -295,7 +294,7 @@ pub(crate) struct AddedWaitKey {
     pub(crate) array: Arc<str>,
 }
 
-/// A line of the program, the command that it enqueues, and the queue.
+/// A source line of the program, the command that it enqueues, and the queue.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct WaitSite {
     pub(crate) queue: Arc<str>,
@@ -303,8 +302,8 @@ pub(crate) struct WaitSite {
     pub(crate) at: &'static Location<'static>,
 }
 
-/// Waits of one entry: their number, the smallest range that contains their bytes, and `true` if an earlier command
-/// wrote them.
+/// Waits of one entry: their number, the smallest range that contains all their bytes, and `true` if an earlier command
+/// wrote some.
 pub(crate) struct WaitCount {
     pub(crate) count: u64,
     pub(crate) range: Range<u64>,
@@ -339,11 +338,11 @@ impl WaitCount {
 pub struct WaitReport {
     /// Waits that [`Policy::Ordered`](crate::Policy::Ordered) added.
     pub added: Vec<AddedWait>,
-    /// Waits that the program could leave out.
+    /// Waits that the program could omit.
     pub redundant: Vec<RedundantWait>,
 }
 
-/// A wait that the policy added, of one line of the program for another.
+/// A wait that the policy added between two source lines of the program.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AddedWait {
@@ -367,7 +366,7 @@ pub struct AddedWait {
 pub struct RedundantWait {
     /// Queue that waits.
     pub queue: Arc<str>,
-    /// Line of the program that enqueues the wait.
+    /// Source line of the program that enqueues the wait.
     pub location: &'static Location<'static>,
     /// Queue that is waited for.
     pub waited_for: Arc<str>,
@@ -383,10 +382,10 @@ pub struct RedundantWait {
 pub enum Already {
     /// The wait is for a point of the same queue, which executes in order.
     SameQueue,
-    /// The queues are ordered already: by an earlier wait of the program or of the policy, or because the waiting
-    /// queue was made later.
+    /// The queues are ordered already: by an earlier wait of the program or the policy, or because the waiting queue
+    /// was made later.
     Ordered,
-    /// A wait of the host has reported the point as complete to the program.
+    /// The host has waited for the point, so the program knows that it is complete.
     Told,
 }
 
@@ -417,7 +416,7 @@ impl fmt::Display for WaitReport {
     }
 }
 
-/// Writes a table after the title on the current line. Each column is as wide as its longest entry.
+/// Writes a table below the title on the current line. Each column is as wide as its longest entry.
 fn table(f: &mut fmt::Formatter<'_>, heads: [&str; 4], rows: Vec<[String; 4]>) -> fmt::Result {
     if rows.is_empty() {
         return writeln!(f, ": none");

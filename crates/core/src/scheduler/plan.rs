@@ -1,4 +1,4 @@
-//! Moves commands from queues into batches. A planning starts at *roots*, the points that its caller wants planned,
+//! Moves commands from queues into batches. A planning starts from *roots*, the points that its caller wants planned,
 //! and follows the waits of their queues. S is the state lock.
 
 use crate::memory::block::HostUse;
@@ -15,15 +15,15 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::task::Waker;
 
-/// Most steps of one batch and most commands of one planning. Later commands are encoded while this batch runs.
+/// Maximum number of steps in a batch and of commands in a planning. Later commands are encoded while that batch runs.
 const LARGEST_BATCH: usize = 4096;
-/// Most batches with commands of unknown cost in one planning. Their measured times improve the next planning.
+/// Maximum number of batches with commands of unknown cost in a planning. Measuring them improves the next planning.
 const MOST_UNSEEN: usize = 8;
-/// Most cuts of one planning. A cut closes the open batches early, so that the results in them are not late.
+/// Maximum number of cuts in a planning. A cut closes the open batches early, so that the results in them are not late.
 const MOST_CUTS: usize = 16;
 
-/// Most commands that a round refuses because its batch is full. A smaller command of a later queue may still fit,
-/// so the planner does not stop at the first one.
+/// Maximum number of commands that a round refuses because its batch is full. The planner does not stop at the first,
+/// because a smaller command of a later queue may still fit.
 const MOST_REFUSED: usize = 256;
 
 /// A queue, and the stamp up to which the planner plans it.
@@ -31,16 +31,16 @@ const MOST_REFUSED: usize = 256;
 struct PlanGoal {
     slot: Slot,
     upto: Stamp,
-    /// `true` if the goal below on the stack waits for this goal.
+    /// `true` if the goal below on the stack waits for this one.
     needed: bool,
 }
 
-/// The commands that a round of planning takes. A round fills at most one batch of each lane.
+/// A round of planning, which fills at most one batch on each lane.
 ///
 /// A command is *long* if it is expected to take longer than the bound of the lane, or if it was never measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PlanRound {
-    /// Short commands of all roots, as long as they together take no longer than the bound.
+    /// Short commands of all roots, as long as together they take no longer than the bound.
     Short,
     /// One long command, then the short commands after it.
     Long,
@@ -48,11 +48,11 @@ enum PlanRound {
 
 /// Result of an attempt to plan the front command of a queue.
 enum FrontStep {
-    /// The front has changed: the planner tries again.
+    /// The front has changed, so try again.
     Again,
     /// Everything up to the goal is planned.
     Planned,
-    /// The front command waits for this point, which is not planned.
+    /// The front command waits for this point, which must be planned first.
     Needs(Point),
     /// The front command cannot be planned before this hold is released.
     Held(Hold),
@@ -60,48 +60,48 @@ enum FrontStep {
     Later,
 }
 
-/// Work that a planning leaves for later.
+/// The part of the roots that a planning leaves for later.
 #[derive(Default)]
 pub(crate) struct PlanRest {
     /// Roots that are not planned up to their stamps. They are marked as requested.
     pub(crate) roots: Vec<Point>,
-    /// Batch that must complete before the rest is planned, if any. The device has enough work until then, and the
-    /// measured time of that batch improves the expected costs of the rest.
+    /// Batch that must complete before the rest is planned, if any. Until then the device has enough work, and
+    /// measuring that batch improves the estimates for the rest.
     pub(crate) after: Option<Seq>,
 }
 
-/// Findings of the plannings of a context that later plannings use.
+/// Findings of earlier plannings of a context, for use in later plannings.
 #[derive(Default)]
 pub(crate) struct Plannings {
     /// Number of steps of all plannings.
     #[cfg(test)]
     pub(crate) steps: u64,
-    /// `true` if a planning ended before a long command that short commands have passed. The next planning takes the
-    /// long command first, so that short commands never starve it.
+    /// `true` if short commands have passed a long one and the planning ended before it. The next planning takes the
+    /// long command first, so that it does not starve.
     long_is_due: bool,
-    /// Last stamp at a search that found no short command to plan before a long batch. Until another command is
-    /// enqueued or a queue is released, a new search would find none either.
+    /// Last stamp when a search found no short command that could pass a long batch. Until another command is enqueued
+    /// or a queue is released, searching again is useless.
     short_sought: Option<Stamp>,
 }
 
 impl Plannings {
-    /// Records whether a search for short commands has planned any, where `last` is the last stamp.
+    /// Records if a search for short commands has planned any. `last` is the last stamp.
     fn note_search(&mut self, any: bool, last: Stamp) {
         self.short_sought = (!any).then_some(last);
     }
 
-    /// Forgets the last search for short commands, because a queue was released.
+    /// Forgets the result of the last search for short commands, because a queue was released.
     pub(crate) fn forget_search(&mut self) {
         self.short_sought = None;
     }
 
-    /// Returns `true` if a search at the last stamp `last` found no short command.
+    /// Returns `true` if a search found no short command when `last` was the last stamp.
     pub(crate) fn found_no_short(&self, last: Stamp) -> bool {
         self.short_sought == Some(last)
     }
 }
 
-/// State of one planning. Batches stay open until it ends.
+/// State of one planning. Batches stay open until it ends or makes a cut.
 struct Planner<'s> {
     state: &'s mut State,
     priority: Priority,
@@ -109,37 +109,37 @@ struct Planner<'s> {
     round: PlanRound,
     /// Number of commands taken so far.
     taken: usize,
-    /// Number of times that the open batches were closed while commands remained to be planned.
+    /// Number of cuts so far: the open batches were closed although commands remained to be planned.
     cuts: usize,
     /// Number of commands of this round that did not fit into the batch.
     refused: usize,
-    /// `false` if long commands stay pending, because an unsubmitted batch has one already.
+    /// `false` if long commands must stay pending, because an unsubmitted batch already has one.
     takes_long: bool,
     /// `true` if a long command was left for later.
     left_long: bool,
     /// `true` if a long command was taken.
     took_long: bool,
-    /// Closed batches that contain commands of unknown cost.
+    /// Closed batches with commands of unknown cost.
     unseen: SmallVec<[Seq; MOST_UNSEEN]>,
-    /// Batch that was closed after half of the allowed cuts. The rest is planned once this batch completes: the device
-    /// then still has the batches of the other half, so it does not run out of work.
+    /// Batch that was closed after half of the allowed cuts. The rest is planned once this batch completes; by then the
+    /// device still has the batches of the second half, so it does not run out of work.
     middle: Option<Seq>,
-    /// Expected costs of the launches that are being moved, kept to reuse the memory.
+    /// Estimated times of the launches that are being moved, kept to reuse the allocation.
     costs: Vec<f32>,
-    /// Queues whose front command cannot be planned in this round. Without this set, each queue of a chain of waits
-    /// would look at the whole chain.
+    /// Queues whose front command cannot be planned in this round. Without this set, each queue in a chain of waits
+    /// would walk the whole chain.
     later: FxHashSet<Slot>,
-    /// Queue of the last moved command, with the open batch that already has all dependencies of that queue.
+    /// Queue of the last moved command, and the open batch that already has all dependencies of that queue.
     joined: Option<(Slot, Seq)>,
 }
 
 impl State {
     /// Plans the queues in `roots` up to their stamps, with all their dependencies, into batches of `priority`. One
-    /// call takes at most [`LARGEST_BATCH`] commands, which bounds the time that S is held, and at most
-    /// [`MOST_UNSEEN`] batches of unknown cost.
+    /// call plans at most [`LARGEST_BATCH`] commands, which bounds how long S is held, and at most [`MOST_UNSEEN`]
+    /// batches of unknown cost.
     ///
-    /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is
-    /// held, and so is every queue on the stack that waits for it.
+    /// A wait refers only to a smaller stamp, so the stack of goals is finite. A queue that waits for the host is held,
+    /// and so is every queue on the stack that waits for that queue.
     pub(crate) fn plan(&mut self, roots: impl IntoIterator<Item = Point>, priority: Priority) -> PlanRest {
         self.plan_rounds(roots, priority, true)
     }
@@ -177,19 +177,19 @@ impl State {
         };
         let mut roots: Vec<Point> = roots.into_iter().collect();
         for root in &roots {
-            // A mutable borrow makes the indexes look at the queue again.
+            // Check first, because a mutable borrow would make the indexes update this queue.
             if !planner.state.queue(root.slot).has_requested(root.stamp) {
                 planner.state.queue_mut(root.slot).request(root.stamp);
             }
         }
-        // Commands that were enqueued first are planned first. The root of the context queue comes last because the
-        // other roots plan the context commands that they need.
+        // Older commands are planned first. The root of the context queue comes last, because the other roots plan the
+        // context commands that they need.
         let age = |root: &Point| {
             let front = planner.state.queue(root.slot).pending.front();
             (root.slot == Slot::CONTEXT, front.map(|front| front.stamp))
         };
         if roots.len() > LARGEST_BATCH {
-            // The threads plan the younger roots later, because these are marked as requested.
+            // The younger roots are marked as requested, so the threads will plan them later.
             roots.select_nth_unstable_by_key(LARGEST_BATCH, age);
             roots.truncate(LARGEST_BATCH);
         }
@@ -201,7 +201,7 @@ impl State {
 }
 
 impl Planner<'_> {
-    /// Plans in rounds until every root is reached or held, or until a limit is met.
+    /// Plans in rounds until every root is reached or held, or a limit is met.
     fn rounds(&mut self, roots: Vec<Point>) -> PlanRest {
         if self.takes_long && self.state.plannings.long_is_due {
             self.round = PlanRound::Long;
@@ -233,7 +233,7 @@ impl Planner<'_> {
                 self.took_long |= took_long;
                 return PlanRest::default();
             }
-            // A round of long commands that took only context commands is repeated.
+            // A round for long commands that took only context commands is repeated.
             let again = self.round == PlanRound::Long && !is_empty && !self.took_long;
             self.round = match self.round {
                 PlanRound::Short if is_empty && self.takes_long => PlanRound::Long,
@@ -250,7 +250,7 @@ impl Planner<'_> {
                 return PlanRest { roots, after: self.middle };
             }
             if empty_rounds > usize::from(self.takes_long) {
-                // Every root is held or waits for a held queue. When the hold is released, it is planned again.
+                // Every root is held or waits for a held queue. When a hold is released, the root is planned again.
                 return PlanRest::default();
             }
         }
@@ -262,7 +262,7 @@ impl Planner<'_> {
     }
 
     /// Plans a queue up to a stamp, with all its dependencies. Returns `true` if the stamp is reached or the queue is
-    /// held: this planning can do nothing more for the queue.
+    /// held, so that this planning can do nothing more for it.
     fn reach(&mut self, root: PlanGoal) -> bool {
         if self.later.contains(&root.slot) {
             return false;
@@ -285,15 +285,14 @@ impl Planner<'_> {
         true
     }
 
-    /// Leaves the queues of a stack for the next round, since none of them can go on before the top one does. Returns
-    /// `false`.
+    /// Leaves all queues on the stack for the next round, because they wait for the top one. Returns `false`.
     fn leave(&mut self, stack: &[PlanGoal]) -> bool {
         self.later.extend(stack.iter().map(|goal| goal.slot));
         false
     }
 
-    /// Holds the queue on top of the stack and every queue below that waits for it. All of them get the same hold,
-    /// so one release ends it for all, and each queue is planned again.
+    /// Holds the queue on top of the stack, and every queue below that waits for it. All get the same hold, so that one
+    /// release ends it for all, and each is planned again.
     fn hold(&mut self, stack: &mut Vec<PlanGoal>, hold: Hold) {
         while let Some(goal) = stack.pop() {
             self.state.queue_mut(goal.slot).hold.get_or_insert(hold);
@@ -329,8 +328,8 @@ impl Planner<'_> {
         }
         let has_failed = queue.front_has_failed();
         let Some(front) = queue.pending.front_mut() else { return FrontStep::Planned };
-        // The command may use an array that an earlier context command fills. A failed command comes after it too: the
-        // command stands for its earlier uses of the array.
+        // The command may use an array that an earlier context command fills. This holds even for a failed command,
+        // because later commands are ordered after its uses of the array.
         let stamp = front.stamp;
         if first_context < stamp
             && let Some(step) = self.plan_context_commands_of(goal.slot, stamp)
@@ -385,7 +384,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the expected seconds of the command at the front of a queue.
+    /// Returns the estimate, in seconds, for the command at the front of a queue.
     fn cost(&mut self, slot: Slot) -> f32 {
         let State { queues, lanes, .. } = &mut *self.state;
         let queue = &queues[slot];
@@ -397,9 +396,9 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round, because it
-    /// makes no result in the batch late. A short command that does not fit closes the batch, if the limits allow
-    /// another one.
+    /// Returns `true` if a command of `cost` seconds may join the open batch of its lane in this round: it must not
+    /// make a result in the batch late. If a short command does not fit, closes the batch, provided that the limits
+    /// allow another batch.
     fn fits(&mut self, slot: Slot, cost: f32) -> bool {
         let lane = self.state.queue(slot).lane;
         let is_long = cost > self.state.lanes[lane].costs.bound;
@@ -414,20 +413,21 @@ impl Planner<'_> {
         };
         self.took_long |= fits && is_long;
         self.left_long |= !fits && is_long;
-        // A round of short commands searches for them after all the long ones, and another lane may have room.
+        // A round for short commands continues after long ones, because later commands may be short. Another lane may
+        // also have room.
         let ends_round = self.round == PlanRound::Long || !is_long;
         let is_refused = !fits && ends_round && self.open[lane].is_some() && self.open.len() == 1;
         self.refused += usize::from(is_refused);
         fits
     }
 
-    /// Returns `true` if a batch may be closed, and another one opened, in the middle of a round.
+    /// Returns `true` if another cut is allowed in the middle of a round.
     fn has_cuts(&self) -> bool {
         self.cuts + 1 < MOST_CUTS && self.unseen.len() + 1 < MOST_UNSEEN
     }
 
-    /// Moves the front command and the launches after it into a batch. With a `hold`, the host accesses the bytes of
-    /// the command, and the queue is held.
+    /// Moves the front command and the launches after it into a batch. With a `hold`, the host is accessing the bytes
+    /// of the command, and the queue is held instead.
     fn move_front(&mut self, goal: PlanGoal, hold: Option<Hold>) -> FrontStep {
         if let Some(hold) = hold {
             return FrontStep::Held(hold);
@@ -437,15 +437,14 @@ impl Planner<'_> {
             return FrontStep::Later;
         }
         self.append(goal.slot, cost);
-        // The launches after it are moved together, so the planner does not check for each one whether the host
-        // accesses its bytes.
+        // The following launches are moved together, without checking for each one if the host accesses its bytes.
         if self.state.memory.host_uses == 0 {
             self.append_launches(goal);
         }
         FrontStep::Again
     }
 
-    /// Removes the front command, which needs no step in a batch and completes with the commands before it.
+    /// Removes the front command, which needs no step in a batch: it completes with the commands before it.
     fn skip_front(&mut self, slot: Slot) -> FrontStep {
         self.state.after.planned_any = true;
         self.taken += 1;
@@ -456,8 +455,8 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Removes the failed commands at the front, up to the next context command. They complete after the planned context
-    /// commands, and are dropped after S is released, because the drop of an array takes S.
+    /// Removes the failed commands at the front, up to the next context command. They complete after the planned
+    /// context commands. They are dropped after S is released, because dropping an array takes S.
     fn discard_failed(&mut self, goal: PlanGoal) -> FrontStep {
         let slot = goal.slot;
         let mut upto = goal.upto;
@@ -479,22 +478,22 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Frees the slot of a closed queue that has no work left. No batch completes for the commands just removed, so no
-    /// completion would free the slot.
+    /// Frees the slot of a closed queue that has no work left. The commands just removed are in no batch, so no
+    /// completion will free the slot.
     fn free_if_closed(&mut self, slot: Slot) {
         self.state.free_slot(slot);
     }
 
-    /// Plans a read whose bytes stay in place, so that it needs no step in a batch. The read completes with the
-    /// commands before it and with the context commands.
+    /// Plans a read whose bytes stay in place, and which therefore needs no step in a batch. It completes with the
+    /// commands before it and with the planned context commands.
     fn plan_read_in_place(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);
         FrontStep::Again
     }
 
-    /// Returns the incomplete batches that precede `point` and did not precede `since`. On one lane, batches complete
-    /// in the order of their dependencies, so batches before the last one with work are left out, except deliveries.
+    /// Returns the incomplete batches before `point`, except those before `since`. Batches of one lane complete in
+    /// order, so batches before the last one with work are left out, unless they are deliveries.
     fn open_before(&self, point: Point, since: Stamp) -> SmallVec<[Seq; 4]> {
         let queue = self.state.queue(point.slot);
         let first = if self.open.len() == 1 { queue.first_since_work(point.stamp) } else { 0 };
@@ -506,7 +505,7 @@ impl Planner<'_> {
         queue.batches_before(point.stamp, since).filter_map(open).collect()
     }
 
-    /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
+    /// Removes the front command of `slot`, which completes once all of `seqs` are complete.
     fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
         #[cfg(test)]
         {
@@ -520,7 +519,7 @@ impl Planner<'_> {
         self.free_if_closed(slot);
     }
 
-    /// Plans a wait of `slot` for `point`, or asks for the planning of `point` first.
+    /// Plans a wait of `slot` for `point`, or requests the planning of `point` first.
     fn plan_wait(&mut self, slot: Slot, point: Point) -> FrontStep {
         match self.state.reached(point) {
             PointProgress::Unplanned => return FrontStep::Needs(point),
@@ -535,16 +534,16 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Records that the next step of `slot` follows `point` if `point` is in an open batch. All later steps of
-    /// `slot` in that batch follow `point` too, and so do the steps of queues that wait for `slot` in that batch.
-    /// [`Planner::add_dependencies`] orders the batches.
+    /// Records that the next step of `slot` follows `point`, if `point` is in an open batch. All later steps of `slot`
+    /// in that batch then follow it too, and so do the steps of queues that wait for `slot` there. The order of batches
+    /// is up to [`Planner::add_dependencies`].
     fn add_edge(&mut self, slot: Slot, point: Point, seq: Seq) {
         let Some(open) = self.open.iter_mut().flatten().find(|open| open.seq == seq) else { return };
         let (after, level) = open.before(point);
         let mut all = std::mem::take(&mut open.frontier(slot).after);
         all.extend(after);
-        // The last step of a queue stands for all its earlier ones. Two queues that wait for each other in turn
-        // therefore add no duplicates.
+        // Only the last step of each queue is kept, because it implies the earlier ones. Otherwise two queues that
+        // alternately wait for each other would add more and more steps.
         all.sort_unstable_by_key(|&at| (open.steps[at as usize].slot, std::cmp::Reverse(at)));
         all.dedup_by_key(|at| open.steps[*at as usize].slot);
         let frontier = open.frontier(slot);
@@ -552,7 +551,7 @@ impl Planner<'_> {
         frontier.level = frontier.level.max(level);
     }
 
-    /// Passes the callback at the front to the callback thread once every earlier command of the queue is complete.
+    /// Hands the callback at the front to the callback thread if all earlier commands of the queue are complete.
     fn start_callback(&mut self, slot: Slot) -> FrontStep {
         if !self.state.queue(slot).is_drained() {
             return FrontStep::Held(Hold::Drain(slot));
@@ -569,7 +568,7 @@ impl Planner<'_> {
         FrontStep::Held(Hold::Callback(id))
     }
 
-    /// Moves the command at the front of `slot`, which takes `cost` seconds, into the open batch of its lane.
+    /// Moves the front command of `slot`, which takes `cost` seconds, into the open batch of its lane.
     fn append(&mut self, slot: Slot, cost: f32) {
         let queue = self.state.queue(slot);
         let lane = queue.lane;
@@ -592,8 +591,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Moves the launches at the front into the same batch, as long as they make no result in the batch late. They
-    /// follow a command of their own queue, so the planner checks no dependency for them.
+    /// Moves the launches at the front into the same batch, as long as they make no result in it late. They follow a
+    /// command of their own queue there, so no dependencies need to be checked.
     fn append_launches(&mut self, goal: PlanGoal) {
         let first_context = self.state.queues.first_context_command();
         let State { queues, lanes, .. } = &mut *self.state;
@@ -623,7 +622,7 @@ impl Planner<'_> {
     }
 
     /// Adds every dependency of the next command of `slot` to the open batch of `lane`, and returns that batch. If the
-    /// previous command came from the same queue and no wait came between, the batch already has them.
+    /// previous command came from the same queue without a wait in between, the batch already has them.
     fn join_batch(&mut self, slot: Slot, lane: usize) -> Seq {
         if let (Some((last, seq)), Some(open)) = (self.joined, &self.open[lane])
             && last == slot
@@ -647,15 +646,15 @@ impl Planner<'_> {
     /// Makes the open batch of `lane` depend on every other batch that contains commands of `slot` or of the
     /// context queue, or that `slot` waits for.
     ///
-    /// An open batch never depends on another open batch: an open batch of another lane is closed first. So every
-    /// dependency of a batch was closed before the batch, and no cycle can be built.
+    /// An open batch never depends on another open batch, because open batches of other lanes are closed first. So
+    /// every dependency of a batch was closed before that batch, and no cycles can arise.
     fn add_dependencies(&mut self, slot: Slot, lane: usize) {
         let state = &*self.state;
         let follows = |seq: &Seq| self.must_follow(*seq, lane);
         let mut deps: SmallVec<[Seq; 4]> = state.queue(Slot::CONTEXT).batches().filter(follows).collect();
         if self.open.len() == 1 {
-            // On one lane batches run in submission order, so a batch also follows the dependencies of its
-            // dependencies.
+            // Batches of one lane run in submission order, so a batch also follows the dependencies of its
+            // dependencies. dependencies.
             deps.extend(state.queue(slot).batches_since_work().filter(follows));
         } else {
             deps.extend(state.queue(slot).batches().filter(follows));
@@ -678,7 +677,7 @@ impl Planner<'_> {
     }
 
     /// Returns `true` if a batch of `lane` must list `seq` as a dependency. A submitted batch of the same lane need not
-    /// be listed, because a lane runs its submissions in order.
+    /// be listed, because lanes run their submissions in order.
     fn must_follow(&self, seq: Seq, lane: usize) -> bool {
         let Some(info) = self.state.batches.get(seq) else { return false };
         match info.status {
@@ -689,8 +688,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Closes the open batch of `lane`: raises the batches that it depends on to its priority, and adds it to the
-    /// list of that priority.
+    /// Closes the open batch of `lane`: raises its dependencies to its priority, and adds it to the list of that
+    /// priority.
     fn close(&mut self, lane: usize) {
         let Some(open) = self.open[lane].take() else { return };
         for &seq in &open.deps {
@@ -711,7 +710,7 @@ impl Planner<'_> {
     }
 }
 
-/// Returns the hold of a command that must wait because the host accesses its bytes.
+/// Returns the hold for a command that must wait because the host accesses its bytes.
 fn host_conflict(host_uses: u32, work: &Work) -> Option<Hold> {
     if host_uses == 0 {
         return None;

@@ -16,35 +16,35 @@ use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// A queue with this many pending commands is planned before the program requests it.
+/// Number of pending commands at which a queue is planned before the program requests it.
 const URGENT_COMMANDS: usize = 16;
 
-/// A batch that makes an array is not listed again if it is among this many last segments.
+/// Number of last segments that are searched before a batch that makes an array is listed again.
 const MADE_TOGETHER: usize = 4;
 
-/// Reason why no further command of a queue can be planned.
+/// Reason why the front command of a queue cannot be planned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Hold {
-    /// The queue waits for a user event that is not signalled.
+    /// The queue waits for a user event that has not ended.
     User(HoldId),
-    /// The queue waits for a host callback that has not finished.
+    /// The queue waits for a host callback that has not run.
     Callback(HoldId),
     /// The host accesses the bytes of a block that the front command uses.
     Host(BlockId),
     /// The front command is a callback, and earlier work of the queue is not complete.
     Drain(Slot),
-    /// The queue waits for a chunk of a loop, because the loop may go on after it.
+    /// The queue waits for a chunk of a loop, after which the loop may go on.
     Loop(HoldId),
 }
 
-/// Amount of work that is enqueued and not planned.
+/// Amount of work that is enqueued but not planned.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Backlog {
     pub(crate) commands: usize,
     pub(crate) bytes: u64,
 }
 
-/// A run of a queue's commands that are planned and not known to be complete.
+/// A run of commands in a queue that are planned but not known to be complete.
 struct Segment {
     /// Stamp of the last command of the run.
     last: Stamp,
@@ -55,7 +55,7 @@ struct Segment {
 /// State of one queue. The state of a closed queue stays until another queue takes the slot.
 #[derive(Default)]
 pub(crate) struct QueueState {
-    /// `true` while [`Queues`](crate::scheduler::queues::Queues) has to update its indexes for this queue.
+    /// `true` while [`Queues`](crate::scheduler::queues::Queues) must update its indexes for this queue.
     pub(crate) touched: Cell<bool>,
     pub(crate) label: Arc<str>,
     pub(crate) lane: usize,
@@ -63,35 +63,33 @@ pub(crate) struct QueueState {
     pub(crate) pending: ChunkedList<Command>,
     /// Number of pending commands that depend on the host: callbacks and waits for user events.
     host_commands: usize,
-    /// Number of pending commands that may keep later ones from executing: waits, callbacks, replays and loops.
+    /// Number of pending commands that may stop later ones: waits, callbacks, replays and loops.
     stops: usize,
-    /// Bytes that the pending commands keep staged for the device.
+    /// Bytes that stay staged for the pending commands.
     pending_bytes: u64,
     /// Pending commands up to this stamp have failed: `born <= failed_upto <= enqueued`. Planning drops them, except
     /// waits for other queues.
     failed_upto: Stamp,
     pub(crate) hold: Option<Hold>,
-    /// Cancelled ranges of commands that planning has not reached, in ascending order, each with its error.
+    /// Ranges of cancelled commands that planning has not reached, in ascending order, each with its error.
     cancelled: Vec<(RangeInclusive<Stamp>, Error)>,
     /// First failure since the program last took the error. Every call that enqueues returns it.
     pub(crate) error: Option<Error>,
-    /// Points that the next command is ordered after.
+    /// Points that come before the next command.
     pub(crate) clock: Clock,
-    /// Number of waits since unneeded entries of `clock` were last removed.
+    /// Number of waits since unneeded entries were last removed from `clock`.
     pub(crate) learned: usize,
     /// Times of the queue's commands, if the queue is timed.
     pub(crate) timing: Option<Box<QueueTiming>>,
-    /// Commands up to this stamp do not belong to this queue.
+    /// Stamp of the queue's creation. Earlier commands belong to earlier queues of the slot.
     pub(crate) born: Stamp,
     /// `true` while a handle of the queue exists.
     pub(crate) open: bool,
-    /// `true` if a new queue can take the slot. A free queue is closed and has no incomplete command.
+    /// `true` if a new queue can take the slot, because this one is closed and has no incomplete command.
     pub(crate) free: bool,
-    /// `true` while the queue has only the waits that its creation added, and no command waits for a point of the
-    /// queue.
+    /// `true` while the queue has only the waits from its creation, and no command waits for the queue.
     pub(crate) unused: bool,
-    /// `true` for a queue that the context makes for one command. The queue follows only the commands that its own
-    /// command needs.
+    /// `true` for a queue that the context makes for one command, and which comes after only what that command needs.
     pub(crate) helper: bool,
     /// Stamp of the last command that the program requested with a flush or a wait.
     requested: Stamp,
@@ -101,16 +99,16 @@ pub(crate) struct QueueState {
     planned: Stamp,
     /// Stamp up to which every command is complete: `born <= completed`.
     completed: Stamp,
-    /// Runs in the order of their stamps. The last run ends at `planned`. If the list is empty, `completed` equals
+    /// Runs in the order of their stamps. The last one ends at `planned`. If there are none, `completed` equals
     /// `planned`.
     segments: VecDeque<Segment>,
-    /// Last incomplete batch that contains work of this queue. A segment names it.
+    /// Last incomplete batch with work of this queue. One of the segments names it.
     last_work: Option<Seq>,
-    /// Batch that must complete before a waiting caller plans more of this queue. This limits how far waits plan ahead
+    /// Batch that must complete before a waiting caller plans more of this queue, which limits how far waits plan ahead
     /// of the device.
     pub(crate) ahead: Option<Seq>,
-    /// For each other queue, the stamp up to which this queue follows it. The batches of those queues up to that stamp
-    /// are among `segments` or complete.
+    /// For each other queue, the stamp up to which this queue comes after it. The batches up to that stamp are among
+    /// `segments` or complete.
     behind: SmallVec<[(Slot, Stamp); 4]>,
     pub(crate) failures: FailureHistory,
 }
@@ -119,13 +117,13 @@ pub(crate) struct QueueState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PointProgress {
     Done,
-    /// The point is in this batch or after it. Earlier batches of the queue may complete later.
+    /// The point completes with this batch or later. Earlier batches of the queue may complete after this one.
     Planned(Seq),
     Unplanned,
 }
 
 impl QueueState {
-    /// Returns a queue born at `stamp`: earlier commands do not belong to it.
+    /// Returns a queue made at the stamp `stamp`.
     pub(crate) fn new(label: Arc<str>, lane: usize, priority: Priority, clock: Clock, stamp: Stamp) -> Self {
         Self {
             label,
@@ -152,14 +150,14 @@ impl QueueState {
         self.planned
     }
 
-    /// Returns the amount of work that is enqueued and not planned.
+    /// Returns the amount of work that is enqueued but not planned.
     #[inline]
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { commands: self.pending.len(), bytes: self.pending_bytes }
     }
 
     /// Removes the work of the pending command with this stamp, to plan it [early](Op::Early) in batch `seq`. Returns
-    /// `None` if the command is already planned early, or has failed.
+    /// `None` if the command was already planned early, or has failed.
     pub(crate) fn take_early(&mut self, stamp: Stamp, seq: Seq) -> Option<Op> {
         let failed_upto = self.failed_upto;
         let command = self.pending.first_from_mut(|command| command.stamp < stamp)?;
@@ -199,7 +197,7 @@ impl QueueState {
         self.request(self.enqueued());
     }
 
-    /// Returns `true` if the commands up to `stamp` are marked as requested.
+    /// Returns `true` if all commands up to `stamp` were requested.
     pub(crate) fn has_requested(&self, stamp: Stamp) -> bool {
         self.requested >= stamp
     }
@@ -220,7 +218,7 @@ impl QueueState {
         Point { slot, stamp: self.requested.min(self.enqueued) }
     }
 
-    /// Returns `true` if the front command needs a batch of its own.
+    /// Returns `true` if the front command needs a separate batch.
     pub(crate) fn front_needs_own_batch(&self) -> bool {
         self.pending.front().is_some_and(|front| matches!(front.op, Op::Work(Work::WgpuCommands(_))))
     }
@@ -235,25 +233,24 @@ impl QueueState {
         self.pending.is_empty() && self.segments.is_empty()
     }
 
-    /// Takes over the slot of a closed queue. The failures of the closed queue stay available to the handles that
-    /// refer to it.
+    /// Takes over the slot of a closed queue. Its failures stay available to the handles that refer to it.
     pub(crate) fn inherit_failures(&mut self, gone: &mut QueueState) {
         self.failures = std::mem::take(&mut gone.failures);
         self.failures.begin(self.born);
     }
 
-    /// Records that a command waits for a point of this queue.
+    /// Records that a command waits for this queue.
     pub(crate) fn note_use(&mut self) {
         self.unused = false;
     }
 
-    /// Returns `true` if nothing depends on the waits of this queue: it has no work of its own, no command waits for a
-    /// point of it, and the program has no handle of one.
+    /// Returns `true` if nothing depends on the waits of this queue: it has no work, no command waits for it, and the
+    /// program has no handle of any of its points.
     pub(crate) fn is_unused(&self) -> bool {
         self.unused && !self.failures.is_watched()
     }
 
-    /// Removes the waits of a closed queue if nothing depends on them and none is planned.
+    /// Removes the waits of a closed queue, provided that nothing depends on them and none is planned.
     pub(crate) fn forget_waits(&mut self) {
         if self.is_unused() && self.segments.is_empty() {
             self.pending = ChunkedList::default();
@@ -266,7 +263,7 @@ impl QueueState {
         }
     }
 
-    /// Removes the commands that are not planned. The device is lost.
+    /// Removes the unplanned commands after the loss of the device.
     pub(crate) fn take_pending(&mut self) -> ChunkedList<Command> {
         self.host_commands = 0;
         self.stops = 0;
@@ -274,7 +271,7 @@ impl QueueState {
         std::mem::take(&mut self.pending)
     }
 
-    /// Replaces the front command, a wait of the host for another context, by a wait on the device.
+    /// Replaces the front command, a wait on the host for another context, by a wait on the device.
     pub(crate) fn wait_on_device(&mut self) {
         if let Some(front) = self.pending.front_mut() {
             self.host_commands -= usize::from(front.op.is_of_host());
@@ -283,12 +280,12 @@ impl QueueState {
         }
     }
 
-    /// Returns `true` if only the device is needed to continue the queue: it waits for no callback and no user event.
+    /// Returns `true` if the queue needs only the device to continue: it waits for no callback and no user event.
     pub(crate) fn has_device_work_only(&self) -> bool {
         self.hold.is_none() && self.host_commands == 0
     }
 
-    /// Returns `true` if a pending command may keep later ones from executing.
+    /// Returns `true` if a pending command may stop later ones.
     pub(crate) fn may_stop(&self) -> bool {
         self.stops > 0
     }
@@ -313,8 +310,8 @@ impl QueueState {
         self.pending.push_back(command);
     }
 
-    /// Removes the front command, which is now planned. It completes with batch `seq`, or with the commands before it
-    /// if `seq` is `None`.
+    /// Removes the front command, which is now planned. It completes with batch `seq`, or if that is `None`, with the
+    /// commands before it.
     pub(crate) fn pop(&mut self, seq: Option<Seq>) -> Option<Command> {
         let command = self.pending.pop_front()?;
         self.host_commands -= usize::from(command.op.is_of_host());
@@ -330,7 +327,7 @@ impl QueueState {
         self.pop(Some(seq))
     }
 
-    /// Removes the front command, which is work of this queue in batch `seq` and completes with the later batch `delivery`.
+    /// Removes the front command, which is work in batch `seq` but completes with the later batch `delivery`.
     pub(crate) fn pop_delivered(&mut self, seq: Seq, delivery: Seq) -> Option<Command> {
         self.note_part(seq);
         self.pop(Some(delivery))
@@ -341,7 +338,7 @@ impl QueueState {
         self.segments.front().map(|segment| segment.seq)
     }
 
-    /// Records that batch `seq` contains a part of the front command, which stays pending.
+    /// Records that batch `seq` contains a part of the front command, while the command itself stays pending.
     pub(crate) fn note_part(&mut self, seq: Seq) {
         self.last_work = Some(seq);
         if self.segments.back().is_none_or(|last| last.seq != seq) {
@@ -375,20 +372,20 @@ impl QueueState {
         self.debug_check();
     }
 
-    /// Removes the front command, which is now planned. The command completes when all of `seqs` and the commands
-    /// before it are complete.
+    /// Removes the front command, which is now planned. It completes once all of `seqs` and the commands before it are
+    /// complete.
     pub(crate) fn pop_wait(&mut self, seqs: &[Seq]) {
         let Some((&last, others)) = seqs.split_last() else { return drop(self.pop(None)) };
         let known: FxHashSet<Seq> = if others.is_empty() { <_>::default() } else { self.batches().collect() };
         for &seq in others.iter().filter(|seq| !known.contains(seq)) {
-            // This segment adds a batch to wait for but no command, so it repeats the stamp of the last command.
+            // This segment adds no command but only a batch to wait for, so it repeats the last command's stamp.
             self.segments.push_back(Segment { last: self.planned, seq });
         }
         self.pop(Some(last));
     }
 
-    /// Records a wait for `point`, whose batches are all among the segments. Returns the stamp up to which this queue
-    /// already followed the queue of `point`.
+    /// Records a wait for `point`. Its batches must all be among the segments. Returns the stamp up to which this queue
+    /// already came after the queue of `point`.
     pub(crate) fn follow(&mut self, point: Point) -> Stamp {
         match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
@@ -399,8 +396,8 @@ impl QueueState {
         }
     }
 
-    /// Returns the progress of the point with `stamp`, as far as this queue knows it. The returned batch may be done
-    /// while an earlier one is not.
+    /// Returns the progress of the point at `stamp`, as far as this queue knows it. The returned batch may be done
+    /// although an earlier one is not.
     pub(crate) fn reached(&self, stamp: Stamp) -> PointProgress {
         if self.completed >= stamp {
             return PointProgress::Done;
@@ -412,8 +409,8 @@ impl QueueState {
         PointProgress::Planned(self.segments[at].seq)
     }
 
-    /// Returns the batches that precede `stamp` and did not precede `since`. They may complete in any order: a batch
-    /// of another queue may complete before an earlier batch of this queue. Each batch comes with the number of its segment.
+    /// Returns the batches before `stamp`, except those before `since`, each with the number of its segment. They may
+    /// complete in any order, because some are batches of other queues.
     pub(crate) fn batches_before(&self, stamp: Stamp, since: Stamp) -> impl Iterator<Item = (usize, Seq)> {
         let first = self.segments.partition_point(|segment| segment.last < since);
         let at = self.segments.partition_point(|segment| segment.last < stamp);
@@ -435,26 +432,26 @@ impl QueueState {
         self.debug_check();
     }
 
-    /// Returns the batches that contain planned work or waits of this queue. The queue's next work comes after them.
+    /// Returns the batches with planned work or waits of this queue. The queue's next work comes after them.
     pub(crate) fn batches(&self) -> impl Iterator<Item = Seq> {
         self.segments.iter().map(|segment| segment.seq)
     }
 
-    /// Returns the entries of [`batches`](Self::batches), starting at the first segment of the last batch with work of
-    /// this queue. That batch follows all earlier ones.
+    /// Returns the [`batches`](Self::batches) from the last one with work of this queue on. That batch itself comes
+    /// after all earlier ones.
     pub(crate) fn batches_since_work(&self) -> impl Iterator<Item = Seq> {
         self.batches().skip(self.first_since_work(self.planned))
     }
 
     /// Returns the index of the first segment of the last batch with work of this queue, or 0 if `stamp` may come
-    /// before it.
+    /// before that batch.
     pub(crate) fn first_since_work(&self, stamp: Stamp) -> usize {
         let is_last = |segment: &Segment| Some(segment.seq) == self.last_work;
         if stamp < self.planned { 0 } else { self.segments.iter().position(is_last).unwrap_or(0) }
     }
 
     /// Fails the commands from `first` on. Planning [drops](Self::pop_failed) the pending commands in small portions.
-    /// Waits for other queues stay, because other commands may rely on their order.
+    /// Waits for other queues remain, because other commands may rely on their order.
     pub(crate) fn fail(&mut self, first: Stamp, error: Error) {
         self.failures.fail(first..=self.enqueued, &error);
         self.error.get_or_insert(error);
@@ -470,19 +467,20 @@ impl QueueState {
         self.pending.front().is_some_and(failed_upto)
     }
 
-    /// Cancels the commands from `first` on that are enqueued so far. They fail when planning reaches them. Later
-    /// commands do not fail with them: they begin a stretch at `next`, a new stamp.
+    /// Cancels the commands from `first` up to the last one enqueued so far. They fail when planning reaches them.
+    /// Later commands do not fail: they form a new stretch, which begins at the new stamp `next`.
     pub(crate) fn cancel(&mut self, first: Stamp, error: Error, next: Stamp) {
-        // A command that is already cancelled is not cancelled again.
+        // Commands are not cancelled twice.
         if !self.cancelled.iter().any(|(stamps, _)| stamps.contains(&first)) {
             self.cancel_range(first, &error);
         }
         self.failures.begin(next);
-        // A marker names the last command, so the stretch needs a command at once. This wait is always complete.
+        // A marker names the last command, so the new stretch needs a first command at once. This wait is always
+        // complete.
         self.push(Command { stamp: next, op: Op::Wait(Point::START) });
     }
 
-    /// Cancels the commands from `first` on, except those that are already cancelled: they keep their errors.
+    /// Cancels the commands from `first` on, except those already cancelled, which keep their errors.
     fn cancel_range(&mut self, first: Stamp, error: &Error) {
         let mut next = first;
         let later = self.cancelled.partition_point(|(stamps, _)| *stamps.end() < first);
@@ -498,8 +496,7 @@ impl QueueState {
         }
     }
 
-    /// Fails the commands of a cancelled range once planning reaches it: the front command is the first one that is not
-    /// planned.
+    /// Fails the commands of a cancelled range once planning reaches it, that is, once the front command is in it.
     #[cold]
     pub(crate) fn fail_cancelled(&mut self) {
         let Some(front) = self.pending.front().map(|front| front.stamp) else { return };
@@ -533,15 +530,15 @@ impl QueueState {
         failed_upto
     }
 
-    /// Extends the last failure to everything enqueued so far, if the program has not taken the error of the queue.
+    /// Extends the last failure to everything enqueued so far, unless the program has taken the error of the queue.
     pub(crate) fn extend_failure(&mut self) {
         if self.error.is_some() {
             self.failures.extend_last(self.enqueued);
         }
     }
 
-    /// Makes every command of this queue that completes with the batch `gone` wait for all of `seqs` too, because
-    /// `gone` ends before them. Returns `true` if a segment of this queue names `gone`.
+    /// Makes every command of this queue that completes with the batch `gone` also wait for all of `seqs`, because
+    /// `gone` ends before them. Returns `true` if there is such a command.
     pub(crate) fn replace_batch(&mut self, gone: Seq, seqs: &[Seq]) -> bool {
         let Some(at) = self.segments.iter().position(|segment| segment.seq == gone) else { return false };
         let last = at.checked_sub(1).map_or(self.completed, |before| self.segments[before].last);

@@ -1,5 +1,5 @@
-//! The queues of a context with their priorities, and with indexes that keep the work of one call independent of the
-//! number of queues. S is the state lock.
+//! The queues of a context, their priorities, and indexes that keep the cost of a call independent of the number of
+//! queues. S is the state lock.
 
 use crate::error::Error;
 use crate::memory::uses::Use;
@@ -16,15 +16,15 @@ use std::sync::Arc;
 
 /// The queues of a context by slot.
 ///
-/// Every mutable access to a queue *touches* it. A query first updates the index entries of the touched queues. So the
-/// indexes always match the queues, and a query costs no more than the touches before it.
+/// Every mutable access to a queue *touches* it. Each query first updates the index entries of the touched queues, so
+/// the indexes are always up to date, and a query costs no more than the touches before it.
 #[derive(Default)]
 pub(crate) struct Queues {
     list: Vec<QueueState>,
     indexes: RefCell<Indexes>,
 }
 
-/// Facts about all queues that the queries need. The context queue is only counted.
+/// Tables over all queues, for the queries. The context queue takes part only in the counts.
 #[derive(Default)]
 struct Indexes {
     /// Queues whose entries may be out of date.
@@ -33,7 +33,7 @@ struct Indexes {
     marks: Vec<Mark>,
     /// For each lane and priority, the queues that can be planned.
     waiting: Vec<[SlotSet; 3]>,
-    /// For each lane and priority, the urgent ones among the queues that can be planned.
+    /// For each lane and priority, those queues that can be planned and are urgent.
     urgent: Vec<[SlotSet; 3]>,
     /// Number of open queues of each priority.
     open: [usize; 3],
@@ -41,17 +41,17 @@ struct Indexes {
     on_lane: Vec<usize>,
     /// Queues with each hold.
     held: FxHashMap<Hold, Vec<Slot>>,
-    /// Free slots of queues of the program, and of helpers. A listed slot may be in use again.
+    /// Free slots of the program's queues, and of helpers. A listed slot may be in use again.
     free: [Vec<Slot>; 2],
-    /// The queue that was linked last. Links go from queue to queue in the order of their last commands.
+    /// Last linked queue. Each link leads to the queue whose last command comes before.
     newest: Option<Slot>,
-    /// Largest stamp of a command.
+    /// Largest stamp of any command.
     last: Stamp,
-    /// Sum over all queues.
+    /// Total backlog of all queues.
     backlog: Backlog,
-    /// Number of queues that wait for the host, or may later.
+    /// Number of queues that wait for the host, or may do so later.
     of_host: usize,
-    /// Number of touched queues that queries have looked at.
+    /// Number of touched queues that queries have updated.
     #[cfg(test)]
     updates: u64,
 }
@@ -61,7 +61,7 @@ struct Indexes {
 struct Mark {
     lane: usize,
     priority: Priority,
-    /// Places in the sets of the lane and priority.
+    /// Positions in the sets of the lane and priority.
     waiting: Option<usize>,
     urgent: Option<usize>,
     open: bool,
@@ -69,7 +69,7 @@ struct Mark {
     hold: Option<Hold>,
     of_host: bool,
     backlog: Backlog,
-    /// `true` while the queue is linked: it has incomplete commands that a new queue may have to follow.
+    /// `true` while the queue is linked, because it has incomplete commands that a new queue may have to follow.
     linked: bool,
     enqueued: Stamp,
     /// Largest stamp when the queue was linked. No queue after this one in the list has a later command.
@@ -78,7 +78,7 @@ struct Mark {
     older: Option<Slot>,
 }
 
-/// A set of queues. The mark of each queue has its place in the set.
+/// A set of queues. The mark of each queue stores its position in the set.
 #[derive(Default)]
 struct SlotSet(Vec<Slot>);
 
@@ -149,21 +149,21 @@ impl Queues {
         None
     }
 
-    /// Returns `true` if a queue of a lane and priority can be planned, or an urgent one if `urgent` is true.
+    /// Returns `true` if a queue of a lane and priority can be planned. With `urgent`, only urgent queues count.
     pub(crate) fn can_plan(&self, lane: usize, priority: Priority, urgent: bool) -> bool {
         let indexes = self.indexes();
         let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
         sets.get(lane).is_some_and(|sets| !sets[priority as usize].0.is_empty())
     }
 
-    /// Returns `true` if a queue of a lane can be planned, or an urgent one if `urgent` is true.
+    /// Returns `true` if a queue of a lane can be planned. With `urgent`, only urgent queues count.
     pub(crate) fn can_plan_any(&self, lane: usize, urgent: bool) -> bool {
         let indexes = self.indexes();
         let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
         sets.get(lane).is_some_and(|sets| sets.iter().any(|set| !set.0.is_empty()))
     }
 
-    /// Returns the queues of a lane and priority that can be planned, or the urgent ones.
+    /// Returns the queues of a lane and priority that can be planned. With `urgent`, returns only the urgent ones.
     pub(crate) fn to_plan(&self, lane: usize, priority: Priority, urgent: bool) -> Vec<Slot> {
         let indexes = self.indexes();
         let sets = if urgent { &indexes.urgent } else { &indexes.waiting };
@@ -179,8 +179,8 @@ impl Queues {
         all.filter(|&slot| !self[slot].pending.is_empty()).collect()
     }
 
-    /// Returns `true` if all open queues have the same priority. A longer batch, or a batch that is planned later, then
-    /// delays no queue of higher priority.
+    /// Returns `true` if all open queues have the same priority. Then no long batch can delay a queue of higher
+    /// priority.
     pub(crate) fn one_priority(&self) -> bool {
         self.indexes().open.iter().filter(|&&open| open > 0).count() <= 1
     }
@@ -201,7 +201,7 @@ impl Queues {
         self.indexes().held.get(&hold).cloned().unwrap_or_default()
     }
 
-    /// Ends a hold. Returns `true` if a queue had it.
+    /// Ends a hold. Returns `true` if it held a queue.
     pub(crate) fn release(&mut self, hold: Hold) -> bool {
         let Some(slots) = self.indexes().held.remove(&hold) else { return false };
         for &slot in &slots {
@@ -211,7 +211,7 @@ impl Queues {
         true
     }
 
-    /// Returns the amount of work that is enqueued and not planned.
+    /// Returns the amount of work that is enqueued but not planned.
     pub(crate) fn backlog(&self) -> Backlog {
         self.indexes().backlog
     }
@@ -222,8 +222,8 @@ impl Queues {
     }
 
     /// Calls `each` for the queues with incomplete commands that a new queue may have to follow, newest commands first,
-    /// until a call returns `false`. The stamp passed with a queue is at least as large as the stamps of its last
-    /// command and of the last commands of the queues after it.
+    /// until a call returns `false`. Each queue is passed with a stamp: neither it nor the queues after it have a
+    /// command after that stamp.
     pub(crate) fn newest_first(&self, mut each: impl FnMut(Slot, Stamp) -> bool) {
         let indexes = self.indexes();
         let mut next = indexes.newest;
@@ -236,7 +236,7 @@ impl Queues {
         }
     }
 
-    /// Returns `true` if a context command is not planned yet.
+    /// Returns `true` if there is an unplanned context command.
     pub(crate) fn has_context_commands(&self) -> bool {
         !self[Slot::CONTEXT].pending.is_empty()
     }
@@ -251,7 +251,7 @@ impl Queues {
         self.len() <= 2
     }
 
-    /// Returns `true` if `known` holds for the end of each existing queue, or for `upto` if the end is later.
+    /// Returns `true` if `known` holds for the end of each existing queue, where ends after `upto` count as `upto`.
     pub(crate) fn known_upto(&self, upto: Stamp, known: &dyn Fn(Slot, Stamp) -> bool) -> bool {
         self.slots().all(|slot| {
             let queue = &self[slot];
@@ -259,7 +259,7 @@ impl Queues {
         })
     }
 
-    /// Returns the label of the queue of a point, or `None` if another queue has the slot now.
+    /// Returns the label of the queue of a point, or `None` if another queue has taken the slot.
     pub(crate) fn label_of(&self, point: Point) -> Option<Arc<str>> {
         let queue = &self[point.slot];
         (queue.born <= point.stamp).then(|| queue.label.clone())
@@ -270,15 +270,15 @@ impl Queues {
         self.label_of(point).unwrap_or_else(|| "(gone)".into())
     }
 
-    /// Returns `true` if the program has no handle of the queue of a point.
+    /// Returns `true` if the program has no handle of the queue that a point belongs to.
     pub(crate) fn has_no_handle(&self, point: Point) -> bool {
         !self[point.slot].open || self.label_of(point).is_none()
     }
 
     /// Puts a queue into a free slot, or into a new one.
     pub(crate) fn place(&mut self, mut queue: QueueState) -> Slot {
-        // A clock that covers a queue also covers the earlier queues of its slot. A queue of the program comes after
-        // those queues, but a helper queue does not, so it reuses only the slots of helpers.
+        // A clock that covers a queue also covers earlier queues of its slot. Queues of the program do come after
+        // those, but helper queues do not, so helpers reuse only slots of helpers.
         match self.free_slot(queue.helper) {
             Some(slot) => {
                 queue.inherit_failures(&mut self[slot]);
@@ -289,14 +289,14 @@ impl Queues {
         }
     }
 
-    /// Returns the error of the command of a use, if the program has not taken the error. Uses up to the stamp `born` are those
-    /// of an earlier array.
+    /// Returns the error of the command that made a use, if the program has not taken it. Uses up to the stamp `born`
+    /// belong to an earlier array.
     pub(crate) fn sticky_failure(&self, u: &Use, born: Stamp) -> Option<&Error> {
         let failures = &self[u.slot].failures;
         if u.stamp() > born { failures.sticky(u.stamp()) } else { None }
     }
 
-    /// Returns the event that holds queues.
+    /// Returns the wait for the user event of a hold.
     pub(crate) fn held_event(&self, hold: HoldId) -> Option<&UserWait> {
         let held = self.held(Hold::User(hold)).into_iter();
         held.filter_map(|slot| self[slot].pending.front()).find_map(|front| match &front.op {
@@ -310,12 +310,12 @@ impl Queues {
         self.slots().map(|slot| self[slot].end(slot)).collect()
     }
 
-    /// Returns `true` if `error` is the error that the command at `point` has ended with.
+    /// Returns `true` if the command at `point` has ended with `error`.
     pub(crate) fn is_outcome(&self, point: Point, error: &Error) -> bool {
         self[point.slot].result(point.stamp).is_err_and(|own| own.is(error))
     }
 
-    /// Returns `true` if the thread of a lane plans the context commands now.
+    /// Returns `true` if the thread of this lane should plan the context commands now.
     pub(crate) fn plans_context_on(&self, lane: usize) -> bool {
         let queue = &self[Slot::CONTEXT];
         !queue.pending.is_empty()
@@ -324,20 +324,20 @@ impl Queues {
             && self.context_commands_are_due()
     }
 
-    /// Returns `true` if the threads plan the context commands although no other command needs them: the program
-    /// requested them, or at least [`MOST_CONTEXT_COMMANDS`] are pending.
+    /// Returns `true` if the context commands must be planned even without a command that needs them: because the
+    /// program requested them, or because at least [`MOST_CONTEXT_COMMANDS`] are pending.
     pub(crate) fn context_commands_are_due(&self) -> bool {
         let queue = &self[Slot::CONTEXT];
         queue.is_requested() || queue.pending.len() >= MOST_CONTEXT_COMMANDS
     }
 
-    /// Returns `firsts`, extended by the queues that fail with them, each with its first failed command. If the
-    /// context's own work has failed, every queue with later commands fails, because those commands may use its result.
+    /// Adds to `firsts` the queues that fail with them, each with its first failed command. If work of the context
+    /// itself has failed, every queue with later commands fails, because they may use its result.
     pub(crate) fn with_followers(&self, mut firsts: Vec<(Slot, Stamp)>) -> Vec<(Slot, Stamp)> {
         let Some((_, own)) = firsts.iter_mut().find(|(slot, _)| *slot == Slot::CONTEXT) else {
             return firsts;
         };
-        // The command may have overtaken others, which fail with it.
+        // The command may have overtaken other context commands, which fail with it.
         *own = (*own).min(self.first_context_command());
         let own = *own;
         let blamed: Vec<Slot> = firsts.iter().map(|&(slot, _)| slot).collect();
@@ -358,7 +358,7 @@ impl Queues {
         (queue.end(slot), past)
     }
 
-    /// Returns the number of queues that queries have looked at so far.
+    /// Returns the number of queues that queries have updated so far.
     #[cfg(test)]
     pub(crate) fn updates(&self) -> u64 {
         self.indexes().updates
@@ -378,7 +378,7 @@ impl Indexes {
     fn update(&mut self, list: &[QueueState]) {
         self.marks.resize(list.len(), Mark::default());
         let mut touched = std::mem::take(&mut self.touched);
-        // The links are in the order of the last commands.
+        // The links must be in the order of the last commands.
         touched.sort_unstable_by_key(|slot| list[slot.0 as usize].enqueued());
         for &slot in &touched {
             self.last = self.last.max(list[slot.0 as usize].enqueued());
@@ -447,7 +447,7 @@ impl Indexes {
         }
     }
 
-    /// Updates the counts of open queues and the lists of free slots. Another queue may have taken the slot.
+    /// Updates the counts of open queues and the lists of free slots. The queue may be a new one in an old slot.
     fn update_place(&mut self, slot: Slot, queue: &QueueState) {
         let lane = queue.lane;
         let priority = queue.priority;
@@ -509,7 +509,7 @@ impl Indexes {
 }
 
 impl SlotSet {
-    /// Adds or removes a queue. `place` returns the place of a queue in this set.
+    /// Adds or removes a queue. `place` returns the stored position of a queue in this set.
     #[inline]
     fn put(
         &mut self,
@@ -535,10 +535,10 @@ impl SlotSet {
         }
     }
 }
-/// Urgency of a queue's work, compared with the other queues of its context.
+/// Urgency of a queue's work, compared with other queues of the same context.
 ///
-/// The priority is a hint. It decides which batch is submitted next and never interrupts a running batch. A batch that
-/// a higher-priority batch depends on is raised to that priority.
+/// The priority is a hint. It decides which batch is submitted next, and never interrupts a running batch. If a batch
+/// depends on one of lower priority, the latter is raised.
 ///
 /// # Example
 /// ```
@@ -549,7 +549,7 @@ impl SlotSet {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Priority {
-    /// Work that runs after all other work but is never starved.
+    /// Work that runs after all other work, but is never starved.
     Low,
     /// The default.
     #[default]
@@ -562,8 +562,8 @@ impl Priority {
     /// All priorities, the highest first.
     pub(crate) const ORDER: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
 
-    /// Returns the priority for a number as CUDA and Warp define it: a negative number is more urgent. Numbers out of
-    /// range are clamped.
+    /// Returns the priority for a number of CUDA's convention, in which negative numbers are more urgent. Numbers out
+    /// of range are clamped.
     pub fn clamped(number: i32) -> Self {
         match number {
             ..0 => Priority::High,
@@ -588,11 +588,11 @@ mod tests {
     use fencepost_sync::{Point, Slot};
     use std::sync::Arc;
 
-    /// Makes `count` queues with a command each, plans and completes the commands, and drops the queues. Returns the
-    /// sum of the planner's steps, the queues that the queries looked at, and the added waits.
+    /// Makes `count` queues with one command each, plans and completes the commands, and drops the queues. Returns the
+    /// total number of planner steps, of queues that queries updated, and of added waits.
     fn work_of(count: usize, made: impl Fn(usize) -> Arc<Block>, flushes: bool, interleaved: bool) -> u64 {
         let engine = engine_with(Policy::Ordered, false);
-        // Measured times would let the number of batches depend on the speed of the machine.
+        // With measured times, the number of batches would depend on the speed of the machine.
         engine.lock().lanes[0].costs = CommandCosts::new(CostModel::Unknown);
         let mut slots = Vec::new();
         if !interleaved {
@@ -617,8 +617,8 @@ mod tests {
         state.plannings.steps + state.queues.updates() + waits
     }
 
-    /// The work for each queue must not depend on the number of queues, even if there are more queues than commands in
-    /// one planning.
+    /// The work for each queue must not depend on the number of queues, even if there are more queues than a planning
+    /// takes commands.
     #[test]
     fn q01_the_work_for_a_queue_does_not_grow_with_the_number_of_queues() {
         for (shared, interleaved) in [(false, false), (true, false), (false, true), (true, true)] {
@@ -641,8 +641,8 @@ mod tests {
         }
     }
 
-    /// Each command fills a third of a batch. The planner fills one batch after the other. It does not look at all
-    /// queues for each batch, nor at the remaining queues once the last batch is full.
+    /// Each command fills a third of a batch. The planner must not look at all queues for each batch, nor at the
+    /// remaining queues once the last batch is full.
     #[test]
     fn q01_a_planning_of_many_batches_looks_at_few_queues() {
         const QUEUES: u64 = 3000;
@@ -715,7 +715,7 @@ mod tests {
         assert_eq!(queue(&engine), high, "the slot is free");
     }
 
-    /// Compares the waits of a new queue with the waits found by a search of all queues.
+    /// Compares the waits of a new queue with those found by searching all queues.
     #[test]
     fn q03_a_new_queue_follows_every_incomplete_command() {
         let mut rng = fastrand::Rng::with_seed(1);

@@ -1,5 +1,5 @@
-//! Relays and user events. A relay is a wait of one context, the *waiter*, for a point or event of another context, the
-//! *source*. The host or another context signals a user event. S is the state lock.
+//! Relays and user events. A relay is a wait of one context, the *waiter*, for a point or user event of another
+//! context, the *source*. A user event is signalled by the host or by another context. S is the state lock.
 
 use crate::error::{Error, ErrorDetail, Result};
 use crate::scheduler::batch::Op;
@@ -18,41 +18,41 @@ use std::task::{Poll, Wake, Waker};
 use std::time::Duration;
 use web_time::Instant;
 
-/// Time between two polls of a caller for a change that it is not notified of.
+/// Time between two polls for a change that causes no notification.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A relay: it signals an event of the waiter's context when another context reaches a point, or when that context has
-/// submitted everything up to the point to a hardware queue that both contexts share.
+/// A relay signals an event of the waiter's context when another context reaches a point. If both contexts share a
+/// hardware queue, the relay already signals when everything up to the point is submitted to it.
 ///
-/// The wakers of the source's context own the relay, and poll it again. The event refers to the relay weakly, so that
-/// the waiter can start the work of the source.
+/// The relay is owned by its waker in the source's context, which polls it again. The event has a weak reference to the
+/// relay, through which the waiter can start the work of the source.
 pub(crate) struct Relay {
     waiter: Arc<Engine>,
     signaller: Signaller,
     origin: RelaySource,
     progress: Mutex<RelayProgress>,
-    /// `true` once no queue waits for the signal any more.
+    /// `true` once no queue waits for the signal.
     abandoned: AtomicBool,
 }
 
 /// Progress of a relay.
 struct RelayProgress {
-    /// Step that runs after the source is reached and before the signal. `None` if nothing must run, or if the relay is
+    /// Step to run after the source is reached and before the signal. `None` if there is none, or if the relay is
     /// finished.
     then: Option<RelayStep>,
     /// `true` once the signal is sent or about to be sent. It never becomes `false` again.
     finished: bool,
-    /// `true` while a call polls. That call has taken `then`.
+    /// `true` while a call polls the source. That call has taken `then` out.
     polling: bool,
-    /// `true` if another call came during the poll.
+    /// `true` if another call came during that poll.
     again: bool,
 }
 
-/// Signal at the end of a relay.
+/// The signal that a relay sends at its end.
 enum RelayOutcome {
     /// The source is reached and the step after it is done.
     Over(Result<()>),
-    /// The source is submitted but not complete, and the device keeps the order.
+    /// The source is submitted but not complete; the device keeps the order.
     Submitted,
 }
 
@@ -61,22 +61,22 @@ enum RelayOutcome {
 pub(crate) enum RelaySource {
     /// A point. The failure watch keeps the error of the point available.
     Point(Weak<Engine>, Point, #[expect(dead_code, reason = "kept alive, never read")] FailureWatch),
-    /// A user event of the given context.
+    /// A user event of a context.
     User(Weak<Engine>, Arc<UserSignal>),
 }
 
-/// Work between the source and the signal, such as fetching the bytes of a read. The relay calls it until it returns a
+/// Work to do between the source and the signal, such as fetching the bytes of a read. It is called until it returns a
 /// result.
 pub(crate) type RelayStep = Box<dyn FnMut(&Waker) -> Poll<Result<()>> + Send>;
 
 impl RelaySource {
-    /// Returns the name of a point of another context for messages.
+    /// Returns the name, for messages, of a point of another context.
     pub(crate) fn name(engine: &Engine, point: Point) -> String {
         let label = engine.lock().queues.name_of(point);
         format!("queue `{label}` on `{}`", engine.device.caps().adapter)
     }
 
-    /// Returns the result of the source if there is one. Otherwise registers `waker` to be called when it ends.
+    /// Returns the result of the source if there is one. Otherwise registers `waker` to be called when the source ends.
     fn register_waker(&self, waker: &Waker) -> Option<Result<()>> {
         match self {
             RelaySource::Point(engine, point, _) => match engine.upgrade() {
@@ -102,8 +102,8 @@ impl RelaySource {
         }
     }
 
-    /// Returns `true` if both contexts submit to one hardware queue and the source is submitted: the device then keeps
-    /// the order itself. If only the submission is missing, registers `waker` for it.
+    /// Returns `true` if both contexts share a hardware queue and the source is submitted, so that the device keeps the
+    /// order itself. If the source is not yet submitted, registers `waker` for its submission.
     fn is_submitted(&self, waiter: &Engine, waker: &Waker) -> bool {
         let RelaySource::Point(engine, point, _) = self else { return false };
         let engine = engine.upgrade().filter(|engine| engine.shares_queue(waiter));
@@ -117,8 +117,8 @@ impl Relay {
         event.source()
     }
 
-    /// Creates a relay that completes `signaller`, of the context `waiter`, when `origin` is reached and `then` is
-    /// done. Flushes nothing.
+    /// Creates a relay that completes `signaller`, an event of the context `waiter`, when `origin` is reached and
+    /// `then` is done. Flushes nothing.
     pub(crate) fn attach(
         waiter: &Arc<Engine>,
         signaller: Signaller,
@@ -132,14 +132,14 @@ impl Relay {
         relay.poll_in_turn();
     }
 
-    /// Polls the source and signals the event if the source is reached. Relays that this wakes run afterwards, not
-    /// nested. Returns `true` if the relay is finished.
+    /// Polls the source, and signals the event if the source is reached. Relays that this wakes run afterwards instead
+    /// of recursively. Returns `true` if the relay is finished.
     fn poll_in_turn(self: &Arc<Self>) -> bool {
         run_with_deferred(|| self.poll_source())
     }
 
-    /// Polls the source as [`poll_in_turn`](Self::poll_in_turn) does. Also returns `true` if another thread polls: that
-    /// thread polls again, sees what this thread has seen, and signals the event.
+    /// Polls the source as [`poll_in_turn`](Self::poll_in_turn) does. Also returns `true` if another thread is polling:
+    /// that thread will poll again, see what this thread has seen, and signal the event.
     fn poll_or_leave(self: &Arc<Self>) -> bool {
         self.poll_in_turn() || {
             let progress = lock(&self.progress);
@@ -147,12 +147,13 @@ impl Relay {
         }
     }
 
-    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished.
-    /// Returns `false` while another call polls; that call then polls again, because it may have missed the change that
+    /// Polls the source and signals the event if the source is reached. Returns `true` if the relay is finished. While
+    /// another call is polling, returns `false`; that call then polls again, because it may have missed the change that
     /// this call saw. No lock is held during a poll, because the step after the source may wake user code.
     fn poll_source(self: &Arc<Self>) -> bool {
         let waker = Waker::from(self.clone());
-        // Keeps the source's context for the next poll: it may end as soon as it has completed its work and woken us.
+        // Keeps the source's context alive for the next poll. Otherwise it might end as soon as it has completed its
+        // work and called the waker.
         let _source = self.origin.engine();
         loop {
             let mut progress = lock(&self.progress);
@@ -187,7 +188,7 @@ impl Relay {
         }
     }
 
-    /// Returns the signal to send, or `None` if the source is not reached or `then` is not done.
+    /// Returns the signal to send. Returns `None` while the source is not reached, or `then` is not done.
     fn outcome(&self, then: &mut Option<RelayStep>, waker: &Waker) -> Option<RelayOutcome> {
         let Some(arrived) = self.origin.register_waker(waker) else {
             let submitted = then.is_none() && self.origin.is_submitted(&self.waiter, waker);
@@ -207,13 +208,13 @@ impl Relay {
         ErrorDetail::OtherContext { object, error }.into()
     }
 
-    /// Returns the point that the relay waits for, with its context.
+    /// Returns the point that the relay waits for, and its context.
     pub(crate) fn origin_point(&self) -> Option<(Arc<Engine>, Point)> {
         let RelaySource::Point(engine, point, _) = &self.origin else { return None };
         Some((engine.upgrade()?, *point))
     }
 
-    /// Starts the work up to the source. If the source's context has no threads, also does one turn of its work.
+    /// Starts the work up to the source. If its context has no threads, also does one turn of that context's work.
     fn start(&self) {
         if let RelaySource::Point(engine, point, _) = &self.origin
             && let Some(engine) = engine.upgrade()
@@ -222,8 +223,8 @@ impl Relay {
         }
     }
 
-    /// Returns the last relay of the chain: no other context holds its source. Calls `each` for every relay of the
-    /// chain. The chain is finite because an event exists before any wait for it.
+    /// Returns the last relay of the chain: the one whose source no other context holds back. Calls `each` for every
+    /// relay of the chain. The chain is finite, because an event exists before any wait for it.
     fn last(self: &Arc<Self>, mut each: impl FnMut(&Relay)) -> Arc<Self> {
         let mut at = self.clone();
         loop {
@@ -241,11 +242,11 @@ impl Relay {
         }
     }
 
-    /// Blocks until something in the chain makes progress, for at most `limit`. Does the work of source contexts
+    /// Blocks for at most `limit` until something in the chain makes progress. Also does the work of source contexts
     /// without threads.
     ///
     /// # Errors
-    /// Returns `WouldDeadlock` if the source comes after the callback that waits.
+    /// Returns `WouldDeadlock` if the source comes after the callback that is waiting.
     pub(crate) fn wait(self: &Arc<Self>, limit: Duration) -> Result<()> {
         let last = self.last(|_| ());
         match &last.origin {
@@ -258,8 +259,8 @@ impl Relay {
                     }
                     Ok(false) => {}
                     Ok(true) | Err(_) if last.poll_or_leave() => last.await_signal(limit),
-                    // The point is reached, and only the work of `then` is left: it waits for a batch that saves the
-                    // bytes it needs.
+                    // The point is reached, and only `then` is left, which waits for a batch that saves the bytes it
+                    // needs.
                     Ok(true) | Err(_) if engine.threads => engine.park(engine.lock(), POLL_INTERVAL),
                     Ok(true) | Err(_) => engine.make_progress(limit),
                 }
@@ -288,7 +289,7 @@ impl Relay {
         self.waiter.park_while_held(self.signaller.state().hold, limit);
     }
 
-    /// Registers `waker`, which is registered in the waiter's context, with the source's context too.
+    /// Registers `waker`, a waker of the waiter's context, with the source's context too.
     fn forward_waker(&self, waker: &Waker) {
         if let Some(engine) = self.origin.engine() {
             self.waiter.forward_waker(waker, &engine);
@@ -300,7 +301,7 @@ impl Relay {
     /// threads. Returns an error if the source can never be reached.
     ///
     /// # Errors
-    /// The returned error is `WouldDeadlock`: the source comes after a callback that waits for this poll.
+    /// Returns `WouldDeadlock` if the source comes after a callback that waits for this poll.
     pub(crate) fn poll(self: &Arc<Self>, waker: &Waker) -> Option<Error> {
         let last = self.last(|relay| relay.forward_waker(waker));
         match &last.origin {
@@ -335,7 +336,7 @@ impl Relay {
         }
     }
 
-    /// Stops the relay, because no queue waits for its signal. Removes its waker from the other context.
+    /// Stops the relay, because no queue waits for its signal, and removes its waker from the other context.
     fn abandon(self: &Arc<Self>) {
         self.abandoned.store(true, Ordering::Relaxed);
         if let Some(engine) = self.origin.engine() {
@@ -344,8 +345,8 @@ impl Relay {
     }
 }
 
-/// Returns the context of an event if the caller must do its work: the context has no threads, has work to do, and
-/// may run a callback that signals the event.
+/// Returns the context of an event if the caller must do that context's work: because it has no threads, has work to
+/// do, and may run a callback that signals the event.
 fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
     engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
 }
@@ -358,7 +359,7 @@ impl Wake for Relay {
     }
 }
 
-/// Handle that signals a user event. Dropping it abandons an event that has not ended.
+/// Handle that signals a user event. Dropping it abandons the event if it has not ended.
 pub(crate) struct Signaller(Arc<UserSignal>);
 
 impl Signaller {
@@ -384,12 +385,12 @@ impl Signaller {
         self.0.complete(result);
     }
 
-    /// Ends the event with `result`, in the same way as a signal of the program.
+    /// Ends the event with `result`, as the program's own signal does.
     pub(crate) fn end(&self, result: Result<()>) {
         signal(|| self.complete(result));
     }
 
-    /// Completes the event as submitted, which is enough for a waiter on the same hardware queue.
+    /// Ends the event as submitted, which is enough for a waiter on the same hardware queue.
     pub(crate) fn send(&self) {
         self.0.send();
     }
@@ -406,7 +407,7 @@ impl Drop for Signaller {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignalledBy {
     Program,
-    /// Another context, whose queue may itself wait for the program.
+    /// Another context, whose queue may itself be waiting for the program.
     OtherContext,
     /// A thread of the context itself, independently of the program.
     OwnThread,
@@ -417,10 +418,10 @@ pub(crate) struct UserSignal {
     pub(crate) hold: HoldId,
     label: Arc<str>,
     by: SignalledBy,
-    /// Context of the event. The reference is weak, so that a wait on the device does not keep the context alive.
+    /// Context of the event. Weak, so that a wait on the device does not keep the context alive.
     owner: Weak<Engine>,
     outcome: Mutex<SignalOutcome>,
-    /// Relay that signals the event, if another context does.
+    /// Relay that signals the event on behalf of another context, if there is one.
     source: OnceLock<Weak<Relay>>,
 }
 
@@ -428,8 +429,7 @@ pub(crate) struct UserSignal {
 struct SignalOutcome {
     result: Option<Result<(), Error>>,
     at: Option<Instant>,
-    /// `true` if the event ended when its source's work was submitted to the waiter's hardware queue, before that work
-    /// was complete.
+    /// `true` if the event has ended early: when its source's work was submitted to the shared hardware queue.
     submitted: bool,
 }
 
@@ -445,9 +445,9 @@ impl Deref for UserWait {
 }
 
 impl Drop for UserWait {
-    /// Abandons the signal source if the wait is dropped before the signal, because its queue has failed. A finished
-    /// wait may be dropped under S. An unfinished one is dropped after S is released, because the source then takes the
-    /// S of its own context.
+    /// Abandons the relay if the wait is dropped before the signal, because its queue has failed. An unfinished wait
+    /// must be dropped outside S, because the relay takes the S of the source's context. A finished wait may be dropped
+    /// under S.
     fn drop(&mut self) {
         if self.result().is_none()
             && let Some(source) = self.source()
@@ -475,7 +475,7 @@ impl UserSignal {
         self.source.get_or_init(|| source);
     }
 
-    /// Returns the relay that still has to signal this event for another context.
+    /// Returns the relay that has yet to signal this event on behalf of another context.
     pub(crate) fn source(&self) -> Option<Arc<Relay>> {
         self.source.get()?.upgrade()
     }
@@ -485,8 +485,8 @@ impl UserSignal {
         lock(&self.outcome).result.clone()
     }
 
-    /// Returns `true` if the event ended as submitted. A waiter must still be ordered after the work that is already on
-    /// the shared hardware queue.
+    /// Returns `true` if the event ended as submitted. A waiter must still be ordered after that work on the shared
+    /// hardware queue.
     pub(crate) fn is_submitted(&self) -> bool {
         lock(&self.outcome).submitted
     }
@@ -496,8 +496,8 @@ impl UserSignal {
         lock(&self.outcome).at
     }
 
-    /// Completes the event before its source's work is complete. The waiter's queue submits to the hardware queue that
-    /// already has that work.
+    /// Ends the event before its source's work is complete, because that work is already on the hardware queue to which
+    /// the waiter submits.
     pub(crate) fn send(&self) {
         lock(&self.outcome).submitted = true;
         self.complete(Ok(()));

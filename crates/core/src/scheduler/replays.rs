@@ -1,10 +1,8 @@
-//! Replays of graphs, and loops in chunks. A graph with work of several contexts has commands in each of them. S is the
-//! state lock.
+//! Replays of graphs, and chunked loops. A graph of several contexts has commands in each of them. S is the state lock.
 //!
-//! A loop in chunks is a command of a queue whose work the planner plans piece by piece. A loop stays at the front of
-//! its queue until it ends. The planner plans its chunks, each with a batch of its own, and keeps two of them planned.
-//! When the first one is complete, a thread reads the word that tells whether the loop goes on, and the queue is
-//! planned again.
+//! A chunked loop is a single command, which stays at the front of its queue until the loop ends. The planner plans it
+//! in chunks, each at the end of a batch, and keeps two chunks planned. When the first of them completes, a thread
+//! reads the word that tells if the loop goes on, and the queue is planned again.
 
 #[cfg(all(test, not(fencepost_loom)))]
 mod loop_tests;
@@ -36,7 +34,7 @@ use std::task::{Wake, Waker};
 use std::time::Duration;
 use web_time::Instant;
 
-/// End of a graph's last replay. The next replay waits for it if the replays of the graph take turns.
+/// End of a graph's last replay. If the graph's replays take turns, the next one waits for it.
 #[derive(Default)]
 pub(crate) struct ReplayTurn(Mutex<Option<Point>>);
 
@@ -53,8 +51,8 @@ impl ReplayTurn {
 }
 
 impl State {
-    /// Checks works as if their queue came after `ends`, the ends of the earlier replays that they must follow.
-    /// Enqueues nothing, so that a refused replay leaves no wait.
+    /// Checks works as if their queue already came after `ends`, the ends of the earlier replays that they must follow.
+    /// Enqueues nothing, so that a refused replay leaves no waits behind.
     ///
     /// # Errors
     /// Returns `Mapped`, or `Hazard` under `Checked`.
@@ -77,8 +75,8 @@ impl State {
         stamp
     }
 
-    /// Stores whether a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may
-    /// have stored it already, and the queue may have failed meanwhile.
+    /// Records if a loop goes on after a chunk, and releases the queues that the loop holds. Another thread may already
+    /// have recorded it, and the queue may have failed meanwhile.
     fn note_chunk(&mut self, hold: HoldId, read: &Arc<ReadSlot>, result: &Result<bool, Error>) {
         let Some(slot) = self.loops.queue_of(hold, &self.queues) else { return };
         let queue = self.queue_mut(slot);
@@ -98,8 +96,7 @@ impl State {
         }
     }
 
-    /// If a loop holds the queue of an unplanned point, returns the batch of the chunk that must complete before the
-    /// point can be planned.
+    /// Returns the batch of the chunk that must complete first, if a loop holds the queue of an unplanned point.
     pub(crate) fn chunk_before(&self, point: Point) -> Option<Seq> {
         let Some(Hold::Loop(hold)) = self.queue(point.slot).hold else { return None };
         if self.reached(point) != PointProgress::Unplanned {
@@ -122,8 +119,8 @@ impl Engine {
         plan.sources.iter().map(stage).collect()
     }
 
-    /// Cancels a replay, unless it is already planned to its end. Its commands are those after `before` up to `end`.
-    /// Commands enqueued after it so far are cancelled too, because they may use what the replay does not write.
+    /// Cancels a replay, unless it is completely planned. Its commands are those after `before` up to `end`. Commands
+    /// enqueued after it so far are cancelled too, because they may use what the replay would have written.
     pub(crate) fn cancel_replay(&self, before: Stamp, end: Point, graph: &str) {
         let mut state = self.lock();
         let over = state.reached(end) != PointProgress::Unplanned || state.queue(end.slot).error.is_some();
@@ -135,7 +132,8 @@ impl Engine {
         let error = ErrorDetail::Cancelled { graph: graph.into() };
         queue.cancel(Stamp(before.0 + 1), error.into(), next);
         queue.end_times();
-        // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning finds it again.
+        // A running callback keeps its hold. Any other hold belongs to a cancelled command, or planning will find it
+        // again.
         let held = queue.hold.filter(|held| !matches!(held, Hold::Callback(_)));
         if let Some(held) = held {
             state.release(held);
@@ -148,8 +146,8 @@ impl Engine {
     }
 
     /// Enqueues the commands of a replay, with no other command between them. `turns` are the turns of the graph and of
-    /// the graphs in it. `message_reads` read the message buffers of the graph, after its commands. Returns the stamp
-    /// that the commands come after, and the point of the last command with its history.
+    /// its nested graphs. `message_reads` read the message buffers of the graph after its commands. Returns the stamp
+    /// before the first command, and the point of the last one with its history.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -186,7 +184,7 @@ impl Engine {
                 }
                 Op::Callback(callback) => {
                     let callback = state.note_callback(by.slot, callback, by.at);
-                    // The note takes a stamp of its own.
+                    // The note needs a separate stamp.
                     let stamp = state.next_stamp();
                     let queue = state.queue_mut(by.slot);
                     queue.end_times();
@@ -206,7 +204,7 @@ impl Engine {
             let by = Admission { what: CommandKind::Read, ..by };
             ordering::record(&state, by, stamp, &read);
             state.push_stamped(by, stamp, read);
-            // A command that comes after a use of the graph comes after its messages too.
+            // Commands that come after a use of the graph must come after its messages too.
             last = Some(stamp);
         }
         if let Some(last) = last {
@@ -218,7 +216,7 @@ impl Engine {
         Ok((before, point, past))
     }
 
-    /// Checks that the commands of a replay can be enqueued now, after `turns`. Enqueues nothing.
+    /// Checks that the commands of a replay could be enqueued now, after `turns`, but enqueues nothing.
     ///
     /// # Errors
     /// Returns the errors of [`enqueue_parts`](Self::enqueue_parts).
@@ -235,7 +233,8 @@ impl Engine {
     }
 
     /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
-    /// commands come after `turns`, and each turn is set to the last command. Returns an answer for each command.
+    /// commands come after `turns`, and the last one becomes the new end of each turn. Returns a result for each
+    /// command.
     ///
     /// # Errors
     /// Returns the queue's own error, `Mapped`, or `Hazard` under `Checked`.
@@ -253,8 +252,8 @@ impl Engine {
         ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         let mut answers = Vec::with_capacity(commands.len());
         for (command, uses) in commands.into_iter().zip(uses) {
-            // The waits of a part come directly before it, so that other contexts, which may wait for an earlier part,
-            // do not wait for them.
+            // The waits of a part come directly before that part. If they came earlier, other contexts that wait for an
+            // earlier part would wait for them too.
             state.check_all(by, &uses).expect("bug: a command is refused after its check");
             let answer = self.push_part(&mut state, by, command);
             if let EnqueuedPart::Stamps(stamps) = &answer
@@ -296,7 +295,7 @@ impl Engine {
         }
     }
 
-    /// Prepares a loop that is about to be enqueued.
+    /// Prepares a loop for being enqueued.
     pub(crate) fn begin_loop(&self, state: &mut State, by: Admission, stamp: Stamp, run: &mut LoopRun) {
         let clocked = state.queue(by.slot).timing.as_ref().map(|timing| timing.clocked);
         let time = clocked.map(|clocked| (Arc::<TimeSlot>::default(), clocked));
@@ -306,8 +305,8 @@ impl Engine {
         run.begin(state.new_hold(), Arc::new(LoopWaker(self.me.clone())).into(), time);
     }
 
-    /// For each loop whose first chunk is complete, reads whether the loop goes on, and releases its queues. Any thread
-    /// may call this. The words are read without S, because the read may call the device.
+    /// Reads, for each loop whose first chunk is complete, if the loop goes on, and releases its queues. Any thread may
+    /// call this. The words are read outside S, because reading may call the device.
     pub(crate) fn continue_loops(&self) {
         let mut state = self.lock();
         let State { queues, batches, waiters, loops, .. } = &mut *state;
@@ -332,7 +331,7 @@ impl Engine {
             state.note_chunk(*hold, of, result);
         }
         if !self.threads {
-            state.wake_all_waiters(); // only polling makes progress here, perhaps on another thread
+            state.wake_all_waiters(); // without threads, only polls make progress, perhaps on another thread
         }
         self.unlock(state);
         #[cfg(target_arch = "wasm32")]
@@ -350,11 +349,11 @@ pub(crate) enum PartCommand {
     Wait(Op),
     /// A host callback.
     Host(Callback),
-    /// No command. The answer has the point of the commands so far.
+    /// No command. The result is the point of the commands so far.
     Mark,
 }
 
-/// Answer for one command.
+/// Result of enqueueing one command.
 pub(crate) enum EnqueuedPart {
     /// Stamps of the commands.
     Stamps(Vec<Stamp>),
@@ -362,7 +361,7 @@ pub(crate) enum EnqueuedPart {
 }
 
 impl PartCommand {
-    /// Returns the uses of the command.
+    /// Returns works that use the same bytes as the command.
     fn uses(&self) -> Vec<Work> {
         match self {
             PartCommand::Nodes(step) => {
@@ -375,23 +374,23 @@ impl PartCommand {
     }
 }
 
-/// Lists the ends of the last replays.
+/// Returns the end of the last replay of each turn.
 fn ends(turns: &[&Arc<ReplayTurn>]) -> SmallVec<[Point; 2]> {
     turns.iter().filter_map(|turn| turn.last()).collect()
 }
 
-/// Number of planned chunks that are not yet known to go on: the device executes one, and the next one is submitted
-/// ahead.
+/// Number of planned chunks after which the loop is not yet known to go on: one that the device executes, and one
+/// submitted ahead.
 const CHUNKS_AHEAD: usize = 2;
 
-/// A loop in chunks of one replay.
+/// A chunked loop of one replay.
 pub(crate) struct LoopRun {
-    /// One part of the loop. Its nodes have no times, because they execute many times.
+    /// One part of the loop. Its nodes have no times, because they execute repeatedly.
     part: GraphStep,
     chunked: ChunkedLoop,
-    /// Hold of the queue while the planner waits for the first chunk.
+    /// Hold of the queue while the planner waits for a chunk.
     pub(crate) hold: HoldId,
-    /// Called when a chunk is complete.
+    /// Waker that is called when a chunk is complete.
     waker: Waker,
     /// Time at which the first chunk was planned.
     started: Option<Instant>,
@@ -399,7 +398,7 @@ pub(crate) struct LoopRun {
     iterations: u64,
     /// Number of parts of the next chunk.
     parts: u32,
-    /// Planned chunks, except those that are known to go on.
+    /// Planned chunks, except those after which the loop is known to go on.
     pub(crate) chunks: VecDeque<LoopChunk>,
     time: Option<LoopTime>,
 }
@@ -408,27 +407,27 @@ pub(crate) struct LoopRun {
 pub(crate) struct LoopChunk {
     pub(crate) seq: Seq,
     pub(crate) read: Arc<ReadSlot>,
-    /// `true` if the loop goes on after the chunk. `None` until this is read.
+    /// `true` if the loop goes on after the chunk; `None` until this has been read.
     pub(crate) goes_on: Option<bool>,
 }
 
-/// Time of a loop that is measured.
+/// Time of a measured loop.
 pub(crate) struct LoopTime {
     whole: Arc<TimeSlot>,
     /// `true` if the device has a clock.
     clocked: bool,
-    /// Times of the first chunk and of the last planned ones.
+    /// Time slots of the first chunk and of the chunks that are planned last.
     first: Option<Arc<TimeSlot>>,
     last: VecDeque<Arc<TimeSlot>>,
 }
 
 /// Next step of the planner for a loop.
 pub(crate) enum LoopStep {
-    /// The loop has ended, or all iterations that its bound allows are planned.
+    /// The loop has ended, or its bound allows no more iterations than are planned.
     Ended,
-    /// A chunk must complete first.
+    /// A chunk must complete before the next one is planned.
     Held(HoldId),
-    /// A chunk of this many parts follows.
+    /// The next chunk, with this many parts.
     Chunk(u32),
 }
 
@@ -452,8 +451,7 @@ impl LoopRun {
         }
     }
 
-    /// Prepares the loop, which is about to be enqueued. `time` receives the time of the loop; its `bool` is `true` if
-    /// the device measures the time.
+    /// Prepares the loop for being enqueued. `time` receives its time; the `bool` is `true` if the device measures it.
     pub(crate) fn begin(&mut self, hold: HoldId, waker: Waker, time: Option<(Arc<TimeSlot>, bool)>) {
         self.hold = hold;
         self.waker = waker;
@@ -483,13 +481,13 @@ impl LoopRun {
         LoopStep::Chunk(self.parts.min(u32::try_from(needed).unwrap_or(u32::MAX)))
     }
 
-    /// Returns the work of one part.
+    /// Returns one part of the loop as work.
     pub(crate) fn work(&self) -> Work {
         Work::Graph(Box::new(self.part.clone()))
     }
 
-    /// Records that a chunk is planned in batch `seq`. Returns the read of the word that tells whether the loop goes
-    /// on, unless the bound allows no iteration after the chunk.
+    /// Records that a chunk is planned in batch `seq`. Returns the read of the word that tells if the loop goes on,
+    /// unless the bound allows no further iteration.
     pub(crate) fn add_chunk(&mut self, seq: Seq, parts: u32) -> Option<(Span, Arc<ReadSlot>)> {
         self.started.get_or_insert_with(Instant::now);
         self.iterations += u64::from(parts) * u64::from(self.chunked.iterations);
@@ -503,8 +501,8 @@ impl LoopRun {
         Some((self.chunked.state(table), read))
     }
 
-    /// Returns the error that ends the loop before its next chunk: the context is ending, or the loop has run for
-    /// `limit`.
+    /// Returns an error if the loop must end before its next chunk: because the context is ending, or because the loop
+    /// has run for `limit`.
     pub(crate) fn stop(&self, ending: bool, limit: Option<Duration>) -> Option<Error> {
         let graph = self.part.run.plan.label.to_string();
         let launch = self.part.run.at;
@@ -516,8 +514,8 @@ impl LoopRun {
         Some(ErrorDetail::LoopTooLong { graph, launch, iterations, limit }.into())
     }
 
-    /// Returns the slot for the time of a chunk that is about to be planned in batch `seq`, if the loop is timed. The
-    /// `bool` is `true` if the device measures the time.
+    /// Returns the time slot of the next chunk, which is planned in batch `seq`, if the loop is timed. The `bool` is
+    /// `true` if the device measures the time.
     pub(crate) fn time_chunk(&mut self, seq: Seq) -> Option<(Arc<TimeSlot>, bool)> {
         let time = self.time.as_mut()?;
         time.whole.plan(seq);
@@ -528,8 +526,7 @@ impl LoopRun {
         Some((of_chunk, time.clocked))
     }
 
-    /// Stores the time of the loop, which has ended: from the start of the first chunk to the end of the chunk in which it
-    /// ended.
+    /// Stores the time of the ended loop: from the start of its first chunk to the end of the chunk in which it ended.
     pub(crate) fn end_time(&self) {
         let Some(LoopTime { whole, first: Some(first), last, .. }) = &self.time else { return };
         let ended = self.chunks.front().is_some_and(|chunk| chunk.goes_on == Some(false));
@@ -557,21 +554,22 @@ impl LoopRun {
     }
 }
 
-/// Loops in chunks of a context.
+/// Chunked loops of a context.
 ///
-/// Every loop that waits for one of its chunks is listed, so that its queue is released once the chunk is complete.
+/// Every loop that waits for one of its chunks is listed, so that the queue of the loop can be released once the chunk
+/// completes.
 #[derive(Default)]
 pub(crate) struct ContextLoops {
-    /// Loops with a planned chunk, with their queues. Loops that have ended may still be listed.
+    /// Loops with a planned chunk, and their queues. Loops that have ended may still be listed.
     listed: Vec<(Slot, HoldId)>,
-    /// Longest time for which the context continues a loop. `None` means no limit.
+    /// Longest time for which the context continues a loop; `None` means no limit.
     pub(crate) limit: Option<Duration>,
-    /// `true` once loops are stopped because the context ends.
+    /// `true` if loops are to be stopped because the context is ending.
     pub(crate) ending: bool,
 }
 
 impl ContextLoops {
-    /// Lists a loop of which a chunk is planned.
+    /// Lists a loop that has a planned chunk.
     pub(crate) fn add(&mut self, slot: Slot, hold: HoldId) {
         if !self.listed.contains(&(slot, hold)) {
             self.listed.push((slot, hold));
@@ -584,8 +582,8 @@ impl ContextLoops {
         self.listed.iter().find(|(slot, of)| *of == hold && runs(*slot)).map(|(slot, _)| *slot)
     }
 
-    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Wakers of
-    /// incomplete chunks are registered again, because a waker may be called early.
+    /// Returns the reads of the complete chunks that were not read yet, each with the hold of its loop. Registers the
+    /// wakers of incomplete chunks again, because a waker may have been called early.
     fn complete_chunks(
         &mut self,
         queues: &Queues,
@@ -618,7 +616,7 @@ impl QueueState {
         }
     }
 
-    /// Returns the loop at the front of the queue with its stamp, to plan it.
+    /// Returns the loop at the front of the queue and its stamp, for planning.
     pub(crate) fn front_loop_mut(&mut self) -> Option<(Stamp, &mut LoopRun)> {
         let front = self.pending.front_mut()?;
         let stamp = front.stamp;

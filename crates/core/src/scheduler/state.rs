@@ -1,4 +1,4 @@
-//! The data that the state lock S guards, and its description as text.
+//! The data that the state lock S guards, and its text dump.
 
 use crate::device::CostModel;
 use crate::device::adapter::AdapterInfo;
@@ -31,15 +31,15 @@ use std::task::Waker;
 pub(crate) struct AfterUnlock {
     pub(crate) dropped: Vec<Command>,
     pub(crate) wakers: Vec<Waker>,
-    /// Timing notes of closed queues, so that their memory is freed outside S.
+    /// Times of closed queues, so that their memory is freed outside S.
     pub(crate) times: Vec<QueueTiming>,
-    /// `true` if planning removed a command from a queue. A batch or another queue may be able to continue now, so
+    /// `true` if planning removed a command from a queue. A batch or another queue may now be able to continue, so
     /// releasing S notifies other threads.
     pub(crate) planned_any: bool,
 }
 
 impl AfterUnlock {
-    /// Returns `true` if user code must run.
+    /// Returns `true` if there is user code to run.
     pub(crate) fn has_code(&self) -> bool {
         !self.dropped.is_empty() || !self.wakers.is_empty()
     }
@@ -50,21 +50,20 @@ impl AfterUnlock {
     }
 }
 
-/// A new queue waits for at most this many ends itself. For more, a helper queue waits for them.
+/// Maximum number of queue ends that a new queue waits for itself. If there are more, a helper queue waits for them.
 const MOST_ENDS: usize = 16;
 
 /// Bookkeeping of a context.
 ///
-/// Each part of the bookkeeping is a struct with its own invariants and methods. Only what concerns several parts is a
-/// method of the state.
+/// Each part is a struct with its own invariants and methods. `State` has only the methods that concern several parts.
 #[derive(Default)]
 pub(crate) struct State {
     /// Last stamp of the context. No queue has a larger one.
     stamp: Stamp,
-    /// Number of the last hold.
+    /// Number of the newest hold.
     holds: u64,
     policy: Policy,
-    /// Queues by slot. The first one is the context's own, which is never closed.
+    /// Queues by slot. The first is the context's own, which is never closed.
     pub(crate) queues: Queues,
     pub(crate) lanes: Vec<LaneState>,
     pub(crate) batches: Batches,
@@ -80,7 +79,7 @@ pub(crate) struct State {
     pub(crate) kernels: KernelNames,
     /// Messages of kernels that the host has not received.
     pub(crate) deliveries: Deliveries,
-    /// Work that the program was told is complete. It never covers work that is not done.
+    /// Work that the program knows to be complete. It never covers work that is not done.
     pub(crate) host_clock: Clock,
     /// `Some` once the device is lost. From then on the state has no work and no wakers, and the device is not called.
     pub(crate) lost: Option<Error>,
@@ -135,7 +134,7 @@ impl State {
     ) -> Slot {
         let (clock, mut born_after) = self.ends_of_all_queues();
         if born_after.len() > MOST_ENDS {
-            // Without this queue, each new queue would wait for all of them.
+            // A helper queue waits for all of them, because otherwise each new queue would have to.
             let all = self.new_helper("(ends of queues)".into(), Priority::Normal, lane);
             for point in born_after {
                 self.push_wait(all, point, WaitCause::QueueCreation, at);
@@ -146,7 +145,7 @@ impl State {
             queue.request_all();
             born_after = vec![queue.end(all)];
         }
-        // A new stamp keeps clocks that cover the slot's previous queue from covering this one.
+        // With a new stamp, clocks that cover the slot's previous queue do not cover this one.
         let stamp = self.next_stamp();
         let queue = QueueState::new(label, lane, priority, clock, stamp);
         let slot = self.queues.place(queue);
@@ -157,7 +156,7 @@ impl State {
         slot
     }
 
-    /// Makes a queue of the context for one command. The queue follows only the commands that its own command needs.
+    /// Makes a queue of the context for one command. It comes after only what that command needs.
     pub(crate) fn new_helper(&mut self, label: Arc<str>, priority: Priority, lane: usize) -> Slot {
         let stamp = self.next_stamp();
         let mut queue = QueueState::new(label, lane, priority, Clock::default(), stamp);
@@ -165,9 +164,9 @@ impl State {
         self.queues.place(queue)
     }
 
-    /// Returns a clock that covers everything enqueued, and the points to wait for so that all of it comes first. If
-    /// queues wait for each other, only the last points are needed. An unused queue is left out, because the queues
-    /// that it waits for are included themselves.
+    /// Returns a clock that covers everything enqueued, and the points that one must wait for to come after all of it.
+    /// Points that other points already come after are left out, and so are unused queues, because the queues that they
+    /// wait for are included.
     fn ends_of_all_queues(&self) -> (Clock, Vec<Point>) {
         let mut waited = Clock::default();
         let mut points = Vec::new();
@@ -197,13 +196,12 @@ impl State {
         }
     }
 
-    /// Returns the progress of a point. If the point is planned, the returned batch is not done, and the point waits
-    /// for it.
+    /// Returns the progress of a point. If the point is planned, returns an unfinished batch that the point waits for.
     pub(crate) fn reached(&self, point: Point) -> PointProgress {
         let queue = self.queue(point.slot);
         match queue.reached(point.stamp) {
-            // The last batch that the point waits for is done, but batches may complete in any order. The first
-            // batch that is not done still delays the point.
+            // The last batch that the point waits for is done, but batches may complete in any order: the first one
+            // that is not done still delays the point.
             PointProgress::Planned(seq) if self.batches.is_done(seq) => {
                 let open =
                     queue.batches_before(point.stamp, Stamp(0)).find(|&(_, seq)| !self.batches.is_done(seq));
@@ -214,21 +212,21 @@ impl State {
     }
 
     /// Returns `true` if no batch is planned or in flight, and no callback and no message is due. Unplanned commands do
-    /// not count, so an idle context may still be [`busy`](Self::busy).
+    /// not count, so a context can be both idle and [`busy`](Self::busy).
     pub(crate) fn idle(&self) -> bool {
         let idle = |lane: &LaneState| lane.timeline.in_flight() == 0 && !lane.has_ready();
         !self.callbacks.are_due() && !self.deliveries.are_due(&self.queues) && self.lanes.iter().all(idle)
     }
 
-    /// Returns `true` if a call of `make_progress` has work to do: a batch is in flight, a callback or messages are
-    /// due, or a lane can submit or plan something. Batches that must wait for another thread do not count, so this is
-    /// not the opposite of [`idle`](Self::idle).
+    /// Returns `true` if `make_progress` has work to do: a batch is in flight, a callback or messages are due, or a
+    /// lane can submit or plan something. Batches that wait for another thread do not count, so this is not the
+    /// opposite of [`idle`](Self::idle).
     pub(crate) fn busy(&self) -> bool {
         let works = |lane: usize| self.lanes[lane].timeline.in_flight() > 0 || self.something_for(lane);
         self.callbacks.are_due() || self.deliveries.are_due(&self.queues) || (0..self.lanes.len()).any(works)
     }
 
-    /// Returns `true` if no later use can have to wait for `earlier`. Under [`Policy::Checked`] only the host clock
+    /// Returns `true` if no later use will need to wait for `earlier`. Under [`Policy::Checked`] only the host clock
     /// counts, because an error must not depend on the progress of the device.
     pub(crate) fn forgettable(&self, earlier: &Use) -> bool {
         match self.policy {
@@ -238,8 +236,8 @@ impl State {
     }
 
     /// Returns an error if a call may not enqueue on `slot`: the device is lost, the queue has failed, or the context
-    /// queue has failed. A failed context queue refuses every call because later commands may use arrays that it did
-    /// not fill.
+    /// queue has failed. If the context queue has failed, every call is refused, because later commands may use arrays
+    /// that it did not fill.
     #[inline]
     pub(crate) fn check(&self, slot: Slot) -> Result<()> {
         let error = |slot: Slot| self.queue(slot).error.as_ref();
@@ -249,7 +247,7 @@ impl State {
         }
     }
 
-    /// Ends a hold. Returns `true` if a queue had it.
+    /// Ends a hold. Returns `true` if it held a queue.
     pub(crate) fn release(&mut self, hold: Hold) -> bool {
         let any = self.queues.release(hold);
         if any {
@@ -266,8 +264,8 @@ impl State {
         }
     }
 
-    /// Moves the wakers that are due without the completion of a batch to `after`: planning completed their point,
-    /// their queue has another hold, or their point is submitted.
+    /// Moves to `after` the wakers that are due for another reason than a completed batch: planning has completed their
+    /// point, their queue has another hold, or their point was submitted.
     pub(crate) fn collect_wakers(&mut self) {
         let queues = &self.queues;
         self.waiters.collect_repolls(queues, &mut self.after.wakers);
@@ -279,13 +277,13 @@ impl State {
         }
     }
 
-    /// Moves every waker that waits for a completion to `after`, so that all tasks poll again.
+    /// Moves to `after` all wakers that wait for completions, so that their tasks poll again.
     pub(crate) fn wake_all_waiters(&mut self) {
-        // A callback may signal the event that tasks wait for, and that callback may be able to run now.
+        // Tasks may wait for an event that a callback signals, and that callback may now be able to run.
         self.after.wakers.extend(self.waiters.wakers.take_completion_wakers());
     }
 
-    /// Records that a batch is complete and updates its queues. Returns the wakers to call.
+    /// Records that a batch is complete, and updates its queues. Returns the wakers to call.
     pub(crate) fn complete_batch(&mut self, seq: Seq) -> Vec<Waker> {
         let slots = self.batches.finish(seq);
         let mut wakers = self.waiters.wakers.take(WakeCondition::Batch(seq));
@@ -306,8 +304,8 @@ impl State {
         wakers
     }
 
-    /// Returns the number of entries in the tables that can grow with the calls of a program: wakers, failures that
-    /// handles may still refer to, clock entries, and names of kernels.
+    /// Returns the sizes of the tables that can grow with the calls of a program: wakers, kept failures, clock entries,
+    /// and names of kernels.
     fn kept(&self) -> (usize, usize, usize, usize) {
         let failures = self.queues.iter().map(|queue| queue.failures.len()).sum();
         let known =
@@ -316,11 +314,11 @@ impl State {
     }
 }
 
-/// Most queues that a dump lists, queues with work or an error first.
+/// Maximum number of queues in a dump. Queues with work or an error come first.
 const MOST_QUEUES: usize = 100;
 
 impl Engine {
-    /// Returns the state of the queues and lanes, one line each, for at most [`MOST_QUEUES`] queues.
+    /// Returns a description of the queues and lanes, one line each, with at most [`MOST_QUEUES`] queues.
     pub(crate) fn dump(&self, info: &AdapterInfo) -> String {
         let state = self.lock();
         let recorder = self.device.recorder();

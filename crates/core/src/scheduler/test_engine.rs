@@ -1,5 +1,5 @@
-//! Makes engines, queues, blocks and commands for tests and models. Without threads, all work happens inside the calls
-//! of a test.
+//! Engines, queues, blocks and commands for tests and models. Without threads, all work happens inside the test's
+//! calls.
 
 use crate::error::CommandKind;
 use crate::memory::block::{Block, BlockId, Heap, Memory};
@@ -22,10 +22,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker};
 
-/// Bytes of a [`block`].
+/// Size of a [`block`] in bytes.
 const BLOCK_BYTES: u64 = 64;
 
-/// Returns an engine that relies on threads, which the test may start, or one that works without threads.
+/// Returns an engine. With `threads`, it relies on threads, which the test must start; otherwise it works without.
 pub(crate) fn engine(threads: bool) -> Arc<Engine> {
     engine_with(Policy::Unchecked, threads)
 }
@@ -69,7 +69,7 @@ pub(crate) fn fill(block: &Arc<Block>) -> Work {
     Work::Fill { dst: span(block), pattern: Pattern::ZERO }
 }
 
-/// Enqueues a command that uses a block of its own, and returns its point.
+/// Enqueues a command on a separate block, and returns its point.
 pub(crate) fn enqueue(engine: &Engine, slot: Slot) -> Point {
     enqueue_work(engine, slot, fill(&block()))
 }
@@ -108,12 +108,12 @@ pub(crate) fn finish(engine: &Engine, point: Point) {
     assert!(engine.wait(point, Deadline::after(None)).expect("nothing has failed"), "a wait ended early");
 }
 
-/// Returns the location of all calls of the tests.
+/// Returns the source location that all calls of the tests pass.
 pub(crate) fn here() -> &'static Location<'static> {
     Location::caller()
 }
 
-/// Number of wakes of a task.
+/// A task that counts how often it is woken.
 #[derive(Default)]
 pub(crate) struct TestTask(AtomicUsize);
 

@@ -1,10 +1,10 @@
-//! The threads of a context: two for each lane, and one for host callbacks. Also the marks of the current thread, which
-//! say that it runs callbacks or signals for the program. The threads that have work to do are notified after the
-//! release of S, the state lock.
+//! The threads of a context: two for each lane, and one for host callbacks. Also thread-local marks of threads that run
+//! callbacks or signal events for the program. Threads with work to do are notified after the release of S, the state
+//! lock.
 //!
-//! A waker, or the drop of a command, may wait for work that this very thread would submit or complete. So if a lane
-//! thread runs user code, another thread first takes over the *post*, which is the work of a lane, and this thread ends
-//! when the user code returns.
+//! A waker or a destructor of the program may wait for work that this very thread would submit or complete. So before a
+//! lane thread runs user code that may wait, another thread takes over its *post*, the work of the lane, and the
+//! replaced thread ends when the user code returns.
 
 use crate::scheduler::callbacks;
 #[cfg(not(target_arch = "wasm32"))]
@@ -34,7 +34,7 @@ use web_time::Instant;
 /// Longest park of a lane thread while its lane is in use.
 #[cfg(not(target_arch = "wasm32"))]
 const TICK: Duration = Duration::from_millis(1);
-/// Number of ticks after the last submission before the lane thread parks without a timeout.
+/// Number of ticks after the last submission until the lane thread parks without a timeout.
 #[cfg(not(target_arch = "wasm32"))]
 const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 
@@ -43,16 +43,16 @@ const TICKS: u32 = if cfg!(fencepost_loom) { 1 } else { 8 };
 #[cfg(not(target_arch = "wasm32"))]
 struct IdleTicks {
     ticks: u32,
-    /// Value of the next submission when the count began.
+    /// Value that the next submission had when the count began.
     upto: TimelineValue,
-    /// `true` if the last park was a tick. The program then had time to enqueue more commands for the next batch, so
-    /// pending commands are planned.
+    /// `true` if the last park was a tick. Then the program has had time to enqueue more commands, so pending commands
+    /// are planned now.
     ticked: bool,
 }
 #[cfg(not(target_arch = "wasm32"))]
 impl IdleTicks {
-    /// Counts the next park of a lane thread, where the next submission of the lane has value `pending`. Returns
-    /// `true` if that park is a tick.
+    /// Counts the next park of a lane thread. `pending` is the value of the lane's next submission. Returns `true` if
+    /// that park is a tick.
     fn after(&mut self, pending: TimelineValue) -> bool {
         if pending != self.upto {
             self.ticks = 0;
@@ -65,11 +65,11 @@ impl IdleTicks {
 #[cfg(not(target_arch = "wasm32"))]
 impl Engine {
     /// Runs the thread of a lane: it plans pending commands, submits batches and parks. Commands that are not urgent
-    /// wait for a tick, so that a program has time to enqueue more of them for the same batch.
+    /// wait for a tick, so that the program has time to enqueue more commands for the same batch.
     pub(crate) fn lane_thread(&self, lane: usize) {
         let mut resting = IdleTicks::default();
         while !is_replaced() {
-            // Other threads take S, the state lock, between two batches.
+            // Lets other threads take S, the state lock, between two batches.
             self.yield_lock();
             let mut state = self.lock();
             while !(state.urgent_for(lane) || (resting.ticked && state.something_for(lane))) {
@@ -78,13 +78,13 @@ impl Engine {
                 }
                 state = self.park_lane_thread(lane, state, &mut resting);
             }
-            // Without a tick and without urgent commands, the thread only submits, so that pending commands gather.
+            // Before a tick and without urgent commands, the thread only submits, so that pending commands gather.
             let due = std::mem::take(&mut resting.ticked) || state.plans_for(lane);
             self.submit_next(lane, state, due.then_some(DueCommands::All));
         }
     }
 
-    /// Parks for one tick while the lane is in use and for [`TICKS`] ticks after that. Later it parks until it is
+    /// Parks for one tick at a time while the lane is in use, and for [`TICKS`] ticks after that. Later, parks until
     /// notified.
     fn park_lane_thread<'a>(
         &'a self,
@@ -135,9 +135,9 @@ impl Engine {
         self.lock()
     }
 
-    /// Notifies the completer if no caller waits for the batches in flight, and lets the driver release resources. A
-    /// caller that submits a batch in order to wait for it does not notify the completer, and may then drop the result
-    /// instead.
+    /// Lets the driver release resources, and notifies the completer if no caller waits for the batches in flight: a
+    /// caller that submits a batch in order to wait for it does not notify the completer, but may drop the result
+    /// without waiting.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.lanes[lane].is_unwatched();
         let at = &mut state.lanes[lane];
@@ -157,8 +157,8 @@ impl Engine {
         state
     }
 
-    /// Runs the second thread of a lane: it waits natively for the next value, so that futures and callbacks make
-    /// progress and memory is reused.
+    /// Runs the completer of a lane: it waits natively for the next value, so that futures and callbacks make progress,
+    /// and memory is reused.
     pub(crate) fn completer(&self, lane: usize) {
         while !is_replaced() {
             let next = {
@@ -198,7 +198,7 @@ impl Engine {
     }
 }
 
-/// Number of a thread. The standard library's identifiers do not distinguish the threads of a model.
+/// Number of a thread. The standard library's thread ids do not distinguish the threads of a loom model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ThreadId(u64);
 
@@ -206,7 +206,7 @@ static THREADS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     static THIS_THREAD: ThreadId = ThreadId(THREADS.fetch_add(1, Ordering::Relaxed));
-    /// Number of nested callbacks that run on this thread. The callback thread of a context counts as one.
+    /// Number of nested callbacks running on this thread, plus one on the callback thread of a context.
     static DEPTH: Cell<u32> = Cell::default();
     /// `true` while this thread signals an event for the program.
     static SIGNALS: Cell<bool> = Cell::default();
@@ -214,7 +214,7 @@ thread_local! {
 
 #[cfg(not(target_arch = "wasm32"))]
 thread_local! {
-    /// `true` on a thread of a context.
+    /// `true` on a thread that belongs to a context.
     static BELONGS: Cell<bool> = Cell::default();
 }
 
@@ -224,23 +224,22 @@ pub(crate) fn belong_to_a_context() {
     BELONGS.with(|belongs| belongs.set(true));
 }
 
-/// Returns `true` if the work of some context may need what this thread does next: it is a thread of a context, or runs
-/// a callback.
+/// Returns `true` if a context may need what this thread does next, because it belongs to a context or runs a callback.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_needed() -> bool {
     BELONGS.with(Cell::get) || is_inside_callback()
 }
 
-/// Calls `run`, which signals an event, while the signalling mark of this thread is set. Contexts that make progress
-/// because of the signal do not run callbacks on this thread, because a callback may wait for something that the thread
-/// does next.
+/// Calls `run`, which signals an event, with the signalling mark of this thread set. While it is set, no context runs
+/// callbacks on this thread, because a callback may wait for something that the thread does next.
 pub(crate) fn signal(run: impl FnOnce()) {
     let _signals = SignallingMark::set(true);
     run();
 }
 
-/// Guard that sets or clears the signalling mark of this thread until it is dropped. User code that is called by the
-/// signal may wait. The wait clears the mark and so runs callbacks: the thread does nothing else before the wait ends.
+/// Guard that sets or clears the signalling mark of this thread until it is dropped. If user code called by the signal
+/// waits, the wait clears the mark, so that callbacks can run: until the wait ends, the thread does nothing else
+/// anyway.
 pub(crate) struct SignallingMark(bool);
 
 impl SignallingMark {
@@ -259,8 +258,8 @@ pub(crate) fn this_thread() -> ThreadId {
     THIS_THREAD.with(|thread| *thread)
 }
 
-/// Returns `true` if this thread runs a callback, or is the callback thread of a context. Later callbacks of that
-/// context cannot run before the current call returns.
+/// Returns `true` if this thread runs a callback, or is the callback thread of a context. In that case, later callbacks
+/// of that context cannot run before the current call returns.
 pub(crate) fn is_inside_callback() -> bool {
     DEPTH.with(Cell::get) > 0
 }
@@ -281,7 +280,7 @@ pub(crate) fn leave_callback() {
     DEPTH.with(|depth| depth.set(depth.get() - 1));
 }
 
-/// Threads to notify. The set is computed under S and used after S is released.
+/// Threads to notify, computed under S and used after S is released.
 #[derive(Default)]
 pub(crate) struct ThreadWakeups {
     /// For each lane, `true` to notify its thread, and `true` to notify its completer.
@@ -292,14 +291,13 @@ pub(crate) struct ThreadWakeups {
     messages: bool,
     /// `true` to notify the parked callers.
     callers: bool,
-    /// Condition variables of the callers that are parked for a batch and can go on.
+    /// Condition variables of callers that are parked for a batch and can go on.
     parked: smallvec::SmallVec<[Arc<Condvar>; 2]>,
 }
 
 impl ThreadWakeups {
-    /// Returns the wakeups without the parked callers. Used by a caller that is about to park, because it has changed
-    /// nothing that the other callers wait for. Callers that are parked for a batch stay, because each of them is
-    /// notified only once.
+    /// Returns the wakeups without the sleeping callers, for a caller that is about to park: it has changed nothing
+    /// that they wait for. Callers parked for a batch stay included, because each of them is notified only once.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
@@ -333,7 +331,7 @@ impl State {
         wakeups
     }
 
-    /// Returns `true` if the threads have no further work: the device is lost or the context is closing.
+    /// Returns `true` if the threads have nothing more to do, because the device is lost or the context is closing.
     pub(crate) fn finished(&self) -> bool {
         self.lost.is_some() || self.closing
     }
@@ -343,20 +341,22 @@ impl State {
         self.work_for(lane, false)
     }
 
-    /// Returns `true` if the thread of a lane can submit something, or plan commands that were requested or are many.
+    /// Returns `true` if the thread of a lane can submit something, or plan commands, provided that they were requested
+    /// or there are many.
     pub(crate) fn urgent_for(&self, lane: usize) -> bool {
         self.work_for(lane, true)
     }
 
-    /// Returns `true` if a task waits while nothing is in flight. No fence would then report a lost device, so the
-    /// thread of lane 0 polls for the loss.
+    /// Returns `true` if the thread of this lane must poll for device loss. Lane 0 does so if a task waits while
+    /// nothing is in flight, because then no fence would report the loss.
     pub(crate) fn needs_loss_poll(&self, lane: usize) -> bool {
         let idle = || self.lanes.iter().all(|lane| lane.timeline.in_flight() == 0);
         lane == 0 && self.waiters.wakers.has_completion_wakers() && idle()
     }
 
-    /// Returns `true` if the thread of a lane can submit a batch or plan a queue; with `urgent`, only an urgent queue
-    /// counts. Returns `false` while the token is taken: its holder notifies the thread when it returns the token.
+    /// Returns `true` if the thread of a lane can submit a batch or plan a queue. With `urgent`, only urgent queues
+    /// count. Returns `false` while the token is taken, because its holder notifies the thread when it returns the
+    /// token.
     fn work_for(&self, lane: usize, urgent: bool) -> bool {
         let at = &self.lanes[lane];
         self.lost.is_none() && !at.token && (self.choose(lane).is_some() || self.could_plan(lane, urgent))
@@ -368,8 +368,8 @@ impl State {
         self.could_plan(lane, true)
     }
 
-    /// Returns `true` if a lane has room for a batch of a queue; with `urgent`, only an urgent queue counts. A queue
-    /// whose commands gather does not count.
+    /// Returns `true` if a queue could be planned on a lane now. With `urgent`, only urgent queues count. Queues whose
+    /// commands gather do not count.
     fn could_plan(&self, lane: usize, urgent: bool) -> bool {
         let gathers = |priority: Priority| self.plannable(lane, priority) == Plannable::Nothing;
         let own = self.queue(Slot::CONTEXT);
@@ -384,15 +384,14 @@ impl State {
 }
 
 impl Engine {
-    /// Releases S. Then drops everything whose drop was deferred, notifies the threads that have work, and calls the
-    /// deferred wakers.
+    /// Releases S. Then runs the deferred drops, notifies the threads that have work, and calls the deferred wakers.
     pub(crate) fn unlock(&self, mut state: MutexGuard<'_, State>) {
         let wakeups = state.wakeups();
         self.unlock_with(state, &wakeups);
     }
 
-    /// Releases S for a caller that polls the fence of a lane next. The caller counts as a watcher here, so the
-    /// completer of that lane is not woken.
+    /// Releases S for a caller that next polls the fence of a lane. The caller is made a watcher, so that the lane's
+    /// completer is not woken.
     pub(crate) fn unlock_watched(&self, mut state: MutexGuard<'_, State>, lane: usize) {
         state.lanes[lane].watchers += 1;
         let wakeups = state.wakeups();
@@ -436,11 +435,11 @@ impl Engine {
     }
 }
 
-/// Function that starts another thread in place of a lane thread.
+/// Function that starts a thread to replace a lane thread.
 type ReplaceThread = Box<dyn FnOnce() + Send>;
 
 thread_local! {
-    /// `Some` if this is a lane thread that no other thread has replaced.
+    /// Function that replaces this thread. `Some` on a lane thread that was not yet replaced.
     static POST: RefCell<Option<ReplaceThread>> = RefCell::default();
     /// `true` if another thread has replaced this one.
     static REPLACED: Cell<bool> = Cell::default();
@@ -453,10 +452,10 @@ pub(crate) fn set_post(replace: impl FnOnce() + Send + 'static) {
     POST.with(|own| own.replace(Some(Box::new(replace))));
 }
 
-/// Returns `true` if this is a lane thread. A lane thread runs no callback, not even one of a context without threads,
-/// because the callback may wait for this thread.
+/// Returns `true` if this is a lane thread. A lane thread never runs callbacks, not even of a context without threads,
+/// because they may wait for this thread.
 pub(crate) fn is_thread_of_a_lane() -> bool {
-    // In a destructor at the end of a thread, the thread-local may be gone already. That thread no longer runs a lane.
+    // In a destructor at the end of a thread, the thread-local may be gone. Such a thread no longer serves a lane.
     POST.try_with(|own| own.borrow().is_some()).unwrap_or(false)
 }
 
@@ -466,7 +465,7 @@ pub(crate) fn is_replaced() -> bool {
     REPLACED.with(Cell::get)
 }
 
-/// Replaces this thread with another one if it is a lane thread, because it is about to wait.
+/// Replaces this thread if it is a lane thread, because it is about to wait.
 pub(crate) fn replace_lane_thread() {
     if let Some(replace) = POST.try_with(RefCell::take).ok().flatten() {
         REPLACED.with(|replaced| replaced.set(true));

@@ -1,6 +1,6 @@
-//! Times of commands, of queues and of replays, and the notes of a profile. S is the state lock.
+//! Times of commands, queues and replays, and the notes for profiles. S is the state lock.
 //!
-//! The host clock is the work that the program was told is complete.
+//! The host clock covers the work that the program knows to be complete.
 
 use crate::error::{CommandKind, Result};
 use crate::memory::uses::Use;
@@ -31,7 +31,7 @@ impl Engine {
         self.lock().report_done(point, clock, answer);
     }
 
-    /// Like [`marker`](Self::marker), with a time if the queue or the event is timed.
+    /// Like [`marker`](Self::marker), but with a time if the queue or the event is timed.
     pub(crate) fn timed_marker(
         &self,
         slot: Slot,
@@ -44,7 +44,7 @@ impl Engine {
         (point, past, moment)
     }
 
-    /// Starts noting the launches of a queue. Returns `true` if they were not noted before.
+    /// Starts noting the launches of a queue. Returns `true` if they were not noted already.
     pub(crate) fn start_tuning(&self, slot: Slot) -> bool {
         let mut state = self.lock();
         let timing = state.queue_mut(slot).timing.get_or_insert_with(|| QueueTiming::for_notes(true));
@@ -64,8 +64,8 @@ impl Engine {
         Some((point, past, tuned))
     }
 
-    /// Creates the times of a replay: of all nodes while the context is profiled, and otherwise of the timed markers.
-    /// Without either, a replay has no times.
+    /// Creates the times of a replay: of all nodes if a profiler is running, else of the timed markers, if there are
+    /// any.
     pub(crate) fn time_replay(&self, state: &mut State, by: Admission, whole: &GraphStep) {
         let plan = &whole.run.plan;
         let clocked = self.device.caps().timestamps;
@@ -94,8 +94,8 @@ impl Engine {
         from
     }
 
-    /// Stops noting for one profiler. Returns the number of notes and the ends of all queues. Notes continue while
-    /// another profiler exists. Batches are noted while a reader exists.
+    /// Stops noting commands for one profiler. Returns the number of notes and the ends of all queues. Noting continues
+    /// for other profilers. Batches are noted as long as a reader exists.
     pub(crate) fn stop_notes(&self) -> (usize, Vec<Point>) {
         let mut state = self.lock();
         let Some((upto, last)) = state.notes.stop() else { return (0, Vec::new()) };
@@ -113,13 +113,13 @@ impl Engine {
         drop(over);
     }
 
-    /// Returns the notes from `from` to `upto` and the times of the batches.
+    /// Returns the notes with the numbers `from..upto`, and the times of the batches.
     pub(crate) fn notes(&self, from: usize, upto: usize) -> ProfileNotes {
         self.lock().notes.between(from, upto)
     }
 
-    /// Makes the device read its clock before any command planned from now on, and flushes that command. Returns
-    /// `None` if the device has no clock.
+    /// Makes the device read its clock before any command planned from now on, and flushes. Returns `None` if the
+    /// device has no clock.
     pub(crate) fn sample_clock(&self) -> Option<(Point, Arc<TimeSlot>)> {
         let state = self.lock();
         if !self.device.caps().timestamps || state.check(Slot::CONTEXT).is_err() {
@@ -128,8 +128,8 @@ impl Engine {
         Some(self.look_at_clock(state, Slot::CONTEXT))
     }
 
-    /// Makes the device read its clock after `ends`, on a queue of its own, so that no later command delays it. Flushes
-    /// that command. Returns `None` if the device has no clock.
+    /// Makes the device read its clock after `ends`, on a helper queue, so that no later command delays it, and
+    /// flushes. Returns `None` if the device has no clock.
     pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
         if !self.device.caps().timestamps {
             return None;
@@ -159,30 +159,29 @@ impl Engine {
 }
 
 impl State {
-    /// Returns the clock of everything that the program was told is complete.
+    /// Returns the host clock, which covers everything that the program knows to be complete.
     pub(crate) fn host_clock(&self) -> &Clock {
         &self.host_clock
     }
 
-    /// Updates the host clock before a call for `point` returns `answer` to the program. If the answer is the
-    /// outcome of the work itself (success, or the error that the work has ended with), the program learns that the
-    /// work, and everything that the work came after, is complete. An error of a refused call or of a lost device
-    /// reports nothing about the work.
+    /// Updates the host clock before a call for `point` returns `answer` to the program. If the answer is the outcome
+    /// of the work itself (success, or the work's own error), the program learns that this work and everything before
+    /// it is complete. The error of a refused call or of a lost device says nothing about the work.
     pub(crate) fn report_done(&mut self, point: Point, clock: &Clock, answer: &Result<()>) {
         if answer.as_ref().err().is_none_or(|error| self.queues.is_outcome(point, error)) {
             self.note_done(point, Some(clock));
         }
     }
 
-    /// Adds completed uses of an array to the host clock.
+    /// Adds uses of an array that are known to be complete to the host clock.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
             self.note_done(earlier.point(), earlier.origin().map(|origin| &origin.clock))
         });
     }
 
-    /// Adds a point to the host clock if it is done. Every report to the program ends here, so the clock never covers
-    /// work that is not done.
+    /// Adds a point to the host clock if it is done. All reports to the program go through here, so the clock never
+    /// covers work that is not done.
     fn note_done(&mut self, point: Point, clock: Option<&Clock>) {
         if self.reached(point) != PointProgress::Done {
             return;
@@ -193,8 +192,8 @@ impl State {
         self.host_clock.see(point.slot, point.stamp);
     }
 
-    /// Returns the time slot of a queue's last command if its completion is not known. Otherwise enqueues a timestamp
-    /// command, which triggers no submission and runs with the next batch.
+    /// Returns the time slot of a queue's last command, if that is not yet known to be complete. Otherwise enqueues a
+    /// timestamp command, which causes no submission but runs with the next batch.
     fn moment(&mut self, slot: Slot) -> PointTime {
         let lets_in = self.check(slot).is_ok();
         let queue = self.queue(slot);
@@ -209,7 +208,7 @@ impl State {
                 queue.push(Command { stamp, op });
                 (stamp, time)
             }
-            // The slot is never recorded, and a wait for the marker returns the error.
+            // The slot never gets a time; a wait for the marker returns the error.
             None => (queue.enqueued(), Arc::default()),
         };
         let queue = self.queue(slot);
@@ -226,7 +225,7 @@ impl State {
             (op, Some(time))
         } else {
             if let Work::WgpuCommands(_) = work {
-                queue.end_times(); // the program's own commands are timed by the commands around them
+                queue.end_times(); // commands that the program recorded are timed by the commands around them
             }
             (Op::Work(work), None)
         };
@@ -234,7 +233,7 @@ impl State {
         self.note_work(by, stamp, bytes, time.as_ref());
     }
 
-    /// Adds a part of a replay to the end of a queue. The part is timed if its nodes are.
+    /// Adds a part of a replay to the end of a queue. It is timed if its nodes are timed.
     pub(crate) fn push_replay(&mut self, by: Admission, stamp: Stamp, step: GraphStep) {
         if step.run.times.get().is_none() {
             return self.push_stamped(by, stamp, Work::Graph(Box::new(step)));
@@ -245,7 +244,7 @@ impl State {
         }
     }
 
-    /// Notes the nodes of a part of a replay, after the replay itself.
+    /// Notes the nodes of a part of a replay. The replay itself must already be noted.
     fn note_nodes(&mut self, by: Admission, stamp: Stamp, step: &GraphStep) {
         let plan = &step.run.plan;
         let times = step.run.times.get();
@@ -288,7 +287,7 @@ impl State {
         self.note(by.slot, by.at, stamp, || ProfileEvent::Command(noted));
     }
 
-    /// Notes a command that the host executed during the call.
+    /// Notes a command that the host has executed during the call.
     pub(crate) fn note_in_place(&mut self, by: Admission, bytes: u64) {
         if self.notes.profile.is_some() {
             let stamp = self.next_stamp();
@@ -344,7 +343,7 @@ impl State {
         })
     }
 
-    /// Notes an event of a queue, if a profiler notes.
+    /// Notes an event of a queue, if a profiler is running.
     fn note(
         &mut self,
         slot: Slot,
@@ -357,7 +356,7 @@ impl State {
 }
 
 impl QueueState {
-    /// Notes that a graph is replayed, whose launches a tuning does not measure.
+    /// Notes that a graph is replayed, because tuning does not measure the graph's launches.
     pub(crate) fn note_replay(&mut self) {
         if let Some(tuned) = self.timing.as_mut().and_then(|timing| timing.tuned.as_mut()) {
             tuned.has_replays = true;
@@ -382,7 +381,7 @@ impl QueueState {
         (QueueTiming::op(work, &time, clocked), time)
     }
 
-    /// Records that the last timed command no longer ends the queue, because another command follows.
+    /// Records that the last timed command is no longer the end of the queue, because another command follows.
     pub(crate) fn end_times(&mut self) {
         if let Some(timing) = &mut self.timing {
             timing.last = None;
@@ -390,7 +389,7 @@ impl QueueState {
     }
 }
 
-/// Returns `true` if a step of the library executes `work` on the device. Only such a step can be timed.
+/// Returns `true` if `work` is a step that the library executes on the device. Only such steps can be timed.
 fn takes_time(work: &Work) -> bool {
     match work {
         Work::WgpuCommands(_) => false,
@@ -401,7 +400,7 @@ fn takes_time(work: &Work) -> bool {
 
 /// Times of a queue's commands.
 pub(crate) struct QueueTiming {
-    /// `true` if the program asked for times of the markers. `false` if only a profiler needs the times.
+    /// `true` if the program wants the times of markers, `false` if only a profiler needs the times.
     pub(crate) marked: bool,
     /// `true` if the device has a clock.
     pub(crate) clocked: bool,
@@ -415,7 +414,7 @@ pub(crate) struct QueueTiming {
 #[derive(Default)]
 pub(crate) struct TunedLaunches {
     pub(crate) times: Vec<Arc<TimeSlot>>,
-    /// `true` if a graph was replayed, whose launches have no times here.
+    /// `true` if a graph was replayed, whose launches are not measured.
     pub(crate) has_replays: bool,
 }
 
@@ -425,7 +424,7 @@ impl QueueTiming {
         Box::new(Self { marked: true, clocked: true, last: None, tuned: None })
     }
 
-    /// Returns the timing of a queue whose commands are only noted.
+    /// Returns the timing of a queue whose commands are timed only for a profiler.
     pub(crate) fn for_notes(clocked: bool) -> Box<Self> {
         Box::new(Self { marked: false, clocked, last: None, tuned: None })
     }
@@ -435,7 +434,7 @@ impl QueueTiming {
         !self.marked && self.tuned.is_none()
     }
 
-    /// Returns a command that reports its time to `time`.
+    /// Returns a command that stores its time in `time`.
     pub(crate) fn op(work: Work, time: &Arc<TimeSlot>, clocked: bool) -> Op {
         Op::Timed(Box::new(Timed { work, time: time.clone(), clocked }))
     }
@@ -445,7 +444,7 @@ impl QueueTiming {
 pub(crate) struct PointTime {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
-    /// Stamp of the command that ends at the point.
+    /// Stamp of the command at the point.
     pub(crate) stamp: Stamp,
     pub(crate) time: Arc<TimeSlot>,
 }
@@ -453,7 +452,7 @@ pub(crate) struct PointTime {
 /// Notes of a context, kept while a profiler or a reader of the notes exists.
 #[derive(Default)]
 pub(crate) struct ProfileLog {
-    /// Number of profilers that note commands: `profilers <= readers`, because each is a reader too.
+    /// Number of running profilers: `profilers <= readers`, because each of them is a reader too.
     pub(crate) profilers: usize,
     /// Number of readers of the notes. The last one drops the log.
     pub(crate) readers: usize,
@@ -461,14 +460,14 @@ pub(crate) struct ProfileLog {
     pub(crate) batches: FxHashMap<Seq, BatchTimes>,
 }
 
-/// Notes of a context about its work, for profiles and reports.
+/// Notes of a context about its work, for profiles and wait reports.
 ///
-/// `profile` and `waits` are `None` until the program asks for notes, so that they cost nothing before.
+/// `profile` and `waits` are `None` until the program asks for notes, so that there is no cost before.
 #[derive(Default)]
 pub(crate) struct ContextNotes {
     /// Notes for profiles, while a profiler or a reader of the notes exists.
     pub(crate) profile: Option<Box<ProfileLog>>,
-    /// All waits so far, if the context records them.
+    /// All waits so far, if the program wants a wait report.
     pub(crate) waits: Option<Box<WaitLog>>,
     /// Number of commands that were compared with the earlier uses of their bytes.
     pub(crate) compared: Cell<u64>,
@@ -493,7 +492,7 @@ impl ContextNotes {
         log.entries.len()
     }
 
-    /// Removes a profiler, which still reads the notes. Returns the number of notes, and `true` if no profiler is left.
+    /// Ends a profiler, which remains a reader. Returns the number of notes, and `true` if no profiler is left.
     fn stop(&mut self) -> Option<(usize, bool)> {
         let log = self.profile.as_mut()?;
         log.profilers -= 1;
@@ -508,13 +507,13 @@ impl ContextNotes {
         if log.readers == 0 { self.profile.take() } else { None }
     }
 
-    /// Returns the notes from `from` to `upto` and the times of the batches.
+    /// Returns the notes with the numbers `from..upto`, and the times of the batches.
     fn between(&self, from: usize, upto: usize) -> ProfileNotes {
         let Some(log) = &self.profile else { return ProfileNotes::default() };
         ProfileNotes { entries: log.entries[from..upto].to_vec(), batches: log.batches.clone() }
     }
 
-    /// Notes an event of a queue, if a profiler notes.
+    /// Notes an event of a queue, if a profiler is running.
     fn note(
         &mut self,
         slot: Slot,
@@ -561,7 +560,7 @@ pub(crate) struct ProfileEntry {
 /// The noted event.
 pub(crate) enum ProfileEvent {
     Command(NotedCommand),
-    /// A node of the graph whose replay is the last noted command before the node.
+    /// A node. Its graph's replay is the last command that was noted before it.
     Node(NotedNode),
     Wait {
         point: Point,
@@ -572,10 +571,10 @@ pub(crate) enum ProfileEvent {
     Callback(Arc<CallTime>),
 }
 
-/// A noted command for a device.
+/// A noted command that a device or the host executes.
 pub(crate) struct NotedCommand {
     pub(crate) what: CommandKind,
-    /// Name of the launched kernel, or of a node.
+    /// Name of the launched kernel or of the node.
     pub(crate) kernel: Option<Arc<str>>,
     pub(crate) bytes: Option<u64>,
     /// Device times of the command, or `None` if the host executes it.
@@ -589,7 +588,7 @@ pub(crate) struct NotedNode {
     pub(crate) queue: Arc<str>,
 }
 
-/// Key of one of the queues that use a slot in turn: the queue born at this stamp.
+/// Key of a queue: its slot and the stamp of its creation, because several queues may use a slot in turn.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct QueueKey {
     pub(crate) slot: Slot,
@@ -610,7 +609,7 @@ pub(crate) struct BatchTimes {
     pub(crate) completed: Option<Instant>,
 }
 
-/// Notes between two positions of the log.
+/// A range of the notes in the log.
 #[derive(Default)]
 pub(crate) struct ProfileNotes {
     pub(crate) entries: Vec<Arc<ProfileEntry>>,
@@ -652,8 +651,7 @@ mod host_clock_tests {
         ErrorDetail::WouldDeadlock { callbacks: vec!["one".into()], queue: "one".into() }.into()
     }
 
-    /// Returns the first point of a queue, which is done, with a clock that covers a stamp of another queue, and that
-    /// stamp.
+    /// Returns a complete point of `slot`, a clock that covers a stamp of `other`, and that stamp.
     fn over(engine: &Engine, slot: Slot, other: Slot) -> (Point, Clock, Stamp) {
         let (point, _) = engine.marker(slot);
         let mut clock = Clock::default();
@@ -712,7 +710,7 @@ mod replay_times_tests {
     use smallvec::SmallVec;
     use std::sync::{Arc, OnceLock};
 
-    /// Enqueues a replay of fills with a timed marker after the first one. Returns the number of its slots for times.
+    /// Enqueues a replay of fills with a timed marker after the first one. Returns the number of time slots.
     fn slots(engine: &Engine, fills: usize) -> usize {
         let block = block();
         let node = |work| {

@@ -1,7 +1,7 @@
-//! The calls that block until a point, a batch or an event is done, and the flushes and polls that start and advance
-//! that work. A blocked caller chooses and takes one step after another. S is the state lock.
+//! Waits, which block until a point, a batch or an event is done; and flushes and polls, which start and advance that
+//! work. A blocked caller repeatedly chooses and takes a step. S is the state lock.
 //!
-//! A wait fails if it cannot end because of a function that receives printed lines.
+//! A wait fails if it can never end because a function that receives printed lines blocks.
 
 #[cfg(test)]
 mod task_tests;
@@ -30,17 +30,17 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
 
-/// Progress of the target of a wait.
+/// Progress of what a wait waits for.
 pub(crate) enum TargetState {
     /// The target has ended with this result.
     Done(Result<()>),
-    /// The target is planned, and this batch must still complete.
+    /// The target is planned, but this batch must still complete.
     In(Seq),
     /// The target is not planned, or is an event that is not signalled.
     Unplanned,
 }
 
-/// Most steps of a batch that a waiting caller encodes itself, so that the encoding takes negligible time.
+/// Maximum number of steps in a batch that a waiting caller encodes itself, so that encoding takes negligible time.
 const SMALL_BATCH: usize = 64;
 
 impl State {
@@ -62,18 +62,17 @@ impl State {
         }
     }
 
-    /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
-    /// that queue.
+    /// If another context holds the queue of an unplanned point, returns the relay that will release it.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
-        // The queue of the point may be held because it waits for another held queue. So the event may be the front
-        // command of any queue.
+        // The queue may be held only because it waits for another held queue, so the wait for the event may be at the
+        // front of any queue.
         let Some(Hold::User(hold)) = self.queue(point.slot).hold else { return None };
         let waits = self.reached(point) == PointProgress::Unplanned;
         Relay::of(self.queues.held_event(hold).filter(|_| waits)?)
     }
 
-    /// Marks every command up to `point` as requested, and plans these commands unless the lane thread will plan
-    /// them. Returns `true` if this call has planned them.
+    /// Marks every command up to `point` as requested, and plans them unless the lane thread will do so. Returns `true`
+    /// if this call has planned them.
     fn plan_up_to(&mut self, point: Point) -> bool {
         if self.lost.is_some() || self.reached(point) != PointProgress::Unplanned {
             return false;
@@ -91,9 +90,9 @@ impl State {
         true
     }
 
-    /// Returns `true` if the lane thread will plan a queue because a batch of the queue's lane and priority is
-    /// planned and not submitted. The thread plans the queue at once if the queue can pass that batch. The result is
-    /// `false` for the context queue, which the caller plans itself.
+    /// Returns `true` if the lane thread will plan a queue, because an unsubmitted batch of its lane and priority is
+    /// already planned. (If the queue can pass that batch, the thread plans it at once.) Returns `false` for the
+    /// context queue, which the caller plans itself.
     fn will_be_planned(&self, slot: Slot) -> bool {
         let queue = self.queue(slot);
         let lane = &self.lanes[queue.lane];
@@ -114,8 +113,7 @@ impl State {
         at.timeline.in_flight() == 0 && !at.token && self.choose(lane).is_some()
     }
 
-    /// Checks that this thread is not inside a function that receives printed lines: the target would complete only
-    /// after that function.
+    /// Checks that this thread is not inside a function that receives printed lines and that the target waits for.
     ///
     /// # Errors
     /// `WaitInPrint`.
@@ -126,8 +124,7 @@ impl State {
         Err(ErrorDetail::WaitInPrint { awaited: awaited(self, target) }.into())
     }
 
-    /// Returns `true` if a target waits for the messages of a launch, even if only because a callback before the target
-    /// does.
+    /// Returns `true` if a target waits for the messages of a launch, even if only through an earlier callback.
     fn awaits_messages(&self, target: WaitTarget<'_>) -> bool {
         let batch = match (self.target_state(target), target) {
             (TargetState::In(seq), _) => Some(seq),
@@ -144,8 +141,8 @@ impl State {
 impl Engine {
     /// Blocks until `point` is complete. Returns `false` if the deadline passes first.
     ///
-    /// The call plans and submits the commands that the point needs. Once in a while it also plans requested
-    /// commands of other queues, so that repeated waits do not starve them.
+    /// The call plans and submits the commands that the point needs. From time to time it also plans requested commands
+    /// of other queues, so that repeated waits do not starve them.
     pub(crate) fn wait(&self, point: Point, deadline: Deadline) -> Result<bool> {
         self.wait_for(WaitTarget::Point(point), deadline)
     }
@@ -156,13 +153,13 @@ impl Engine {
         let mut stepped = false;
         let mut blocked = None;
         let mut planned = PlanRest::default();
-        // Record of this wait, if the thread executes a host function.
+        // Record of this wait, if this thread is executing a host function.
         let mut function = None;
-        // User code that a signal of this thread calls may wait here, and may need a callback. While the signalling
-        // mark is set, a thread does not run callbacks.
+        // This wait may be inside user code that a signal of this thread called, and may need a callback. So clear the
+        // signalling mark, under which a thread runs no callbacks.
         let _mark = SignallingMark::set(false);
-        // A destructor or waker of the program may wait on a lane thread. Another thread must then submit the work of
-        // that lane.
+        // If a destructor or waker of the program waits on a lane thread, another thread must submit the work of that
+        // lane.
         replace_lane_thread();
         loop {
             let mut state = self.lock();
@@ -173,7 +170,7 @@ impl Engine {
             if stepped && deadline.has_passed() {
                 self.unlock(state);
                 if !self.threads {
-                    self.poll_loss(); // no other thread polls
+                    self.poll_loss(); // there is no other thread to poll
                 }
                 return Ok(false);
             }
@@ -188,7 +185,7 @@ impl Engine {
             }
             if is_inside_callback() {
                 self.unlock(state);
-                // S is released first: the check takes the S of other contexts, and no thread holds two of them.
+                // Release S first: the check takes the S of other contexts, and no thread may hold two of them.
                 self.check_wait(target, deadline, &mut blocked)?;
                 state = self.lock();
             }
@@ -209,8 +206,8 @@ impl Engine {
                     None if planned.roots.is_empty() => self.step_of_unplanned(&mut state, target),
                     None => {
                         self.unlock(state);
-                        // One planning takes a limited number of commands, and the next turn plans more. Other
-                        // threads take S in between.
+                        // One planning takes a limited number of commands; the next turn plans more. In between, other
+                        // threads can take S.
                         self.yield_lock();
                         stepped = true;
                         continue;
@@ -222,12 +219,12 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if this thread executes a host function for the device.
+    /// Returns `true` if this thread is executing a host function for the device.
     pub(crate) fn is_in_function(&self) -> bool {
         self.device.number_for_functions().is_some_and(is_set)
     }
 
-    /// Records a wait of this thread for the device if the thread executes a host function. Returns `None` if the wait
+    /// Records that this thread waits for the device, if it is executing a host function. Returns `None` if the wait
     /// can never end.
     fn begin_function_wait(&self, deadline: Deadline) -> Option<FunctionWait> {
         let begin = |device| FunctionWait::begin(device, deadline.is_endless());
@@ -235,7 +232,7 @@ impl Engine {
     }
 
     /// Returns the result of the target, or the loss of the device. If there is neither, plans the target, unless a
-    /// batch of the last planning must complete first. Stores the work that is left to plan in `planned`.
+    /// batch of the last planning must complete first. Stores what is left to plan in `planned`.
     fn result_or_plan(
         &self,
         state: &mut State,
@@ -252,8 +249,8 @@ impl Engine {
         None
     }
 
-    /// Returns an error if a wait in a callback could never end. Records a wait without a limit in `blocked`, so
-    /// that callbacks on other threads detect a cycle that contains this wait.
+    /// Returns an error if this wait is in a callback and could never end. Records an unlimited wait in `blocked`, so
+    /// that callbacks on other threads detect cycles through it.
     fn check_wait(
         &self,
         target: WaitTarget<'_>,
@@ -280,9 +277,9 @@ impl Engine {
     pub(crate) fn flush_locked<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, caller: Caller) {
         let end = state.queue(slot).end(slot);
         if caller == Caller::Continues && self.device.postpones() && state.queues.have_device_work_only() {
-            // The next tick of the lane thread, or without threads the next wait, plans the commands together with
-            // later commands of other queues. The program sees no difference, since nothing on the host depends on
-            // them.
+            // The commands are planned later, together with commands of other queues: at the lane thread's next tick
+            // or, without threads, at the next wait. The program sees no difference, because nothing on the host
+            // depends on them.
             if !self.threads {
                 state.queue_mut(slot).request(end.stamp);
             }
@@ -297,8 +294,8 @@ impl Engine {
     }
 
     /// Starts everything up to a point, with all its dependencies, and releases S. Plans the point on this thread,
-    /// unless the lane thread will plan it. For a caller that waits, this thread also submits a small batch if
-    /// nothing is in flight on the lane.
+    /// unless the lane thread will do so. If the caller waits and nothing is in flight on the lane, this thread also
+    /// submits a small batch itself.
     pub(crate) fn submit_up_to<'a>(&'a self, mut state: MutexGuard<'a, State>, point: Point, caller: Caller) {
         let planned = state.plan_up_to(point);
         let lane = state.queue(point.slot).lane;
@@ -306,7 +303,7 @@ impl Engine {
         if submits && state.has_quick_batch(point.slot) {
             state = self.submit_watched(state, lane);
             if !state.lanes[lane].rest.is_deep() {
-                // The caller waits for the batch itself, so the completer is not notified. If the caller drops the
+                // The caller will wait for the batch itself, so the completer is not notified. If the caller drops the
                 // result instead, the lane thread notifies the completer at its next tick.
                 return;
             }
@@ -317,7 +314,7 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a point is complete. Flushes an incomplete point, and never blocks.
+    /// Returns `true` if a point is complete. Otherwise flushes it. Never blocks.
     pub(crate) fn is_complete(&self, point: Point, clock: &Clock) -> Result<bool> {
         let state = self.lock();
         if state.reached(point) != PointProgress::Done {
@@ -364,11 +361,11 @@ impl Engine {
     }
 
     /// Advances the work before `point` if no thread does so: in another context that holds the queue of the point, or
-    /// in this context if it has no threads. `waker` is then called while work remains. Returns an error if the point
-    /// can never be reached.
+    /// in this context if it has no threads. In that case, `waker` is called as long as work remains. Returns an error
+    /// if the point can never be reached.
     ///
     /// # Errors
-    /// The returned error is `WouldDeadlock`: the point comes after a callback that waits for this poll.
+    /// Returns `WouldDeadlock` if the point comes after a callback that waits for this poll.
     pub(crate) fn drive(&self, point: Point, waker: &Waker) -> Option<Error> {
         if let Some(relay) = self.held_by(point) {
             return relay.poll(waker);
@@ -382,11 +379,11 @@ impl Engine {
         self.registered(target, waker).err()
     }
 
-    /// Registers `waker` for a target and returns S. If the target has a result, or the device is lost, returns
-    /// that result or that loss as `Err`.
+    /// Registers `waker` for a target and returns S. If the target already has a result, or the device is lost, returns
+    /// the result or the loss as `Err`.
     fn registered(&self, target: WaitTarget<'_>, waker: &Waker) -> Result<MutexGuard<'_, State>, Result<()>> {
-        // The code that polls may be a waker on a lane thread, and may block until the target is done. Another thread
-        // must then submit the work of that lane.
+        // The polling code may be a waker on a lane thread that then blocks until the target is done. So another thread
+        // must take over that lane.
         replace_lane_thread_in_task();
         let mut state = self.lock();
         if let TargetState::Done(result) = state.target_state(target) {
@@ -411,8 +408,7 @@ impl Engine {
         None
     }
 
-    /// Returns the relay that will release the queue of an unplanned point, if an event of another context holds
-    /// that queue.
+    /// If another context holds the queue of an unplanned point, returns the relay that will release it.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         self.lock().held_by(point)
     }
@@ -425,9 +421,10 @@ impl Engine {
         }
     }
 
-    /// Wakes the task at once while work remains, because without threads only polling makes progress. A lane whose
-    /// token is taken and a running delivery of messages count as work. In the browser microtasks make progress, and a
-    /// task that polls again at once would keep the device's messages from being processed.
+    /// Wakes the task at once while work remains, in a context without threads, because there only polling makes
+    /// progress. A taken token of a lane and a running delivery of messages count as work. Does nothing in a browser:
+    /// there microtasks make progress, and a task that polls again at once would block the browser's own event
+    /// processing.
     fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;
@@ -441,8 +438,8 @@ impl Engine {
         }
     }
 
-    /// Registers `waker` for the end of `event`, which belongs to this context. Returns the result if the event has
-    /// ended.
+    /// Returns the result of `event`, which belongs to this context, if it has ended. Otherwise registers `waker` for
+    /// its end.
     pub(crate) fn register_signal_waker(&self, event: &UserSignal, waker: &Waker) -> Option<Result<()>> {
         let mut state = self.lock();
         let result = event.result();
@@ -487,9 +484,9 @@ impl Engine {
         any
     }
 
-    /// Does one turn of the work of all threads on this thread, for contexts without threads. Commands that the program
-    /// requested come first. The others are planned once no batch is planned or in flight. Waits for the oldest
-    /// submission of each lane, for at most `limit`.
+    /// Does one turn of the work of all threads, for contexts without threads. Requested commands come first; the
+    /// others are planned once no batch is planned or in flight. Then waits for the oldest submission of each lane, for
+    /// at most `limit`.
     pub(crate) fn make_progress(&self, limit: Duration) {
         if !self.plan_and_submit(DueCommands::Requested) && self.lock().idle() {
             self.plan_and_submit(DueCommands::All);
@@ -513,7 +510,7 @@ impl Engine {
         self.schedule_more();
     }
 
-    /// Returns the next step for a target that cannot be planned yet.
+    /// Returns the next step toward a target that cannot be planned yet.
     pub(crate) fn step_of_unplanned(&self, state: &mut State, target: WaitTarget<'_>) -> WaitStep {
         let WaitTarget::Point(point) = target else { return WaitStep::Sleep };
         match state.chunk_before(point) {
@@ -523,8 +520,8 @@ impl Engine {
         }
     }
 
-    /// Returns the next step of a caller that waits for a planned batch. A batch that is not submitted moves, with its
-    /// dependencies, to the front of its list and to normal priority at least.
+    /// Returns the next step of a caller that waits for a planned batch. If the batch is not submitted, moves it, with
+    /// its dependencies, to the front of its list, and raises it to at least normal priority.
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {
@@ -532,8 +529,8 @@ impl Engine {
             Status::Ready(_) => {
                 state.raise_priority(seq, Priority::Normal);
                 state.move_to_front(seq);
-                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so the
-                // search tries every lane.
+                // If the batch depends on an unsubmitted batch of another lane, only that lane can submit now, so try
+                // every lane.
                 let mut lanes = std::iter::once(lane).chain(0..self.lanes.len());
                 let ready_lane = lanes.find(|&lane| self.lanes[lane].async_submit && state.can_submit(lane));
                 ready_lane.map_or(WaitStep::SleepFor(seq), WaitStep::Submit)
@@ -542,7 +539,7 @@ impl Engine {
         }
     }
 
-    /// Takes the next step of a blocked caller, which lasts at most one slice of time, and releases S.
+    /// Takes the next step of a blocked caller, which takes at most one slice of time, and releases S.
     pub(crate) fn take_step(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -552,13 +549,12 @@ impl Engine {
     ) -> Result<()> {
         let slice = deadline.slice();
         match step {
-            // Deferred user code runs before this caller counts as a watcher of the lane. That code may take long or
-            // wait for this lane, and the completer sleeps while the lane has a watcher.
+            // Deferred user code must run before this caller becomes a watcher of the lane, because it may take long or
+            // wait for this lane, and the completer sleeps while there is a watcher.
             WaitStep::Native(..) if state.after.has_code() => self.unlock(state),
             WaitStep::Native(lane, value) => {
-                // The completer sleeps while the lane has a watcher. So a caller counts as a watcher only if it
-                // waits for the oldest submission: otherwise no thread would process the submissions before that
-                // value.
+                // A caller becomes a watcher only if it waits for the oldest submission. Otherwise no thread would
+                // process the submissions before it, because the completer sleeps while there is a watcher.
                 let next = TimelineValue(state.lanes[lane].timeline.completed().0 + 1);
                 let watch = u32::from(value == next);
                 state.lanes[lane].watchers += watch;
@@ -567,7 +563,7 @@ impl Engine {
                     self.lanes[lane].fence.execute_up_to(value);
                 }
                 self.wait_watched(lane, value, slice, watch);
-                // A completion has notified the parked callers already.
+                // The completion has already notified the parked callers.
                 let mut state = self.lock();
                 let wakeups = state.wakeups().without_callers();
                 self.unlock_with(state, &wakeups);
@@ -582,8 +578,7 @@ impl Engine {
             }
             WaitStep::Submit(lane) if self.threads => drop(self.submit_watched(state, lane)),
             step if self.threads || !state.busy() => {
-                // The caller parks only if no action is deferred, because a deferred action may complete the
-                // target.
+                // The caller parks only if there are no deferred actions, because they may complete the target.
                 let after = std::mem::take(&mut state.after);
                 if after.is_empty() {
                     let wakeups = state.wakeups().without_callers();
@@ -601,15 +596,15 @@ impl Engine {
             }
             _ => {
                 self.unlock(state);
-                // In a context without threads, only a caller makes progress.
+                // In a context without threads, only callers make progress.
                 self.make_progress(deadline.left().min(target.longest_slice()));
             }
         }
         Ok(())
     }
 
-    /// Returns an error if a target waits for messages, and a function that receives lines has not returned for so long
-    /// that it may wait for this thread.
+    /// Returns an error if a target waits for messages, and the function that receives the lines takes so long that it
+    /// may be waiting for this thread.
     pub(crate) fn overdue_messages(&self, state: &State, target: WaitTarget<'_>) -> Option<Error> {
         let running = state.deliveries.running.as_ref()?;
         let (limit, (receiver, remedy)) = {
@@ -626,7 +621,7 @@ impl Engine {
     }
 }
 
-/// Returns the error of a wait in a host function that the device executes.
+/// Returns the error of a wait inside a host function that the device executes.
 #[cold]
 fn wait_in_kernel(state: &State, target: WaitTarget<'_>) -> Error {
     ErrorDetail::WaitInKernel { awaited: awaited(state, target) }.into()
@@ -642,18 +637,17 @@ fn awaited(state: &State, target: WaitTarget<'_>) -> String {
 
 /// Next step of a blocked caller.
 pub(crate) enum WaitStep {
-    /// The batch of the target is submitted to this lane: the caller waits until the fence reaches this value.
+    /// The batch of the target is submitted: the caller waits until this lane's fence reaches this value.
     Native(usize, TimelineValue),
     /// This lane has a batch that can be submitted, and the target may depend on it: the caller submits that batch.
     Submit(usize),
-    /// A user event of another context holds the queue of the target: the caller waits through this relay.
+    /// Another context holds the queue of the target: the caller waits through this relay.
     OtherContext(Arc<Relay>),
-    /// A chunk of a loop is complete, and the caller reads whether the loop goes on.
+    /// A chunk of a loop is complete, and the caller reads if the loop goes on.
     ContinueLoop,
-    /// Another thread must make progress with this batch first: the caller parks until the batch is done.
+    /// Another thread must first make progress with this batch: the caller parks until the batch is done.
     SleepFor(Seq),
-    /// Another thread must make progress first: the caller parks. In a context without threads, the caller does the
-    /// work of the threads instead.
+    /// Another thread must first make progress: the caller parks. Without threads, the caller does their work instead.
     Sleep,
 }
 
@@ -669,9 +663,9 @@ pub(crate) enum WaitTarget<'event> {
 }
 
 impl WaitTarget<'_> {
-    /// Returns the longest native wait for this target in a context without threads. For an event the wait is short,
-    /// because another thread may signal the event meanwhile. For other targets it is long, so that the result does not
-    /// depend on how long a busy machine lets this thread sleep.
+    /// Returns the longest native wait for this target in a context without threads. For an event it is short, because
+    /// another thread may signal the event meanwhile. For other targets it is long, so that the outcome does not depend
+    /// on how long a busy machine lets this thread sleep.
     pub(crate) fn longest_slice(self) -> Duration {
         if let WaitTarget::User(_) = self { SLICE } else { LONGEST_WAIT_SLICE }
     }
@@ -681,7 +675,7 @@ impl WaitTarget<'_> {
         if let WaitTarget::Point(point) = self { Some(point) } else { None }
     }
 
-    /// Returns the condition of a waker that waits for this target.
+    /// Returns the condition on which a waker for this target is called.
     pub(crate) fn wake_condition(self) -> WakeCondition {
         match self {
             WaitTarget::Point(point) => WakeCondition::point(point),
@@ -691,7 +685,7 @@ impl WaitTarget<'_> {
     }
 }
 
-/// Next action of the caller of a flush. Only the thread of a caller that waits may submit the batch itself.
+/// Next action of the caller of a flush. Only a thread that will wait may submit the batch itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     Continues,

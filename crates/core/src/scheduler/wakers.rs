@@ -1,8 +1,8 @@
-//! The wakers of a context, by the condition that they wait for, and the blocked callers that park until other threads
-//! make progress. S is the state lock.
+//! The wakers of a context, by the condition that they wait for. Also the blocked callers, which park until other
+//! threads make progress. S is the state lock.
 //!
-//! Tasks poll again when the queue that they wait for has another hold. Waits limit how far they plan ahead of the
-//! device. In the browser, which has no threads, microtasks do the work of the scheduler's threads.
+//! Tasks poll again when the hold of the queue that they wait for changes. Waits limit how far they plan ahead of the
+//! device. In a browser, which has no threads, microtasks do the work of the scheduler's threads.
 
 use crate::error::Result;
 use crate::scheduler::batch::Status;
@@ -28,20 +28,20 @@ use std::task::Waker;
 use std::time::Duration;
 use web_time::Instant;
 
-/// After this many plannings of callers for their own queues, the requested commands of other queues are planned too.
+/// Number of times that callers may plan their own queues before requested commands of other queues are planned too.
 const MOST_OWN_PLANNINGS: u32 = 1;
 
-/// Condition under which a waker is called. The tables rely on the order of the variants: conditions of completion come
-/// before conditions of submission.
+/// Condition under which a waker is called. The tables rely on the order of the variants: completions come before
+/// submissions.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum WakeCondition {
-    /// A queue reaches a point.
+    /// A queue has reached a point.
     Point(Slot, Stamp),
     /// A batch is complete.
     Batch(Seq),
     /// A user event has ended.
     User(HoldId),
-    /// A point is submitted.
+    /// A point has been submitted.
     Submitted(Slot, Stamp),
 }
 
@@ -59,7 +59,7 @@ impl WakeCondition {
     }
 }
 
-/// Identity of a waker: its data pointer, because its function table may have several addresses.
+/// Identity of a waker: its data pointer, because the address of its vtable is not unique.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct WakerName(usize);
 
@@ -67,28 +67,28 @@ impl WakerName {
     const LOWEST: WakerName = WakerName(0);
     const HIGHEST: WakerName = WakerName(usize::MAX);
 
-    /// Returns the name, or `None` for the waker that does nothing.
+    /// Returns the name, or `None` for the no-op waker.
     fn of(waker: &Waker) -> Option<Self> {
         Some(Self(waker.data() as usize)).filter(|name| *name != Self::LOWEST)
     }
 }
 
-/// The wakers of a context. A waker is registered once for each condition, and all its registrations are removed
+/// The wakers of a context. A waker is registered at most once for each condition. All its registrations are removed
 /// together.
 ///
-/// No method here calls, clones or drops user code: a waker belongs to a [`TaskWaker`](fencepost_sync::TaskWaker), to a
-/// relay or to a loop in chunks, and removed wakers are dropped outside S.
+/// No method here runs user code: all wakers belong to a [`TaskWaker`](fencepost_sync::TaskWaker), a relay or a chunked
+/// loop, and removed wakers are dropped outside S.
 #[derive(Default)]
 pub(crate) struct Wakers {
     registered: BTreeMap<(WakeCondition, WakerName), Waker>,
-    /// Exactly the keys of `registered`, by waker.
+    /// The keys of `registered`, sorted by waker.
     conditions: BTreeSet<(WakerName, WakeCondition)>,
-    /// For each waker, the other contexts that it is registered with because this context waits for them.
+    /// For each waker, the other contexts that it is also registered with, because this context waits for them.
     forwarded: BTreeMap<WakerName, Vec<Weak<Engine>>>,
 }
 
 impl Wakers {
-    /// Registers `waker` for `condition`. The waker that does nothing is not stored.
+    /// Registers `waker` for `condition`. Ignores the no-op waker.
     pub(crate) fn register(&mut self, condition: WakeCondition, waker: &Waker) {
         if let Some(name) = WakerName::of(waker)
             && self.conditions.insert((name, condition))
@@ -107,7 +107,7 @@ impl Wakers {
         }
     }
 
-    /// Removes all registrations of a waker. Returns the wakers to drop and the other contexts that the waker is
+    /// Removes all registrations of a waker. Returns the wakers to drop, and the other contexts that the waker is
     /// registered with.
     pub(crate) fn remove(&mut self, waker: &Waker) -> (Vec<Waker>, Vec<Weak<Engine>>) {
         let Some(name) = WakerName::of(waker) else { return Default::default() };
@@ -146,7 +146,7 @@ impl Wakers {
         }
     }
 
-    /// Removes and returns the wakers that wait for the submission of a point for which `due` holds.
+    /// Removes and returns the wakers that wait for the submission of a point that `due` accepts.
     pub(crate) fn take_submitted(&mut self, due: impl Fn(Point) -> bool) -> Vec<Waker> {
         let waiting =
             self.registered.range((WakeCondition::FIRST_SUBMITTED, WakerName::LOWEST)..).map(|(&at, _)| at);
@@ -203,22 +203,23 @@ impl Wakers {
 
 /// Callers and tasks that wait for the context.
 ///
-/// A caller is listed, or counted, only while it sleeps on its condition variable: on its own one if it waits for a
-/// planned batch, and otherwise on that of the context. A queue has at most one entry in `repolls`.
+/// A caller is in `parked` or counts in `asleep` only while it sleeps. If it waits for a planned batch, it is in
+/// `parked` and sleeps on its own condition variable; otherwise it sleeps on that of the context. A queue has at most
+/// one entry in `repolls`.
 #[derive(Default)]
 pub(crate) struct Waiters {
     /// Number of callers that are parked until something makes progress.
     pub(crate) asleep: u32,
-    /// Callers that are parked until a planned batch is done. They do not count as asleep.
+    /// Callers that are parked until a planned batch is done. Not counted in `asleep`.
     pub(crate) parked: Vec<ParkedCaller>,
-    /// Queues that tasks wait for, each with its hold so far. Once a queue has another hold, its tasks poll again.
+    /// Queues that tasks wait for, each with its current hold. When the hold changes, the tasks poll again.
     repolls: Vec<(Slot, Option<Hold>)>,
     /// Registered wakers.
     pub(crate) wakers: Wakers,
 }
 
 impl Waiters {
-    /// Records the hold of a queue that tasks wait for. They poll again once the queue has another hold.
+    /// Records the hold of a queue that tasks wait for. They poll again when the hold changes.
     fn note_hold(&mut self, slot: Slot, hold: Option<Hold>) {
         match self.repolls.iter_mut().find(|(of, _)| *of == slot) {
             Some((_, seen)) => *seen = hold,
@@ -246,9 +247,9 @@ impl Waiters {
 }
 
 impl State {
-    /// Registers the queue of `point`. The tasks that wait for the queue poll again once planning has given it
-    /// another hold. The new hold may be another context that the tasks must drive because it has no threads, or a
-    /// callback that a task's own thread must run.
+    /// Registers the queue of `point`. Tasks that wait for the queue poll again when planning changes its hold: the new
+    /// hold may be another context that the tasks must drive because it has no threads, or a callback that a task's own
+    /// thread must run.
     pub(crate) fn register_repoll(&mut self, point: Point) {
         if self.reached(point) != PointProgress::Unplanned {
             return;
@@ -258,8 +259,8 @@ impl State {
 
     /// Returns the condition variables of the parked callers that can go on, and marks these callers as notified.
     ///
-    /// For each idle lane that can submit a batch, one caller can go on: the caller that waits for this batch, or else
-    /// any other one, since each caller can submit the batches of the others.
+    /// For each idle lane that can submit a batch, one caller can go on: the one that waits for this batch, or else any
+    /// other, because callers can submit each other's batches.
     pub(crate) fn due_callers(&mut self) -> SmallVec<[Arc<Condvar>; 2]> {
         let mut due = SmallVec::new();
         if self.waiters.parked.is_empty() {
@@ -284,7 +285,8 @@ impl State {
         due
     }
 
-    /// Returns `true` if a parked caller no longer waits for its batch, or can wait for the fence of the batch.
+    /// Returns `true` if a parked caller's target no longer waits for the batch, or the caller can wait for the fence
+    /// itself.
     fn can_go_on(&self, caller: &ParkedCaller) -> bool {
         let waits = match caller.point.map(|point| self.reached(point)) {
             None => !self.batches.is_done(caller.seq),
@@ -293,14 +295,14 @@ impl State {
         !waits || self.finished() || matches!(self.batches.status(caller.seq), Status::Submitted(_))
     }
 
-    /// Returns the batch that a lane submits next, if nothing is in flight on the lane.
+    /// Returns the batch that a lane with nothing in flight submits next.
     fn next_on_idle(&self, lane: usize) -> Option<Seq> {
         let priority = self.choose(lane).filter(|_| self.can_submit(lane))?;
         self.lanes[lane].ready[priority as usize].front().map(|batch| batch.seq)
     }
 
     /// Plans the target of a wait if it is unplanned. Plans nothing if an earlier planning left the rest of the queue
-    /// until a batch completes, and that batch is not complete yet; `planned` then names the batch.
+    /// for after a batch that is still incomplete; `planned` then names that batch.
     pub(crate) fn plan_target(&mut self, target: WaitTarget<'_>, planned: &mut PlanRest) {
         if let (WaitTarget::Point(point), TargetState::Unplanned) = (target, self.target_state(target)) {
             // Without this check, repeated short waits would plan more than one long wait does.
@@ -315,8 +317,8 @@ impl State {
         }
     }
 
-    /// Records that a caller planned the queue that it waits for. Meanwhile the requested commands of other queues
-    /// gather, but for at most [`MOST_OWN_PLANNINGS`] such plannings.
+    /// Records that a caller has planned the queue that it waits for. Requested commands of other queues gather during
+    /// at most [`MOST_OWN_PLANNINGS`] such plannings.
     pub(crate) fn note_own_planning(&mut self, slot: Slot) {
         let lane = self.queue(slot).lane;
         self.lanes[lane].own_plannings += 1;
@@ -329,7 +331,7 @@ impl State {
 }
 
 impl Engine {
-    /// Like [`poll`](Self::poll), on a thread inside callbacks. Plans at once, because only planning shows that the
+    /// Like [`poll`](Self::poll), on a thread inside callbacks. Plans at once, because only planning reveals that the
     /// point comes after one of the callbacks.
     pub(crate) fn poll_inside(
         &self,
@@ -343,8 +345,7 @@ impl Engine {
         }
         let priority = state.queue(point.slot).priority;
         state.plan([point], priority);
-        // This registration comes before the check of callbacks, so that a hold that appears after the check makes the
-        // task poll again.
+        // Register before checking for callbacks, so that the task polls again if the hold changes after the check.
         state.register_repoll(point);
         self.unlock(state);
         if !self.threads {
@@ -369,8 +370,8 @@ impl Engine {
         self.lock().waiters.wakers.forward_waker(waker, to);
     }
 
-    /// Parks until a change is notified, and polls for device loss if `limit` passes first. With a zero `limit` it does
-    /// not park, because even the shortest park lasts for a tick of the system timer.
+    /// Parks until a change is notified. Polls for device loss if `limit` passes first. Does not park if `limit` is
+    /// zero, because even the shortest park lasts for a tick of the system timer.
     pub(crate) fn park(&self, mut state: MutexGuard<'_, State>, limit: Duration) {
         let start = Instant::now();
         if !limit.is_zero() {
@@ -382,8 +383,8 @@ impl Engine {
         self.poll_loss_after(start, limit);
     }
 
-    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point: when
-    /// the batch is done), or when this thread can submit or wait on its own fence.
+    /// Like [`park`](Self::park), but also wakes when `point` no longer depends on batch `seq` (without a point, when
+    /// the batch is done), or when this thread can submit a batch or wait for the fence.
     pub(crate) fn park_for(
         &self,
         mut state: MutexGuard<'_, State>,
@@ -411,7 +412,7 @@ impl Engine {
 
 #[cfg(target_arch = "wasm32")]
 impl Engine {
-    /// Schedules one microtask that does all due work. Calls before that microtask runs have no further effect.
+    /// Schedules a microtask that does all due work, unless one is already scheduled.
     pub(crate) fn schedule(&self) {
         if self.scheduled.swap(true, Ordering::Relaxed) {
             return;
@@ -425,8 +426,8 @@ impl Engine {
         });
     }
 
-    /// Schedules another microtask if the last one has made more work possible. The chain ends, as each microtask makes
-    /// progress. A completion on the device schedules a microtask of its own.
+    /// Schedules another microtask if the last one has made more work possible. The chain ends, because each microtask
+    /// makes progress. Completions on the device schedule microtasks separately.
     pub(crate) fn schedule_more(&self) {
         let state = self.lock();
         let more = state.callbacks.are_due() || (0..self.lanes.len()).any(|lane| state.something_for(lane));
@@ -450,12 +451,12 @@ impl Engine {
     }
 }
 
-/// Target of a parked caller.
+/// A parked caller, and what it waits for.
 ///
-/// Each of these callers has a condition variable of its own. Otherwise each completion would wake all of them, and all
-/// but one would park again.
+/// Each has a separate condition variable. Otherwise each completion would wake all of them, and all but one would park
+/// again.
 pub(crate) struct ParkedCaller {
-    /// Point that the caller waits for. Without it, the caller waits for the batch itself.
+    /// Point that the caller waits for; `None` if it waits for the batch itself.
     pub(crate) point: Option<Point>,
     /// Batch that the point waits for.
     pub(crate) seq: Seq,
@@ -464,7 +465,7 @@ pub(crate) struct ParkedCaller {
     pub(crate) notified: bool,
 }
 
-/// Time at which a wait ends. `None` means no limit.
+/// Time at which a wait ends; `None` means no limit.
 #[derive(Clone, Copy)]
 pub(crate) struct Deadline(Option<Instant>);
 
@@ -589,7 +590,7 @@ mod tests {
         assert!(!all.has_submission_wakers() && all.take_all().is_empty());
     }
 
-    /// Plans a batch of each of three queues on one lane, and parks a caller for each batch.
+    /// Plans one batch for each of three queues on one lane, and parks a caller for each batch.
     fn parked() -> Arc<Engine> {
         let engine = engine(false);
         let slots: [Slot; 3] = queues(&engine);
@@ -622,7 +623,7 @@ mod tests {
         assert_eq!(notified(&engine), [true, true, false]);
     }
 
-    /// Each caller can submit the batches of the others, so the callers make progress without the threads of the context.
+    /// Callers can submit each other's batches, so they make progress without the threads of the context.
     #[test]
     fn e02_one_parked_caller_is_notified_if_a_batch_of_another_caller_can_be_submitted() {
         let engine = parked();
@@ -675,7 +676,7 @@ mod tests {
         ends
     }
 
-    /// The scheduler often goes through the planned batches, so a batch for each pending command would cost too much.
+    /// The scheduler often iterates over the planned batches, so a batch for each pending command would cost too much.
     #[test]
     fn q01_a_wait_plans_more_only_after_half_of_its_planned_batches_complete() {
         let engine = engine(false);
@@ -743,7 +744,7 @@ mod tests {
         assert!(matches!(engine.lock().reached(requested), PointProgress::Planned(_)));
     }
 
-    /// Checks that a flushed queue is planned before the last commands of a long queue, while a caller repeatedly
+    /// Checks that a flushed queue is planned before the last commands of a long queue, even if a caller repeatedly
     /// requests the end of the long queue.
     fn passes_none_over(request: impl Fn(&Engine, Point)) {
         let engine = engine(true);
@@ -763,7 +764,7 @@ mod tests {
         }
     }
 
-    /// The caller waits, so it keeps the rest of its planning from one request to the next.
+    /// A waiting caller keeps the rest of its planning from one request to the next.
     #[test]
     fn e02_requested_commands_are_planned_while_a_caller_plans_its_own_queue() {
         let planned = RefCell::new(PlanRest::default());

@@ -29,7 +29,7 @@ fn a_command_keeps_its_first_error() {
     assert!(names[12..].iter().all(|name| name == "fourth") && name(&failures, 21).is_none());
 }
 
-/// Fails the last two commands of each round of ten, and keeps a watch for the rounds that `held` selects.
+/// Fails the last two commands of each round of ten, and keeps the watches of the rounds that `held` selects.
 fn rounds(count: u64, held: impl Fn(u64) -> bool) -> (FailureHistory, Vec<(u64, FailureWatch)>) {
     let mut failures = FailureHistory::default();
     let mut rights = Vec::new();

@@ -23,7 +23,7 @@ fn replay(fills: usize) -> GraphStep {
     GraphStep { run: Arc::new(run), segment: None }
 }
 
-/// Returns `true` if the lane thread should submit a replay before the next tick.
+/// Returns `true` if the lane thread should submit a replay of this many fills before its next tick.
 fn is_urgent(fills: usize) -> bool {
     let engine = engine(false);
     let slot = queue(&engine);
@@ -43,7 +43,7 @@ fn a_short_replay_waits_for_more_commands_of_its_batch() {
     assert!(!is_urgent(99));
 }
 
-/// Returns the lane whose thread is woken for a queue while that thread sleeps.
+/// Returns the lane whose sleeping thread must be woken for a queue.
 fn woken(engine: &Engine, slot: Slot) -> Option<usize> {
     let mut state = engine.lock();
     state.lanes[0].rest = ThreadRest::Asleep;

@@ -69,7 +69,7 @@ fn run_a_callback(model: &Model, queue: Slot, start: impl FnOnce(&Engine)) {
     let engine = model.engine.clone();
     enqueue_callback(&model.engine, queue, move || engine.lock().closing = true);
     start(&model.engine);
-    // The callback sets `closing`, so this call returns only after the callback ran.
+    // The callback sets `closing`, so this call returns only after the callback has run.
     model.engine.callback_thread();
 }
 

@@ -1,7 +1,7 @@
-//! Checks the scheduler in every order of threads, under loom.
+//! Loom models, which check the scheduler under every interleaving of threads.
 //!
-//! Each model is the smallest program that could break one promise. Time does not pass in a model, so no sleep ends
-//! at its time limit. A lost wake-up is therefore a deadlock, which loom reports. A model must not rely on polling.
+//! Each model is the smallest program that could break one promise. Time does not pass in a model, so no sleep ends by
+//! its time limit. A lost wake-up is therefore a deadlock, which loom reports. Models must not rely on polling.
 
 mod completing;
 mod holding;
@@ -26,8 +26,8 @@ use loom::thread::{self, JoinHandle};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// Runs `program` in every order of its threads that takes at most two preemptions, or as many as the variable
-/// `LOOM_MAX_PREEMPTIONS` gives.
+/// Runs `program` under every interleaving with at most two preemptions, or with the number in the environment variable
+/// `LOOM_MAX_PREEMPTIONS`.
 pub(crate) fn explore(program: impl Fn() + Send + Sync + 'static) {
     let mut explorer = loom::model::Builder::new();
     explorer.preemption_bound = explorer.preemption_bound.or(Some(2));
@@ -38,7 +38,7 @@ pub(crate) fn explore(program: impl Fn() + Send + Sync + 'static) {
 /// Context of a model.
 #[derive(Clone, Copy)]
 struct Setup {
-    /// `true` if the device completes a submission at once. Otherwise the model completes it.
+    /// `true` if the device completes submissions at once. Otherwise the model completes them.
     quick: bool,
     lanes: usize,
     threads: &'static [ContextThread],
@@ -93,7 +93,7 @@ impl Setup {
     }
 }
 
-/// A context on a model device. The drop joins the threads of the program, and then ends the threads of the context.
+/// A context on a model device. Its drop joins the threads of the program, and then ends the threads of the context.
 struct Model {
     engine: Arc<Engine>,
     world: Arc<World>,
@@ -127,7 +127,7 @@ impl Model {
         wait(&self.engine, point)
     }
 
-    /// Waits for a point whose work succeeds.
+    /// Waits for a point whose work must succeed.
     fn finish(&self, point: Point) {
         test_engine::finish(&self.engine, point);
     }
@@ -159,7 +159,7 @@ impl Model {
         join(&self.programs);
     }
 
-    /// Joins the threads of the context. They end after a close or a loss of the context.
+    /// Joins the threads of the context. They end once the context is closed or lost.
     fn join_ended(&self) {
         join(&self.threads);
     }

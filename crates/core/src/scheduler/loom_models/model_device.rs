@@ -1,4 +1,4 @@
-//! A model of a device. It lists its submissions and completes them when the model asks for it.
+//! A model of a device, which lists its submissions and completes them on request.
 
 use crate::device::{CostModel, Failure, Keep, Lane, LaneValue, Recorder};
 use crate::work::step::Step;
@@ -22,7 +22,7 @@ pub(crate) struct World {
 pub(crate) struct Submission {
     pub(crate) at: LaneValue,
     pub(crate) steps: usize,
-    /// `true` if an earlier submission on another lane may execute at the same time.
+    /// `true` if it may execute at the same time as an earlier submission on another lane.
     pub(crate) overlaps: bool,
 }
 
@@ -66,7 +66,7 @@ impl World {
         }
     }
 
-    /// Completes submissions as a device does, until `count` commands are complete.
+    /// Completes submissions, as a device does, until `count` commands are complete.
     pub(crate) fn work_through(&self, count: usize) {
         let mut done = 0;
         while done < count {

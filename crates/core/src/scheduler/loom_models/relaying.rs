@@ -1,4 +1,4 @@
-//! Checks that a context observes the end of the work that it waits for in another context.
+//! Checks that a context observes the end of the work that it awaits in another context.
 
 use crate::error::{ErrorDetail, Result};
 use crate::scheduler::loom_models::ContextThread::{Completer, Lane};
@@ -187,7 +187,7 @@ fn a_relay_runs_its_step_between_arrival_and_signal() {
     });
 }
 
-/// Explores `act` with two contexts. The first one waits for the second, which `far` describes.
+/// Explores `act` with two contexts. The first waits for the second; `far` describes the second.
 fn explore_two(far: Setup, act: fn(Model, Model)) {
     explore(move || act(QUICK.model(), far.model()));
 }
@@ -197,8 +197,8 @@ fn start_waiter(model: &Model, point: Point) {
     model.thread(move |engine| finish(engine, point));
 }
 
-/// Makes one command of a queue of `near` wait for an event of `far`. Returns the event's signaller and the point of
-/// the command.
+/// Enqueues a command on `near` that waits for an event of `far`. Returns the event's signaller and the command's
+/// point.
 fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     let queue = near.queue();
     let gate = Signaller::new(&far.engine, "gate", SignalledBy::Program);
@@ -206,8 +206,8 @@ fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     (gate, near.enqueue(queue))
 }
 
-/// Makes one command of a queue of `near` wait for a command of `far`. Returns the points of the waiting and the
-/// awaited command.
+/// Enqueues a command on `near` that waits for a command of `far`. Returns the points of the waiting and the awaited
+/// command.
 fn behind(near: &Model, far: &Model) -> (Point, Point) {
     let queue = near.queue();
     let served = far.enqueue(far.queue());
@@ -215,7 +215,7 @@ fn behind(near: &Model, far: &Model) -> (Point, Point) {
     (near.enqueue(queue), served)
 }
 
-/// Returns a point of a context as the source of a relay.
+/// Returns a point as the source of a relay.
 fn at(model: &Model, point: Point) -> RelaySource {
     RelaySource::Point(Arc::downgrade(&model.engine), point, model.engine.stretch_of(point))
 }
@@ -232,7 +232,7 @@ fn expect_failed(near: &Model, point: Point, reason: fn(&ErrorDetail) -> bool) {
     assert!(reason(inner.detail()), "{error}");
 }
 
-/// Bytes that arrive later, with the waker that waits for them.
+/// Bytes that arrive later, and the waker that waits for them.
 #[derive(Default)]
 struct Bytes {
     here: bool,

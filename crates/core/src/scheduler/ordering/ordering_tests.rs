@@ -28,7 +28,7 @@ fn fill(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) {
     try_fill(queue, x, elements).expect("no hazard");
 }
 
-/// Enqueues a fill that fails with a hazard, and returns the bytes of the block that the error names.
+/// Enqueues a fill that fails with a hazard, and returns the range of bytes in the error.
 fn hazard(queue: &CommandQueue, x: &DeviceArray<u32>, elements: Range<usize>) -> Range<u64> {
     let error = try_fill(queue, x, elements).expect_err("no wait orders it");
     match error.detail() {
@@ -71,7 +71,7 @@ fn p02_the_progress_of_the_device_changes_no_answer() {
     let busy = || ctx.owner.engine().lock().busy();
     one.flush().expect("nothing has failed");
     while busy() {
-        one.flush().expect("nothing has failed"); // this makes progress but tells the program nothing
+        one.flush().expect("nothing has failed"); // this makes progress, but reports nothing as complete
     }
     fill(&one, &x, 32..33);
     assert_eq!(hazard(&two, &x, 0..1), 0..4);
@@ -95,7 +95,7 @@ fn p01_uses_that_are_not_done_are_kept_among_many() {
     // The uses of the first queue are done, but the uses of the second are not.
     assert_eq!(uses(), 64);
     two.finish().wait().expect("nothing has failed");
-    // A removal looks at all uses, so it comes once for as many new ones.
+    // A removal of complete uses examines all uses, so it runs only after that many new uses.
     (0..64).for_each(|_| fill(&one, &x, 0..1));
     assert!(uses() < 64);
 }

@@ -1,5 +1,5 @@
-//! Random programs with every call that may come between two replays of a graph. Each program runs on two contexts: in
-//! the first, replays repeat the last use of their arrays; in the second, each replay is recorded in each array.
+//! Random programs with all calls that may come between two replays of a graph. Each program runs on two contexts. In
+//! the first, a replay may repeat the last use of its arrays; in the second, each replay is recorded in each array.
 
 use crate::api::context::Context;
 use crate::api::graph::Graph;
@@ -17,7 +17,7 @@ use fencepost_sync::{Point, Slot, Stamp};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Elements of an array that the calls use, and the numbers of arrays, queues, graphs, and calls of a program.
+/// Number of elements of an array that the calls use, and numbers of arrays, queues, graphs and calls of a program.
 const N: usize = 64;
 const ARRAYS: usize = 5;
 const QUEUES: usize = 3;
@@ -30,17 +30,17 @@ type Part = Range<usize>;
 /// A call of a random program. The numbers are indexes of queues, arrays and graphs.
 #[derive(Clone, Debug)]
 enum Call {
-    /// A replay of a graph on one of two lines.
+    /// A replay of a graph from one of two source lines.
     Replay {
         queue: usize,
         graph: usize,
         line: bool,
     },
-    /// A replay of the graph with an input, which is bound to another array.
+    /// A replay of the graph with an input, with another array bound to the input.
     ReplayBound {
         queue: usize,
     },
-    /// Another array for the input of the graph, for all replays.
+    /// Another default array for the graph's input.
     EditInput {
         array: usize,
     },
@@ -62,7 +62,7 @@ enum Call {
         queue: usize,
         other: usize,
     },
-    /// A wait of a queue for an event, which the next call that waits signals.
+    /// A wait of a queue for an event, which the next waiting call signals.
     Hold {
         queue: usize,
     },
@@ -97,7 +97,7 @@ enum Call {
     },
 }
 
-/// A use: its point, its range, and `true` for a write.
+/// A use: slot, stamp, start and end of the range, and `true` for a write.
 type SeenUse = (Slot, Stamp, u64, u64, bool);
 
 /// A context with its objects.
@@ -110,7 +110,7 @@ struct Side<'g> {
     gates: Vec<UserEvent>,
     /// `false` if each replay is recorded in each array.
     repeats: bool,
-    /// Number of replays that compare nothing.
+    /// Number of replays that were not compared with earlier uses.
     repeated: u64,
 }
 
@@ -118,8 +118,8 @@ fn context(policy: Policy) -> Context {
     Context::simulated(SimulatorOptions { threads: false, ..SimulatorOptions::default() }.policy(policy))
 }
 
-/// Returns the length of an array. No two arrays share a length, so the pool has at most one block for each of them. Its
-/// choice between several blocks would depend on their numbers, which differ between the contexts.
+/// Returns the length of an array. All lengths are different, so that the pool never has to choose between blocks: its
+/// choice would depend on block numbers, which differ between the contexts.
 fn length(array: usize) -> usize {
     N * (array + 1)
 }
@@ -161,7 +161,7 @@ fn replay_here(queue: &CommandQueue, graph: &Graph) -> Result<()> {
     queue.replay(graph).map(drop)
 }
 
-/// Replays on another source line than [`replay_here`].
+/// Replays from another source line than [`replay_here`].
 fn replay_there(queue: &CommandQueue, graph: &Graph) -> Result<()> {
     queue.replay(graph).map(drop)
 }
@@ -176,7 +176,7 @@ impl<'g> Side<'g> {
         Self { ctx, queues, arrays, graphs, bound, gates: Vec::new(), repeats, repeated: 0 }
     }
 
-    /// Prepares the replay of a plan.
+    /// Prepares for the replay of a plan.
     fn begin(&mut self, queue: usize, plan: &Arc<GraphPlan>) {
         if !self.repeats {
             plan.uses.last.forget();
@@ -185,7 +185,7 @@ impl<'g> Side<'g> {
         self.repeated += u64::from(plan.uses.last.is_of(slot));
     }
 
-    /// Makes a call. Returns the text of its error.
+    /// Makes a call, and returns the text of its error, if any.
     fn call(&mut self, call: &Call) -> std::result::Result<(), String> {
         self.enqueue(call).map_err(|error| error.to_string())
     }
@@ -234,7 +234,7 @@ impl<'g> Side<'g> {
         }
     }
 
-    /// Makes a call that lets the device execute commands. The two contexts execute them at different speeds, so both
+    /// Makes a call during which the device executes commands. The two contexts may do so at different speeds, so both
     /// wait for everything.
     fn change(&mut self, call: &Call) -> Result<()> {
         self.gates.drain(..).for_each(|gate| gate.signal());
@@ -336,7 +336,7 @@ fn random_call(rng: &mut fastrand::Rng) -> Call {
         14 => Call::Recapture { graph },
         15 => Call::Fail { queue },
         16 => Call::RecordWaits { on: rng.u32(..3) == 0 },
-        // The other arrays of this graph have the numbers 3 and 4.
+        // This graph also uses the arrays 3 and 4.
         17 => Call::EditInput { array: array % 3 },
         18 => Call::EditValue { graph },
         19..=23 => Call::ReplayBound { queue: if rng.bool() { 0 } else { queue } },
@@ -344,7 +344,7 @@ fn random_call(rng: &mut fastrand::Rng) -> Call {
     }
 }
 
-/// Runs a random program on both sides. Returns the number of replays that compare nothing.
+/// Runs a random program on both sides. Returns the number of replays that were not compared with earlier uses.
 fn run(policy: Policy, seed: u64) -> u64 {
     let contexts = [(); 2].map(|()| context(policy));
     let inputs = contexts.each_ref().map(|ctx| [0, 1, 2, 3].map(|number| array(ctx, number)));

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Number of blocks, and of commands of a program.
+/// Number of blocks; `COMMANDS` is the number of commands in a program.
 const BLOCKS: usize = 5;
 const COMMANDS: usize = 40;
 

@@ -1,13 +1,13 @@
-//! A batch that the planner adds commands to: the levels, the dependencies and the expected times of its steps. Also
+//! Open batches, to which the planner adds commands: the levels, dependencies and expected times of their steps. Also
 //! the choice of the commands that are due on a lane, and the order of the planned batches.
 //!
-//! A *context command* fills an array that the context makes. It waits for nothing, and a later command of any queue
-//! may need it without a wait. While few are pending, the planner plans a context command before the first command with
-//! a later stamp, and a short one even earlier, with the next batch. While many are pending, a command takes along only
-//! those that it needs, before all others, so that the arrays of one thread do not wait for the arrays of another. The
-//! block of an array records the context commands that use it.
+//! A *context command* fills an array that the context makes. It waits for nothing, and later commands of any queue may
+//! need it without a wait. While few are pending, a context command is planned before the first command with a later
+//! stamp; a short one even earlier, with the next batch. While many are pending, only those that a command needs are
+//! planned before it, so that the arrays of one thread do not wait for those of another. The block of an array records
+//! the context commands that use it.
 //!
-//! Each chunk of a loop in chunks ends its batch, so that its end is known as early as possible.
+//! A chunk of a loop is always the last work in its batch, so that its end is known as early as possible.
 
 use crate::memory::block::Block;
 use crate::memory::read_slot::{ReadParts, ReadSlot, ReadState};
@@ -28,7 +28,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Number of queues of a batch that are searched one by one, before a map is used.
+/// Number of queues in a batch that are searched linearly, before a map is used.
 const NEAR: usize = 8;
 
 /// End of a queue's steps in an open batch. The next step of the queue follows it.
@@ -40,36 +40,35 @@ pub(crate) struct QueueFrontier {
     pub(crate) after: SmallVec<[u32; 2]>,
     /// Level of the next step.
     pub(crate) level: u32,
-    /// Expected end of the queue's last step, in seconds after the start of the batch. Before the first step: the
-    /// earliest start of that step.
+    /// Expected end of the queue's last step, in seconds after the start of the batch. Before the queue's first step,
+    /// it is the earliest start of that step.
     end: f32,
     /// Stamp of the queue's first command in the batch.
     first: Option<Stamp>,
 }
 
-/// A batch that the planner still adds steps to.
+/// A batch that the planner is still adding steps to.
 pub(crate) struct OpenBatch {
     pub(crate) seq: Seq,
-    /// Largest allowed delay of a result in the batch, in seconds. A batch completes as a whole, so its later commands
-    /// delay its earlier results.
+    /// Largest allowed delay of a result in the batch, in seconds. A batch completes as a whole, so later commands
+    /// delay earlier results.
     pub(crate) bound: f32,
     pub(crate) steps: Vec<Step>,
     /// Batches that must be submitted before this one.
     pub(crate) deps: SmallVec<[Seq; 4]>,
     frontiers: Vec<(Slot, QueueFrontier)>,
-    /// Indexes of the frontiers after the first [`NEAR`].
+    /// Indexes of the frontiers beyond the first [`NEAR`].
     places: FxHashMap<Slot, usize>,
-    /// Lowest level of a step after the context commands, which fill new arrays. 0 if the batch has no context
-    /// commands.
+    /// Lowest level after the context commands, which fill new arrays; 0 if the batch has none.
     base: u32,
-    /// Expected ends of the steps: `ends.len() == steps.len()` until the batch is closed.
+    /// Expected end of each step: until the batch is closed, `ends.len() == steps.len()`.
     ends: Vec<f32>,
     /// Expected end of the context commands.
     base_end: f32,
-    /// Total seconds of all commands that delay a result in the batch, over all queues, because some devices run one
-    /// command at a time. A long command that no command precedes delays no earlier result and is left out.
+    /// Total seconds of all commands that delay a result in the batch. Includes all queues, because some devices run
+    /// one command at a time. A long command at the start is left out, because it delays no earlier result.
     busy: f32,
-    /// Expected time of the whole batch. Unknown if the cost of a step is unknown.
+    /// Expected time of the whole batch; unknown if the cost of any step is unknown.
     pub(crate) expected: ExpectedCost,
 }
 
@@ -95,8 +94,8 @@ impl OpenBatch {
         self.frontiers.iter().filter_map(|(slot, frontier)| Some((*slot, frontier.first?)))
     }
 
-    /// Orders every later step after the steps so far, which are the context commands. A queue without a step may
-    /// already have a frontier: it waits for a read that completes with the context commands.
+    /// Orders every later step after the steps so far, which are the context commands. A queue without steps may
+    /// already have a frontier, because it waits for a read that completes with the context commands.
     pub(crate) fn end_context_commands(&mut self) {
         self.base = self.frontiers.iter().map(|(_, frontier)| frontier.level).max().unwrap_or(0);
         self.base_end = self.ends.iter().copied().fold(0.0, f32::max);
@@ -106,7 +105,7 @@ impl OpenBatch {
         }
     }
 
-    /// Returns the seconds by which a result in the batch is delayed if a command of `cost` seconds joins the batch.
+    /// Returns by how many seconds a result in the batch is delayed if a command of `cost` seconds joins the batch.
     pub(crate) fn late(&self, cost: f32) -> f32 {
         self.busy + cost
     }
@@ -116,7 +115,7 @@ impl OpenBatch {
         &mut self.frontiers[at].1
     }
 
-    /// Returns the index of a queue's frontier, which is created if needed.
+    /// Returns the index of a queue's frontier, which is created on demand.
     fn place(&mut self, slot: Slot) -> usize {
         self.find(slot).unwrap_or_else(|| {
             let frontier = QueueFrontier { level: self.base, end: self.base_end, ..QueueFrontier::default() };
@@ -143,12 +142,12 @@ impl OpenBatch {
         frontier.level = frontier.level.max(level);
     }
 
-    /// Returns the steps that a queue follows if it waits for `point`, and the level after those steps.
+    /// Returns the steps that a queue must follow if it waits for `point`, and the level after those steps.
     pub(crate) fn before(&mut self, point: Point) -> (SmallVec<[u32; 2]>, u32) {
         let frontier = self.frontier(point.slot);
         if !frontier.after.is_empty() {
-            // The queue of `point` has waited for steps since its last step, so a queue that waits for it follows those
-            // steps too.
+            // The queue of `point` has waited for other steps since its last step, so the waiting queue follows them
+            // too.
             return (frontier.after.iter().copied().chain(frontier.last).collect(), frontier.level);
         }
         if let Some(last) = frontier.last
@@ -165,14 +164,14 @@ impl OpenBatch {
         let mut after: SmallVec<[u32; 2]> = last.iter().map(|&at| at as u32).collect();
         let mut level = last.map_or(0, |at| self.steps[at].level + self.steps[at].work.depth());
         if let Some(next) = next.map(|at| &self.steps[from + at]) {
-            // The steps that the queue waits for before its next step are listed in that step.
+            // Steps that the queue waits for are listed in its next step.
             after.extend(next.after.iter().copied());
             level = level.max(next.level);
         }
         (after, level)
     }
 
-    /// Adds one step at the end of its queue's frontier. An infinite cost is unknown and counts as 0 seconds.
+    /// Adds one step at the end of its queue's frontier. An infinite cost means an unknown one and counts as 0 seconds.
     fn push(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         let place = self.place(slot);
         let Self { frontiers, ends, expected, steps, bound, base, busy, .. } = self;
@@ -195,8 +194,8 @@ impl OpenBatch {
         debug_assert_eq!(ends.len(), steps.len(), "bug: a step has no expected end");
     }
 
-    /// Adds a command. A read of memory that the host can access copies nothing, because the host fetches the bytes
-    /// in place. Steps before a writer save the bytes that the host has not yet fetched.
+    /// Adds a command. A read of host-accessible memory copies nothing: the host later fetches the bytes in place.
+    /// Before a writer, steps are added that save the bytes not yet fetched.
     pub(crate) fn add(&mut self, slot: Slot, stamp: Stamp, work: Work, cost: f32) {
         if let Work::Read { src, slot: read } = &work {
             if src.block.direct() && read.messages().is_none() {
@@ -223,7 +222,7 @@ impl OpenBatch {
         if !clocked {
             return self.add(slot, stamp, work, cost);
         }
-        // Saving the bytes for earlier reads is not part of the measured time.
+        // Saving bytes for earlier reads must not count as measured time.
         for touch in work.touches().filter(|touch| touch.write) {
             self.write(slot, stamp, &touch);
         }
@@ -236,7 +235,7 @@ impl OpenBatch {
         }
     }
 
-    /// Adds the works of one command, each with the cost `each`. `time` receives the time of all works together.
+    /// Adds the works of one command, each with the cost `each`. `time` receives their total time.
     pub(crate) fn add_together(
         &mut self,
         slot: Slot,
@@ -263,8 +262,8 @@ impl OpenBatch {
         }
     }
 
-    /// Adds a read whose bytes this batch copies to staging memory, even if the host could access them in place: a
-    /// later writer is planned before the host fetches them.
+    /// Adds a read that copies its bytes to staging memory even if the host could access them in place, because a later
+    /// writer is planned before the host fetches them.
     pub(crate) fn add_staged_read(&mut self, slot: Slot, stamp: Stamp, src: Span, read: Arc<ReadSlot>) {
         read.set(ReadState::Staging);
         let work = Work::Read { src, slot: read };
@@ -272,8 +271,8 @@ impl OpenBatch {
         self.push(slot, stamp, work, cost);
     }
 
-    /// Adds launches, often thousands, with the cost of each. They follow a command of their own queue in this batch,
-    /// so they need no other dependency.
+    /// Adds launches, often thousands, each with its cost. They follow a command of their own queue in this batch, so
+    /// they need no other dependency.
     #[inline]
     pub(crate) fn add_launches(
         &mut self,
@@ -306,7 +305,7 @@ impl OpenBatch {
         self.set_frontier(place, level, end);
     }
 
-    /// Orders the next step of the queue whose frontier is at `place` after the last step of the batch.
+    /// Orders the next step of the queue with the frontier at `place` after the last step of the batch.
     fn set_frontier(&mut self, place: usize, level: u32, end: f32) {
         let frontier = &mut self.frontiers[place].1;
         frontier.last = self.steps.len().checked_sub(1).map(|at| at as u32);
@@ -315,7 +314,8 @@ impl OpenBatch {
         self.expected.seconds = self.expected.seconds.max(end);
     }
 
-    /// Prepares a write. Steps before it save the bytes of lazy reads, which the host has not yet fetched from the block.
+    /// Prepares a write. Before it, steps save the bytes of lazy reads that the host has not yet fetched from the
+    /// block.
     fn write(&mut self, slot: Slot, stamp: Stamp, touch: &Touch<'_>) {
         if is_read(touch) {
             let left = touch.block.order().take_lazy(&touch.range);
@@ -337,7 +337,7 @@ impl OpenBatch {
     }
 }
 
-/// Returns `true` if the host has not yet fetched a lazy read from the block.
+/// Returns `true` if the block holds bytes of a lazy read that the host has not yet fetched.
 #[inline]
 fn is_read(touch: &Touch<'_>) -> bool {
     !touch.block.order().lazy.is_empty()
@@ -349,8 +349,8 @@ fn start(frontier: &QueueFrontier, ends: &[f32]) -> f32 {
     frontier.after.iter().map(|&at| ends[at as usize]).fold(frontier.end, f32::max)
 }
 
-/// Leaves a read in place if the host can access the bytes; the call that waits for the read then fetches them. Returns
-/// `true` if the read needs no step, even if that is because the program has dropped it.
+/// Leaves a read in place if the host can access the bytes; the call that waits for the read fetches them. Returns
+/// `true` if the read needs no step, for this reason or because the program has dropped it.
 pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     if matches!(read.place(), ReadState::Dropped) {
         return true;
@@ -362,28 +362,28 @@ pub(crate) fn read_in_place(src: &Span, read: &Arc<ReadSlot>) -> bool {
     ready
 }
 
-/// Registers a read as lazy: the bytes stay in the block until the host fetches them. The plan of a later writer
-/// saves them first.
+/// Registers a read as lazy: the bytes stay in the block until the host fetches them, or until planning a later writer
+/// saves them.
 fn keep_in_place(src: &Span, read: &Arc<ReadSlot>) {
     let mut order = src.block.order();
     order.lazy.push((src.range(), read.clone()));
     read.set(ReadState::Lazy);
 }
 
-/// Most context commands of one planning, which holds the state lock (S). Each costs the planner as much as several
-/// launches.
+/// Maximum number of context commands in one planning, which holds the state lock S. Each takes the planner as long as
+/// several launches.
 pub(crate) const MOST_CONTEXT_COMMANDS: usize = 512;
 
-/// With at most this many pending context commands, each command comes after all earlier context commands.
+/// Up to this many pending context commands, each command comes after all earlier context commands.
 pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
 
-/// A chunk of several parts is expected to take at most this many times the bound of rule E02. While a queue of higher
-/// priority exists, the limit is the bound itself.
+/// Limit of the expected time of a chunk with several parts, as a multiple of the bound of rule E02. While there is a
+/// queue of higher priority, the limit is the bound itself.
 const LONGEST_CHUNK: f32 = 10.0;
 
 impl Planner<'_> {
-    /// Puts the context commands up to the last of `roots` first in the batch, if they are few, as long as they delay
-    /// no later command by more than the bound of the lane.
+    /// Begins the batch with the context commands up to the last of `roots`, if there are few, and as long as they
+    /// delay no later command by more than the bound of the lane.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()
@@ -395,8 +395,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans the context commands up to a stamp. While an open batch contains other commands, returns
-    /// [`FrontStep::Later`]: that batch ends first because its results need no context command.
+    /// Plans the context commands up to a stamp. Returns [`FrontStep::Later`] while an open batch contains other
+    /// commands, because that batch is closed first: its results need none of these context commands.
     pub(crate) fn plan_context_commands(&mut self, upto: Stamp) -> FrontStep {
         if self.state.queues.first_context_command() > upto {
             return FrontStep::Planned;
@@ -409,7 +409,7 @@ impl Planner<'_> {
             self.drain_context_commands(upto, f32::INFINITY, 0);
             return FrontStep::Again;
         }
-        // If there are many, they are planned like the commands of any queue.
+        // If there are many, they are planned like the commands of any other queue.
         let cost = self.cost(Slot::CONTEXT);
         if !self.fits(Slot::CONTEXT, cost) {
             return FrontStep::Later;
@@ -423,8 +423,9 @@ impl Planner<'_> {
         FrontStep::Again
     }
 
-    /// Plans the context commands that must precede the front command of a queue, which has this stamp: all of them if
-    /// they are few, else only those that it needs. Returns `None` if they are planned, and otherwise the next step.
+    /// Plans the context commands that must precede the front command of a queue, which has this stamp: all earlier
+    /// ones if there are few, else only those that the command needs. Returns `None` once they are planned, or else the
+    /// planner's next step.
     pub(crate) fn plan_context_commands_of(&mut self, slot: Slot, stamp: Stamp) -> Option<FrontStep> {
         if self.has_few_context_commands() {
             return Some(self.plan_context_commands(stamp));
@@ -443,7 +444,7 @@ impl Planner<'_> {
                 of_loop = run.work();
                 &of_loop
             }
-            // A wait needs no array. A host callback may use any array.
+            // A wait needs no array, but a host callback may use any array.
             Op::Wait(_) | Op::WaitUser(_) => return None,
             _ => return Some(self.plan_context_commands(stamp)),
         };
@@ -454,8 +455,8 @@ impl Planner<'_> {
         made.iter().find_map(|block| self.plan_uses_of(slot, block, stamp))
     }
 
-    /// Plans the context commands before `upto` that use a block, and the context commands that these come after,
-    /// before the next command of `slot`. Returns `Some` if one of them cannot be planned now.
+    /// Plans the context commands before `upto` that use a block, and those that these depend on, before the next
+    /// command of `slot`. Returns `Some` if one of them cannot be planned now.
     fn plan_uses_of(&mut self, slot: Slot, block: &Arc<Block>, upto: Stamp) -> Option<FrontStep> {
         let planned = self.state.queue(Slot::CONTEXT).planned();
         let (first, last) = block.order().made.filter(|&(_, last)| last > planned)?;
@@ -478,7 +479,7 @@ impl Planner<'_> {
             if !work.touches().any(|touch| touch.block.id == block.id) {
                 continue;
             }
-            // The command comes after the earlier uses of its other blocks.
+            // The context command itself comes after earlier uses of its other blocks.
             let others: SmallVec<[Arc<Block>; 2]> = work
                 .touches()
                 .filter(|touch| touch.block.id != block.id)
@@ -496,7 +497,7 @@ impl Planner<'_> {
         None
     }
 
-    /// Returns the expected seconds of a pending context command.
+    /// Returns the estimate, in seconds, for a pending context command.
     fn cost_of_context_command(&mut self, stamp: Stamp) -> f32 {
         let State { queues, lanes, .. } = &mut *self.state;
         let costs = &mut lanes[queues[Slot::CONTEXT].lane].costs;
@@ -515,7 +516,7 @@ impl Planner<'_> {
         let Some(op) = self.state.queue_mut(Slot::CONTEXT).take_early(stamp, seq) else { return };
         self.taken += 1;
         self.state.after.planned_any = true;
-        // It may come after context commands that were planned early for this queue.
+        // The context command may depend on others that were planned early for this queue.
         self.add_dependencies(slot, lane);
         let Some(open) = self.open[lane].as_mut() else { return };
         match op {
@@ -542,8 +543,8 @@ impl Planner<'_> {
         self.joined = None;
     }
 
-    /// Removes the context commands at the front that are planned already. Only called while no open batch has commands
-    /// of the program: in such a batch, their order after a context command is kept only as long as that command is
+    /// Removes the context commands at the front that were planned early. Must not be called while an open batch has
+    /// commands of the program, because their order after a context command is known only as long as that command is
     /// listed.
     fn skip_early_commands(&mut self) {
         while let Some(&Op::Early(seq)) =
@@ -565,8 +566,8 @@ impl Planner<'_> {
         self.open.iter().flatten().all(|open| open.firsts().all(|(slot, _)| slot == Slot::CONTEXT))
     }
 
-    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of work in total. This
-    /// step has taken `count` of them so far.
+    /// Moves context commands up to a stamp into the open batch of their lane, at most `seconds` of work in total.
+    /// `count` is the number taken so far in this step.
     fn drain_context_commands(&mut self, upto: Stamp, seconds: f32, mut count: usize) {
         let mut left = seconds;
         while self.taken < LARGEST_BATCH && self.state.queues.first_context_command() <= upto {
@@ -583,7 +584,7 @@ impl Planner<'_> {
             self.skip_early_commands();
             count += 1;
             if count >= MOST_CONTEXT_COMMANDS {
-                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned after other threads could take S
+                self.taken = self.taken.max(LARGEST_BATCH); // the rest is planned later: other threads need S
                 break;
             }
         }
@@ -656,15 +657,14 @@ impl Planner<'_> {
     }
 }
 
-/// The commands of a lane to plan.
+/// The commands of a lane that are to be planned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DueCommands {
     /// Commands that the program requested with a flush or a wait.
     Requested,
-    /// All pending commands, so that they share a batch.
+    /// All pending commands, so that they can share a batch.
     All,
-    /// Requested commands of every queue but this one. They are planned even while planned batches are not yet
-    /// submitted.
+    /// Requested commands of all queues except this one, even while planned batches wait for submission.
     RequestedExcept(Slot),
 }
 
@@ -712,11 +712,10 @@ impl State {
         }
     }
 
-    /// Moves a batch, and the batches that it depends on, before all others on every lane, because a caller waits for
-    /// the batch.
+    /// Moves a batch and its dependencies before all others, on every lane, because a caller waits for the batch.
     ///
-    /// In every list each batch stays after its dependencies: the needed batches come first and the others follow, each
-    /// group in its previous order.
+    /// In each list, the needed batches come first and the others follow, both in their previous order. So each batch
+    /// stays after its dependencies.
     pub(crate) fn move_to_front(&mut self, seq: Seq) {
         let Some(&Info { lane, status: Status::Ready(priority), .. }) = self.batches.get(seq) else { return };
         if self.lanes[lane].list(priority).front().is_some_and(|front| front.seq == seq) {
@@ -737,8 +736,8 @@ impl State {
         }
     }
 
-    /// Moves a batch, and the batches that it depends on, up to `priority`, the priority of a queue that waits for the
-    /// batch. Does nothing if the batch already has at least this priority.
+    /// Raises a batch and its dependencies to `priority`, the priority of a queue that waits for the batch. Does
+    /// nothing if the batch already has at least this priority.
     pub(crate) fn raise_priority(&mut self, seq: Seq, priority: Priority) {
         let Some(info) = self.batches.get(seq) else { return };
         let (lane, Status::Ready(from)) = (info.lane, info.status) else { return };

@@ -1,4 +1,4 @@
-//! Tests the batches that a planning adds to the lists of the lanes, before any submission.
+//! Tests of the batches that a planning adds to the lists of the lanes.
 
 mod context_plans;
 mod late_results;
@@ -33,8 +33,8 @@ fn engine(lanes: usize) -> Arc<Engine> {
 /// Largest delay of a result that the planner allows, in seconds.
 const BOUND: f32 = 1e-3;
 
-/// Like [`engine`], with one lane. The planner expects fills to be short, and each launch to take `seconds`, or an
-/// unknown time if `seconds` is infinite.
+/// Like [`engine`], with one lane. The planner expects fills to be short, and each launch to take `seconds`; infinite
+/// means unknown.
 fn paced(seconds: f32) -> Arc<Engine> {
     let engine = engine(1);
     let mut costs = CommandCosts::new(CostModel::Measured(CostModel::LATENESS));
@@ -46,7 +46,7 @@ fn paced(seconds: f32) -> Arc<Engine> {
 }
 
 /// Enqueues works on one queue, plans them, and returns the number of steps of each batch. A marker follows each work
-/// whose index is in `marked`.
+/// with an index in `marked`.
 fn cut(engine: &Engine, works: &[fn(&Arc<Block>) -> Work], marked: impl RangeBounds<usize>) -> Vec<usize> {
     let slot = queue(engine);
     let mut markers = Vec::new();
@@ -112,13 +112,12 @@ fn e02_a_waited_batch_goes_before_batches_planned_earlier() {
     assert_eq!(firsts(&mut state), expected, "the batch is already in front");
 }
 
-/// The batches of the two lanes wait for each other in turn. All of them are submitted, whichever point a caller
-/// waits for.
+/// The batches of the two lanes alternately wait for each other. All are submitted, whichever point a caller waits for.
 #[test]
 fn e02_a_hurried_batch_brings_forward_its_dependencies_on_other_lanes() {
     for waited in 0..4 {
         let engine = engine(2);
-        let slots: [Slot; 4] = queues(&engine); // in turn on the two lanes
+        let slots: [Slot; 4] = queues(&engine); // alternately on the two lanes
         let mut last: Option<Point> = None;
         let points = slots.map(|slot| {
             if let Some(point) = last {
@@ -173,7 +172,7 @@ fn e02_commands_of_unknown_cost_are_planned_a_few_at_a_time() {
     assert_eq!(lengths(&mut state)[MOST_UNSEEN..], [2000 - MOST_UNSEEN]);
 }
 
-/// Returns a launch that never runs because it has no kernel.
+/// Returns a launch without a kernel, which never runs.
 fn launch(block: &Arc<Block>) -> Work {
     let bound =
         BoundArray { at: 0, block: block.clone(), offset: 0, size: 64, used: Some(Access::ReadWrite) };

@@ -13,7 +13,7 @@ use crate::work::step::{Span, Work};
 use smallvec::SmallVec;
 use std::sync::OnceLock;
 
-/// Returns a replay of a loop without a body, of at most `bound` iterations. A part has two iterations.
+/// Returns a replay of a loop with an empty body and at most `bound` iterations. A part has two iterations.
 fn replay(test: GateTest, bound: u32) -> Arc<GraphRun> {
     let condition = Span { size: 4, ..span(&block()) };
     let gate = |test, previous, own| {
@@ -94,7 +94,7 @@ fn g06_two_chunks_of_a_loop_are_planned_and_the_next_one_after_the_first() {
 fn g06_a_loop_that_ends_needs_no_further_chunk() {
     let engine = engine(false);
     let slot = queue(&engine);
-    // The condition is 0, so the gate before the loop allows one iteration.
+    // The condition is 0 from the start, so the gate before the loop allows one iteration.
     let point = enqueue(&engine, slot, &replay(GateTest::NonZero, 100));
     engine.lock().plan([point], Priority::Normal);
     complete_one(&engine);

@@ -1,4 +1,4 @@
-//! Tests when a task is woken, on an engine whose threads never run. All work happens in the calls of a test.
+//! Tests of when a task is woken, on an engine whose threads never run. All work happens inside the test's calls.
 
 use crate::memory::uses::Policy;
 use crate::record::cpu::cpu_recorder as cpu;
@@ -40,7 +40,7 @@ fn plan_all(engine: &Engine) {
     engine.unlock(state);
 }
 
-/// Polls a point like a task that polls again only after it is woken.
+/// Polls a point as a task does that polls again only after it is woken.
 fn poll_to_the_end(engine: &Engine, point: Point) {
     let (task, waker) = TestTask::new();
     while engine.poll(point, &waker).is_none() {
@@ -63,7 +63,7 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
         let slot = queue(&near);
         let gate = held_first.then(|| hold(&near, slot));
         if !held_first {
-            // While a planned batch is not submitted, the lane thread plans the queue.
+            // While a planned batch is unsubmitted, the lane thread plans the queue.
             let planned = enqueue(&near, queue(&near));
             near.lock().plan([planned], Priority::Normal);
         }
@@ -126,7 +126,7 @@ fn e05_without_threads_a_task_is_woken_when_another_thread_releases_its_queue() 
     type Hold = fn(&Arc<Engine>, Slot) -> Box<dyn FnOnce()>;
     let holds: [Hold; 2] = [
         |engine, slot| {
-            // This thread runs the callback in place of the callback thread.
+            // This thread runs the callback instead of the callback thread.
             enqueue_callback(engine, slot, || ());
             let mut state = engine.lock();
             state.plan_lane(0, DueCommands::All);
@@ -169,7 +169,7 @@ fn e05_without_threads_a_task_polls_again_while_another_thread_submits() {
     poll_to_the_end(&engine, point);
 }
 
-/// A waker that waits for a point, on the thread that calls the waker.
+/// A waker that waits for a point when it is called.
 struct Waiting(Weak<Engine>, Mutex<Option<Point>>, Sender<Result<bool>>);
 
 impl Wake for Waiting {
@@ -216,7 +216,7 @@ fn e09_a_signal_runs_no_callback_of_a_context_without_threads() {
     let point = enqueue(&near, held);
     let threads = ContextThreads::start(&near);
     let (_, waker) = TestTask::new();
-    assert!(near.poll(point, &waker).is_none()); // the poll starts the work of the other context
+    assert!(near.poll(point, &waker).is_none()); // this starts the work of the other context
     gate.signal();
     assert!(ran.try_recv().is_err(), "the callback may wait for work after the signal");
     finish(&near, point);

@@ -1,4 +1,4 @@
-//! Tests a wait, a poll and a flush on an engine whose threads never run. All work happens in the calls of a test.
+//! Tests of waits, polls and flushes on an engine whose threads never run. All work happens inside the test's calls.
 
 use crate::api::context::Context;
 use crate::error::ErrorDetail;
@@ -48,7 +48,7 @@ impl Fence for Losable {
     }
 }
 
-/// Returns an engine without threads, and its fence. A test loses the device through the fence.
+/// Returns an engine without threads, and its fence, through which a test can lose the device.
 fn losable() -> (Arc<Engine>, Arc<Losable>) {
     let (device, mut lanes) = cpu::open(&SimulatorOptions::default());
     let fence = Arc::new(Losable { fence: lanes[0].fence.clone(), lost: AtomicBool::new(false) });
@@ -62,7 +62,7 @@ fn one_command(engine: &Engine) -> (Slot, Point) {
     (slot, enqueue(engine, slot))
 }
 
-/// Checks that each of two tasks that wait for `target` is woken once when `end` runs.
+/// Checks that running `end` wakes each of two tasks that wait for `target` once.
 fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnce()) {
     let [(one, first), (two, second)] = [TestTask::new(), TestTask::new()];
     for waker in [&first, &second, &first] {
@@ -73,8 +73,8 @@ fn wakes_each_task_once(engine: &Engine, target: WaitTarget<'_>, end: impl FnOnc
     assert!(engine.register_waker(target, &first).is_some());
 }
 
-/// Makes two queues and completes the first. The second only waits for the first, so planning alone completes its
-/// point. Returns the second queue and that point.
+/// Makes two queues and completes the first. The second only waits for the first, so its point completes as soon as it
+/// is planned. Returns the second queue and that point.
 pub(crate) fn reached_by_planning(engine: &Engine) -> (Slot, Point) {
     let [first, second] = queues(engine);
     let point = enqueue(engine, first);
@@ -160,7 +160,7 @@ fn e05_a_flush_that_submits_wakes_the_tasks_of_the_points_it_completes() {
     assert_eq!(task.woken(), 1);
 }
 
-/// A fence that records the number of watchers of the lane during each wait for it. A watcher is a caller that waits
+/// A fence that records, during each wait for it, the number of watchers of the lane. A watcher is a caller that waits
 /// for the fence in place of the completer.
 struct Watched {
     fence: Arc<dyn Fence>,
@@ -327,7 +327,8 @@ fn q04_flushed_commands_are_planned_or_urgent() {
         enqueue(&engine, slot);
         assert!(!engine.lock().urgent_for(0));
         engine.flush(slot, Caller::Continues).expect("nothing has failed");
-        // With one priority the lane thread plans the queue, so that commands flushed together share a batch.
+        // If all priorities are equal, the lane thread plans the queue, so that commands flushed together share a
+        // batch.
         assert_eq!(engine.lock().lanes[0].has_ready(), other == Priority::High);
         assert!(engine.lock().urgent_for(0));
     }
@@ -413,7 +414,7 @@ fn e05_every_task_that_awaits_a_host_event_is_woken_once() {
     assert!(engine.register_signal_waker(gate.state(), &first).is_some());
 }
 
-/// Maker of one kind of future.
+/// Function that makes one kind of future.
 type MakeFuture = Box<dyn Fn() -> Pending<()>>;
 
 /// Returns a context without threads.
@@ -425,7 +426,7 @@ fn is_pending(future: &mut Pending<()>, waker: &Waker) -> bool {
     Pin::new(future).poll(&mut std::task::Context::from_waker(waker)).is_pending()
 }
 
-/// Returns a maker of each kind of future, and the user event that all these futures wait for.
+/// Returns a function for each kind of future, and the user event that all these futures wait for.
 fn open_futures(ctx: &Context) -> (UserEvent, Vec<MakeFuture>) {
     let queue = ctx.queue("held");
     let gate = ctx.user_event("gate");

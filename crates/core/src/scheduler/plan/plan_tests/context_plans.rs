@@ -1,4 +1,4 @@
-//! Tests the planning of the context commands.
+//! Tests of the planning of context commands.
 
 use crate::scheduler::plan::plan_tests::*;
 
@@ -12,8 +12,8 @@ fn around_a_long_context_command(engine: &Engine, [slot, later]: [Slot; 2]) -> [
 
 #[test]
 fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
-    // The cases are: one queue; two queues in either order; and a root for the context commands too, like a flush of
-    // all queues.
+    // The cases: one queue; two queues in either order; and, as in a flush of all queues, a root for the context
+    // commands too.
     for (later, swap, all) in [(0, false, false), (1, false, false), (1, true, false), (1, true, true)] {
         let engine = paced(0.5);
         let slots: [Slot; 2] = queues(&engine);
@@ -115,7 +115,7 @@ fn q16_a_command_takes_along_only_the_arrays_that_it_needs() {
     let mut state = plan(&engine, [end]);
     let left = state.queue(Slot::CONTEXT).pending.len();
     assert!(left >= 2 * many, "{left} context commands are left");
-    // Both fills of the array come before the command, at lower levels.
+    // Both fills of the array come before the command, on lower levels.
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let level = |point: Point| steps.iter().find(|step| step.stamp == point.stamp).map(|step| step.level);
     let levels = [own[0], own[1], end].map(level);

@@ -1,4 +1,4 @@
-//! Tests how the planner closes batches so that no later command delays a result.
+//! Tests that the planner closes batches so that no later command delays a result.
 
 use crate::scheduler::lanes::Plannable;
 use crate::scheduler::plan::plan_tests::*;
@@ -69,7 +69,7 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
     assert_eq!(planned(&engine, ends), [3; 15]);
 }
 
-/// A long command of another queue in the same batch would delay the result after the first command.
+/// In the same batch, a long command of another queue would delay the result after the first command.
 #[test]
 fn e02_a_long_command_with_a_short_one_after_it_shares_no_batch_with_another_long_one() {
     let engine = paced(0.5);
@@ -81,7 +81,7 @@ fn e02_a_long_command_with_a_short_one_after_it_shares_no_batch_with_another_lon
     assert_eq!(planned(&engine, [long, last, short]), [2, 1]);
 }
 
-/// Plans a long command, and then a short one of another queue. Returns the first commands of the batches.
+/// Plans a long command, and then a short one on another queue. Returns the first command of each batch.
 fn planned_after_a_long_one(wait: bool) -> (Vec<Stamp>, [Point; 2]) {
     let engine = paced(0.5);
     let [first, second] = queues(&engine);
@@ -143,7 +143,7 @@ fn e02_a_short_command_passes_no_long_one_on_which_it_depends_through_another_la
     assert_eq!(firsts_of(&mut state, lanes[0], Priority::Normal), [long.stamp, short.stamp]);
 }
 
-/// The lane thread would search for ever if it searched again with nothing new.
+/// If the lane thread searched again with nothing new, it would search for ever.
 #[test]
 fn e02_a_search_for_short_commands_is_repeated_after_the_next_command_or_release() {
     let engine = paced(0.5);
