@@ -1,6 +1,6 @@
-//! The lanes of a wgpu device. A device has one lane, with the recorder and the fence of its submit path.
+//! The lane of a wgpu device. Its recorder and its fence depend on the way in which batches are submitted.
 //!
-//! The commands of a graph are recorded at each replay, or some of its launches are recorded once.
+//! At each replay, the commands of a graph are recorded again, except launches that were recorded once.
 
 use crate::device::wgpu_device::{SubmitPath, WgpuDevice};
 use crate::device::{Lane, Recorder};
@@ -21,7 +21,7 @@ use fencepost_sync::backend::{Fence, PortableFence};
 use std::sync::Arc;
 use std::{env, fmt};
 
-/// Returns the lane of the device's one queue.
+/// Returns the lane of the device's only queue.
 ///
 /// # Errors
 /// Returns `Device` if the driver cannot make the objects that a native recorder needs.
@@ -96,22 +96,21 @@ const VARIABLE: &str = "FENCEPOST_RECORDER";
 #[non_exhaustive]
 pub enum RecorderChoice {
     /// The recorder that `FENCEPOST_RECORDER` names: `wgpu`, `hal` or `direct`. Without the variable, this is
-    /// [`Direct`](Self::Direct) on Vulkan, where it is proved, and [`Wgpu`](Self::Wgpu) on other backends and on
-    /// adopted devices.
+    /// [`Direct`](Self::Direct) on Vulkan, and [`Wgpu`](Self::Wgpu) on other backends and on adopted devices.
     #[default]
     Auto,
     /// Recording and submission through wgpu. This is safe Rust and works on every device.
     Wgpu,
-    /// Recording through wgpu-hal, with the fewest barriers that keep the order, and submission through wgpu. In the
-    /// browser, this is [`Wgpu`](Self::Wgpu).
+    /// Recording through wgpu-hal, with as few barriers as possible, and submission through wgpu. In a browser, this is
+    /// [`Wgpu`](Self::Wgpu).
     Hal,
-    /// Recording and submission through wgpu-hal. This costs the least. On a device to which other code submits, this
+    /// Recording and submission through wgpu-hal. This is the fastest. If other code also submits to the device, this
     /// is [`Hal`](Self::Hal).
     Direct,
 }
 
 impl RecorderChoice {
-    /// Returns `self`, or for `Auto` the choice that the variable names.
+    /// Returns `self`, or if it is `Auto`, the choice that the environment variable names.
     ///
     /// # Errors
     /// Returns `Setting` if the variable names no recorder.
@@ -122,7 +121,7 @@ impl RecorderChoice {
         }
     }
 
-    /// Returns the path by which batches reach a device of this adapter.
+    /// Returns how batches are submitted to a device of this adapter.
     pub(crate) fn submit_path(self, adapter: &wgpu::AdapterInfo) -> SubmitPath {
         match self {
             Self::Auto if adapter.backend == wgpu::Backend::Vulkan => SubmitPath::Direct,
@@ -147,8 +146,8 @@ fn unknown(value: &str) -> crate::error::Error {
     ErrorDetail::Setting { name: VARIABLE, value: value.into(), needed: "`wgpu`, `hal` or `direct`" }.into()
 }
 
-/// The way in which the second and later replays of a graph reach the device, as
-/// [`Graph::statistics`](crate::Graph::statistics) reports it. A profiled replay records all commands in any case.
+/// The way in which later replays of a graph reach the device, as reported by
+/// [`Graph::statistics`](crate::Graph::statistics). While a profiler runs, replays record all commands in any case.
 ///
 /// # Example
 /// ```
@@ -162,15 +161,14 @@ fn unknown(value: &str) -> crate::error::Error {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReplayForm {
-    /// The device executes `launches` launches from command buffers that were recorded once. Each replay records the
-    /// other commands.
+    /// Some launches are in command buffers that were recorded once. Each replay records only the other commands.
     Native {
         /// Number of launches that were recorded once.
         launches: usize,
     },
     /// Each replay records all commands.
     Encoded {
-        /// Reason why no launch is recorded once.
+        /// Reason why no launch can be recorded once.
         reason: &'static str,
     },
 }
@@ -184,7 +182,7 @@ impl fmt::Display for ReplayForm {
     }
 }
 
-/// Returns the form of the replays of a plan. The device is `None` on the CPU recorder.
+/// Returns the form of the replays of a plan. `device` is `None` on the CPU recorder.
 pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> ReplayForm {
     let Some(device) = device else {
         return ReplayForm::Encoded { reason: "the CPU recorder executes the commands itself" };
@@ -211,7 +209,7 @@ pub(crate) fn replay_form(device: Option<&WgpuDevice>, plan: &GraphPlan) -> Repl
     }
 }
 
-/// Returns the reason why no replay on the device is native, if there is one.
+/// Returns the reason why replays on this device cannot be native, if there is one.
 fn obstacle(device: &WgpuDevice) -> Option<&'static str> {
     let backend = device.raw().adapter_info().backend;
     if !matches!(backend, wgpu::Backend::Vulkan | wgpu::Backend::Noop) {
@@ -226,7 +224,7 @@ fn obstacle(device: &WgpuDevice) -> Option<&'static str> {
     None
 }
 
-/// Returns `None` if the node ends a stretch, and otherwise whether the device executes it.
+/// Returns `None` if the node ends a stretch, and otherwise `true` if the device executes it.
 fn executes_plainly(device: &WgpuDevice, node: &GraphNode) -> Option<bool> {
     let Work::Launch(launch) = &node.command.work else { return None };
     let bytes = 4 * launch.params.words().len();
@@ -238,7 +236,7 @@ fn executes_plainly(device: &WgpuDevice, node: &GraphNode) -> Option<bool> {
 }
 
 /// A fence that passes a value when wgpu's own callbacks for its submission have run. A native signal would not be
-/// reliable, because another submission to the same queue, such as one of user code, could carry the signal.
+/// reliable, because it could be attached to another submission to the same queue, such as one of user code.
 #[derive(Clone)]
 pub(crate) struct LaneFence(Arc<PortableFence>);
 

@@ -1,8 +1,8 @@
-//! Own kernels: kernels of this crate that a recorder dispatches for fills, for copies of regions, for checks of group
-//! counts and for the gates of graphs. A copy of a region is a copy per row for few rows, and a kernel for many.
+//! Own kernels: kernels of this crate, which recorders dispatch for fills, region copies, checks of group counts, and
+//! gates of graphs. A region copy copies few rows one by one, and many rows with a kernel.
 //!
-//! A node of a body is a dispatch with group counts from the table, so it executes only if its gate allows it.
-//! Therefore fills, copies and uploads in bodies are dispatches of own kernels.
+//! A node in a body is dispatched with group counts from the table, so that it executes only if its gate allows it. So
+//! fills, copies and uploads in bodies must be dispatches of own kernels.
 
 use crate::driver::caps::Caps;
 use crate::error::{ErrorDetail, Result};
@@ -48,7 +48,7 @@ impl OwnKernel {
     }
 }
 
-/// The own kernels of one recorder, each compiled at its first use.
+/// The own kernels of a recorder, each compiled at its first use.
 pub(crate) struct OwnKernels<P>([Option<Arc<P>>; 6]);
 
 impl<P> Default for OwnKernels<P> {
@@ -58,7 +58,7 @@ impl<P> Default for OwnKernels<P> {
 }
 
 impl<P> OwnKernels<P> {
-    /// Returns a kernel, compiled by `compile` if this is its first use.
+    /// Returns a kernel. At its first use, compiles it with `compile`.
     ///
     /// # Errors
     /// Returns the error of `compile`.
@@ -101,16 +101,16 @@ pub(crate) struct OwnDispatch<'a, 'e> {
     pub(crate) groups: OwnGroups<'e>,
 }
 
-/// Number of workgroups of a dispatch of an own kernel.
+/// Number of workgroups in a dispatch of an own kernel.
 #[derive(Clone, Copy)]
 pub(crate) enum OwnGroups<'e> {
     /// Workgroups along the first dimension. The other dimensions have one.
     Fixed(u32),
-    /// The device reads the three counts from this block, starting at this byte.
+    /// Counts that the device reads from this block, starting at this byte.
     Indirect(&'e Arc<Block>, u64),
 }
 
-/// Records the commands of fills and of copies of regions.
+/// Commands that a recorder records for fills and region copies.
 pub(crate) trait OwnCommands<'e> {
     fn caps(&self) -> &'e Caps;
 
@@ -127,9 +127,9 @@ pub(crate) trait OwnCommands<'e> {
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()>;
 }
 
-/// Dispatches of a body that one workgroup handles.
+/// Number of dispatches in a body that one workgroup handles.
 const DISPATCHES_EACH: u32 = 64;
-/// Stand-in for a word that a gate does not have.
+/// Stand-in for a missing word of a gate.
 const NONE: u32 = u32::MAX;
 
 /// Records the dispatch of a gate.
@@ -170,8 +170,8 @@ pub(crate) fn record_gate<'e>(
     commands.dispatch_own(&OwnDispatch { kernel: OwnKernel::Gate, params: &params, ranges, groups })
 }
 
-/// Records the copy of an indirect launch's group counts to the table, where they become zeros if the body of the
-/// launch does not execute.
+/// Records a copy of an indirect launch's group counts to the table, as zeros if the body of the launch does not
+/// execute.
 ///
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
@@ -190,7 +190,7 @@ pub(crate) fn record_gated_groups<'e>(
     commands.dispatch_own(&OwnDispatch { kernel, params, ranges, groups })
 }
 
-/// Returns the range to bind for words of user data, and the index of the first word in it.
+/// Returns the range to bind for words of user data, and the index in it of the first word.
 fn bound<'e>(commands: &impl OwnCommands<'e>, span: &'e Span) -> (OwnRange<'e>, u32) {
     let alignment = commands.caps().binding_alignment;
     let offset = span.offset / alignment * alignment;
@@ -209,11 +209,11 @@ fn tables(table: &ControlTable) -> [OwnRange<'_>; 2] {
     ]
 }
 
-/// Returns the group counts of each dispatch of a node in a body. The counts of an indirect launch are zero here,
-/// because the device copies them before the launch. The list ends after [`MOST_DISPATCHES`], the limit of a graph.
+/// Returns the group counts of each dispatch of a node in a body, at most [`MOST_DISPATCHES`], the limit of a graph.
+/// For an indirect launch they are zero, because the device fills them in before the launch.
 ///
 /// # Errors
-/// Returns no error for work that can be in a body.
+/// Work that can be in a body never gives an error.
 pub(crate) fn dispatches_of(work: &Work, caps: &Caps) -> Result<Arc<[[u32; 3]]>> {
     if let Work::Launch(launch) = work {
         let counts =
@@ -242,8 +242,8 @@ pub(crate) fn record_gated_transfer<'e>(
     transfer(&mut GatedCommands { commands, counts, next: place.first }, work, contents)
 }
 
-/// Dispatches the kernels of a fill, a copy or an upload. `contents` is the place of the upload's bytes on the device,
-/// if they have one already.
+/// Dispatches the kernels of a fill, a copy or an upload. `contents` is where the upload's bytes already are on the
+/// device, if they are.
 fn transfer<'e>(
     commands: &mut impl OwnCommands<'e>,
     work: &'e Work,
@@ -272,7 +272,7 @@ fn words(from: u64, dst: &Span) -> Rows {
     Rows { from, to: dst.offset, row: dst.size.next_multiple_of(4), axes: SmallVec::new() }
 }
 
-/// Commands whose dispatches take their group counts from successive places of the table.
+/// A recorder of commands whose dispatches take their group counts from successive places of the table.
 struct GatedCommands<'c, 'e, C> {
     commands: &'c mut C,
     counts: &'e Arc<Block>,
@@ -300,7 +300,7 @@ impl<'e, C: OwnCommands<'e>> OwnCommands<'e> for GatedCommands<'_, 'e, C> {
     }
 }
 
-/// The group counts of dispatches, collected without recording anything.
+/// A recorder that only collects the group counts of dispatches.
 struct DispatchCounts<'e> {
     caps: &'e Caps,
     found: Vec<[u32; 3]>,
@@ -330,18 +330,19 @@ impl<'e> OwnCommands<'e> for DispatchCounts<'e> {
     }
 }
 
-/// Most rows that are always copied one by one. Up to this number, the copies cost no more than a dispatch.
+/// Maximum number of rows that are always copied one by one. Up to this number, copies cost no more than a dispatch.
 const FEW: u64 = 16;
-/// Least bytes of a long row. A software driver copies long rows faster one by one than with a kernel, up to [`MANY`].
+/// Minimum size of a long row in bytes. Up to [`MANY`] long rows are copied one by one, which is faster than a kernel
+/// on software drivers.
 const LONG: u64 = 256;
-/// Most long rows that are copied one by one. A longer list of copies would itself cost too much.
+/// Maximum number of long rows that are copied one by one. The list of more copies would itself cost too much.
 const MANY: u64 = 1 << 16;
-/// Most axes of one dispatch.
+/// Maximum number of axes of one dispatch.
 const AXES: usize = 4;
 const WORKGROUP: u64 = 64;
-/// Units that one invocation copies, if the device allows enough workgroups. A unit has [`unit_bytes`] bytes.
+/// Number of units that one invocation copies, if the device allows enough workgroups. A unit is [`unit_bytes`] long.
 const WORDS_EACH: u64 = 4;
-/// Most bytes of a binding. The kernels address the units of a binding with 32-bit indices.
+/// Maximum size of a binding in bytes. Kernels address the units of a binding with 32-bit indices.
 const MOST: u64 = 1 << 32;
 
 /// Records a copy: row by row for few or long rows, otherwise with a kernel.
@@ -357,7 +358,7 @@ pub(crate) fn copy_region<'e>(commands: &mut impl OwnCommands<'e>, copy: &'e Reg
     copy_with_kernel(commands, (&copy.src.block, &copy.dst.block), &copy.rows)
 }
 
-/// Records a copy of rows between two blocks as dispatches. The rows of the two sides share no word.
+/// Records a copy of rows between two blocks as dispatches. The two sides must not share a word.
 ///
 /// # Errors
 /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
@@ -376,16 +377,16 @@ pub(crate) fn copy_with_kernel<'e>(
     })
 }
 
-/// Returns `true` if the copy is recorded row by row. A copy within one block never is, because wgpu does not copy
-/// within one buffer.
+/// Returns `true` if the copy is recorded row by row. Copies within one block never are, because wgpu cannot copy
+/// within a buffer.
 fn row_by_row(copy: &RegionCopy, caps: &Caps) -> bool {
     let rows = &copy.rows;
     let cheap = rows.count() <= FEW || (caps.software && rows.row >= LONG && rows.count() <= MANY);
     cheap && rows.is_words() && !Arc::ptr_eq(&copy.src.block, &copy.dst.block)
 }
 
-/// Returns the bytes of the unit that a kernel copies: the largest one, up to a word, on which all offsets, strides and
-/// rows are aligned.
+/// Returns the size of the unit that a kernel copies, in bytes: the largest, up to a word, to which all offsets,
+/// strides and rows are aligned.
 fn unit_bytes(rows: &Rows) -> u64 {
     rows.alignment().min(WORD)
 }
@@ -406,7 +407,7 @@ pub(crate) struct RegionBinding {
     pub(crate) size: u64,
 }
 
-/// A part of a copy: the first unit in either block, and the axes. All numbers are in units.
+/// A part of a copy: the first unit in either block, and the axes, all counted in units.
 struct RegionPart {
     from: u64,
     to: u64,
@@ -431,8 +432,8 @@ fn pieces(rows: &Rows, caps: &Caps, dispatch: &mut impl FnMut(&RegionPiece) -> R
     split(all, unit, caps, dispatch)
 }
 
-/// Calls `dispatch` for a part that fits one dispatch. Cuts any other part along its outermost axis, and splits these
-/// parts further.
+/// Calls `dispatch` for a part if it fits one dispatch. Otherwise cuts it along its outermost axis, and splits the
+/// results further.
 fn split(
     part: RegionPart,
     unit: u64,
@@ -475,7 +476,7 @@ impl RegionPart {
         (binding(self.from, |axis| axis.src), binding(self.to, |axis| axis.dst))
     }
 
-    /// Returns the dispatch of this part. Missing axes have the count 1.
+    /// Returns the dispatch of this part, with a count of 1 for missing axes.
     fn piece(&self, src: RegionBinding, dst: RegionBinding, unit: u64, caps: &Caps) -> RegionPiece {
         let mut words = [0; 16];
         let missing = AXES - self.axes.len();
@@ -529,8 +530,8 @@ mod tests {
         Caps { max_binding, ..crate::device::Device::caps(&*device).clone() }
     }
 
-    /// Returns the rows of a copy between two regions of arrays of one shape. The destination starts 64 bytes later. An
-    /// element has `size` bytes.
+    /// Returns the rows of a copy between two regions of arrays with the same shape. The destination array starts 64
+    /// bytes later. Elements have `size` bytes.
     fn rows(shape: &[usize], (from, to): (Region, Region), size: u64) -> Rows {
         let frame = PaddedShape::full(shape);
         let pick = |region| StridedRegion::of("x", frame, &region).unwrap();

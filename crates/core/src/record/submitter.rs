@@ -1,7 +1,7 @@
 //! Submissions through wgpu, each with a value that the lane's fence passes when the submission is complete.
 //!
-//! Also batches of commands that user code recorded with wgpu, the external buffers that a batch uses, and the
-//! description of a dispatch that both GPU recorders share.
+//! Also batches of commands that user code recorded with wgpu, the external buffers of a batch, and the description of
+//! a dispatch for both GPU recorders.
 
 use crate::device::Failure;
 use crate::device::wgpu_device::WgpuDevice;
@@ -21,7 +21,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Command buffers of a recorded batch: one for most batches.
+/// Command buffers of a recorded batch, usually just one.
 pub(crate) type CommandBuffers = SmallVec<[wgpu::CommandBuffer; 2]>;
 
 /// The submissions of one lane of a wgpu device.
@@ -44,9 +44,8 @@ impl Submitter {
         &self.fence
     }
 
-    /// Submits the command buffers that `record` returns, and arms the lane's fence: it passes `signal` when the
-    /// submission is complete and wgpu has mapped the buffers of `reads`. Returns the resources that the submission
-    /// needs until it is complete.
+    /// Submits the command buffers that `record` returns, and arms the lane's fence to pass `signal` when the
+    /// submission is complete and wgpu has mapped the buffers in `reads`. Returns the resources to keep until then.
     pub(crate) fn submit<K>(
         &self,
         signal: TimelineValue,
@@ -61,8 +60,8 @@ impl Submitter {
     }
 }
 
-/// Submits the command buffers that `record` returns, then calls `follow`, which makes a fence report the end of the
-/// submission. Returns the resources that the submission needs until it is complete.
+/// Submits the command buffers that `record` returns, and calls `follow`, which makes a fence report the end of the
+/// submission. Returns the resources to keep until then.
 pub(crate) fn submit<K>(
     device: &WgpuDevice,
     record: impl FnOnce() -> Result<(CommandBuffers, K), Failure>,
@@ -79,14 +78,14 @@ pub(crate) fn submit<K>(
         device.queue().submit(commands);
         Ok(device.responds())
     };
-    // wgpu panics for some of its own faults, and in a destructor at the end of a thread.
+    // wgpu panics on some internal errors, and in destructors at the end of a thread.
     let submitted = catch_unwind(AssertUnwindSafe(|| scoped(device.raw(), submit)));
     let (outcome, error) = match submitted {
         Ok(submitted) => submitted,
         Err(panic) => return Err(panicked(device, recorded, &*panic)),
     };
     if error.is_some() {
-        device.with_groups(BindGroups::clear); // the cache may hold a bind group whose creation failed
+        device.with_groups(BindGroups::clear); // the cache may hold a bind group that could not be created
     }
     if error.is_some() || outcome.is_err() {
         device.probe(); // a lost device reports many different errors
@@ -96,7 +95,7 @@ pub(crate) fn submit<K>(
         outcome => outcome?,
     };
     let kept = recorded.expect("bug: a submission has no resources");
-    let gone = !responds && error.is_none(); // wgpu then dropped the submission
+    let gone = !responds && error.is_none(); // in that case wgpu has dropped the submission
     let failed = if gone || error.is_some() || device.lost().is_raised() {
         Err(failure(device, error.as_ref(), gone))
     } else {
@@ -113,8 +112,8 @@ pub(crate) fn submit<K>(
     }
 }
 
-/// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may
-/// execute the batch, so the device is marked as lost and its resources stay.
+/// Returns the failure of a batch for which wgpu panicked. If the panic came after the recording, the device may be
+/// executing the batch, so the device is marked as lost and the resources are leaked.
 fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send)) -> Failure {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
@@ -126,8 +125,8 @@ fn panicked<K>(device: &WgpuDevice, recorded: Option<K>, panic: &(dyn Any + Send
     device.failure(|| ErrorDetail::Device { object: "a submission".into(), message }.into())
 }
 
-/// Returns the failure of a whole batch, which the scheduler receives. If `gone` is `true`, wgpu no longer records for
-/// the device, and the device is marked as lost.
+/// Returns the failure of a whole batch, for the scheduler. If `gone` is `true`, wgpu no longer records for the device,
+/// and the device is marked as lost.
 pub(crate) fn failure(device: &WgpuDevice, error: Option<&wgpu::Error>, gone: bool) -> Failure {
     if gone {
         device.lost().raise("wgpu no longer records for the device");
@@ -149,13 +148,12 @@ pub(crate) fn of(steps: &[Step]) -> Option<CommandBuffers> {
     }
 }
 
-/// Submits the user's commands through wgpu. Returns an empty list, which the caller still submits so that the fence
-/// follows.
+/// Submits the user's commands through wgpu. Returns an empty list, which the caller must still submit for the sake of
+/// the fence.
 ///
 /// # Errors
 /// Returns `Device` if wgpu panics, as it does for commands of another wgpu instance. Returns `DeviceLost` if wgpu no
-/// longer records for the device, because some fences would not report this loss. wgpu reports other errors to the
-/// error scope.
+/// longer records for the device, because some fences would not report that. Other errors go to wgpu's error scope.
 pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<CommandBuffers, Failure> {
     let submit = AssertUnwindSafe(|| device.queue().submit(commands));
     let panicked = |_| {
@@ -171,10 +169,10 @@ pub(crate) fn send(device: &WgpuDevice, commands: CommandBuffers) -> Result<Comm
     }
 }
 
-/// An external block, with the index of the first step of a batch that uses it.
+/// An external block, and the index of the first step that uses it.
 pub(crate) type NamedExternal<'a> = (usize, &'a Arc<Block>);
 
-/// Returns the external blocks that `steps` use, each once and with the index of its first step.
+/// Returns the external blocks that `steps` use, each once, with the index of the first step that uses it.
 pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExternal<'a>> {
     let mut named = Vec::new();
     if !device.external().any() {
@@ -191,8 +189,8 @@ pub(crate) fn named<'a>(device: &WgpuDevice, steps: &'a [Step]) -> Vec<NamedExte
     named
 }
 
-/// Attributes the failure of a whole batch to the first step whose external buffer wgpu refuses, if there is one. wgpu
-/// refuses a buffer that is mapped or destroyed.
+/// Attributes the failure of a whole batch to the first step with an external buffer that wgpu refuses because it is
+/// mapped or destroyed, if there is one.
 pub(crate) fn attribute(device: &WgpuDevice, steps: &[Step], failure: Failure) -> Failure {
     if failure.lost || failure.step.is_some() {
         return failure;
@@ -215,10 +213,10 @@ pub(crate) struct BoundRange<'a> {
     pub(crate) size: u64,
 }
 
-/// Number of workgroups of a dispatch. `B` is the recorder's buffer type.
+/// Number of workgroups in a dispatch. `B` is the recorder's buffer type.
 pub(crate) enum GroupCount<'a, B> {
     Fixed([u32; 3]),
-    /// The device reads the three numbers from three words of this buffer, starting at this byte.
+    /// Counts that the device reads from three words of this buffer, starting at this byte.
     Indirect(&'a B, u64),
 }
 

@@ -6,7 +6,7 @@ use crate::memory::read_slot::ReadSlot;
 use crate::work::time_slot::{TickAt, TickPage, TimeSlot};
 use std::sync::Arc;
 
-/// Queries of a page. Metal has room for 32 such pages. Two of the largest batches in flight need six.
+/// Number of queries in a page. Metal has room for 32 such pages; two batches of the largest size in flight need six.
 pub(crate) const QUERIES_A_PAGE: u32 = 1024;
 
 /// Queries of the batch that is being recorded.
@@ -14,15 +14,15 @@ pub(crate) struct TimePages<Q> {
     idle: FreeList<Q>,
     /// Pages of the batch. Only the last page has room for more queries, and every page has `used <= QUERIES_A_PAGE`.
     pages: Vec<TimePage<Q>>,
-    /// Timed commands of the batch. Their queries are in `pages`.
+    /// Timed commands of the batch, with queries in `pages`.
     commands: Vec<TimedQueries>,
-    /// The level that is being recorded, with the query of its start time.
+    /// The level that is being recorded, and the query of its start time.
     level: Option<(u32, QueryPlace)>,
-    /// Error of a page that could not be made.
+    /// Error from making a page, if that has failed.
     failed: Option<Error>,
 }
 
-/// A page of queries of one batch. The drop returns the page to the free list, so the batch must be complete by then.
+/// A page of queries of a batch. Dropping it returns it to the free list, so the batch must be complete by then.
 pub(crate) struct TimePage<Q> {
     queries: TakenItem<Q>,
     used: u32,
@@ -59,10 +59,10 @@ impl<Q> Default for TimePages<Q> {
 
 impl<Q> TimePages<Q> {
     /// Returns the queries for the times of the next command. The device may run the commands of a level side by side,
-    /// so all of them share the start time of the first.
+    /// so all share the start time of the first.
     ///
-    /// `open` makes a page, or prepares the idle page that it receives. After an error of `open` this returns `None`,
-    /// and [`finish`](Self::finish) returns the error.
+    /// `open` makes a page, or prepares the idle page passed to it. If it fails, this returns `None`, and
+    /// [`finish`](Self::finish) returns the error.
     pub(crate) fn start(
         &mut self,
         level: u32,
@@ -92,9 +92,9 @@ impl<Q> TimePages<Q> {
         Some((&self.pages[command.end.page].queries, command.end.query))
     }
 
-    /// Stores the place of each command's times in its time slot. `read` records the copy of a page's first queries to
-    /// the host (their number is its second argument), and returns the slot of that copy. Returns the pages, which the
-    /// batch needs until it is complete.
+    /// Stores in each command's time slot where its times will be. `read` records a copy of the first queries of a page
+    /// to the host, and returns the slot of that copy; its second argument is their number. Returns the pages, which
+    /// must be kept until the batch is complete.
     ///
     /// # Errors
     /// Returns the error of `read`, or of an earlier call of `open`.
@@ -117,7 +117,7 @@ impl<Q> TimePages<Q> {
         Ok(std::mem::take(&mut self.pages))
     }
 
-    /// Starts a batch. Drops the pages and the commands of a previous batch whose recording failed.
+    /// Starts a batch. Drops the pages and commands of an earlier batch whose recording failed.
     pub(crate) fn reset(&mut self) {
         self.pages.clear();
         self.commands.clear();
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorDetail;
 
-    /// A maker of pages, with the number made so far.
+    /// A counter of the pages made so far.
     #[derive(Default)]
     struct Made(usize);
 
@@ -161,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Records a batch of `commands` commands, each on a level of its own.
+    /// Records a batch of `commands` timed commands, each on a separate level.
     fn batch(times: &mut TimePages<usize>, made: &mut Made, commands: u32) -> Vec<TimePage<usize>> {
         times.reset();
         for level in 0..commands {
@@ -177,7 +177,7 @@ mod tests {
         let mut made = Made::default();
         let mut running = batch(&mut times, &mut made, 1365);
         for _ in 0..100 {
-            let next = batch(&mut times, &mut made, 1365); // a command takes three steps: this is the largest batch
+            let next = batch(&mut times, &mut made, 1365); // this is the largest batch, with three steps per command
             running = next; // drops the pages of the previous batch, which is complete
         }
         assert_eq!((running.len(), made.0), (3, 6));

@@ -1,7 +1,7 @@
 //! The parts of transfers that both GPU recorders share: fills, copies within one block, and the staging memory of a
 //! batch.
 //!
-//! The encoder writes zeros, and a kernel writes other patterns. On devices without permanently mapped memory, wgpu
+//! Zeros are written by the encoder, other patterns by a kernel. On devices without permanently mapped memory, wgpu
 //! maps a staging buffer for each use.
 
 use crate::device::wgpu_device::WgpuDevice;
@@ -21,13 +21,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use wgpu::{BufferUsages as Usages, MapMode};
 
-/// Most bytes that one dispatch fills: the number of workgroups stays below 65536, which every device allows.
+/// Maximum number of bytes that one dispatch fills, so that there are fewer than 65536 workgroups, which every device
+/// allows.
 const PIECE: u64 = 32 << 20;
 const WORKGROUP: u64 = 64;
-/// Words that one invocation fills.
+/// Number of words that one invocation fills.
 const WORDS_EACH: u64 = 4;
 
-/// One dispatch of a fill: the bound range, and the words to fill in it.
+/// One dispatch of a fill: the range to bind, and the words in it to fill.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FillPiece {
     offset: u64,
@@ -70,9 +71,9 @@ pub(crate) fn fill_with_kernel<'e>(
     Ok(())
 }
 
-/// Splits a range into pieces of at most `most` bytes. Every piece binds from a multiple of `alignment`, as devices
-/// require. Each piece after the first also fills from there. `alignment` is a multiple of the pattern's size, so each
-/// of these pieces begins with the first word of the pattern.
+/// Splits a range into pieces of at most `most` bytes. The binding of each piece starts at a multiple of `alignment`,
+/// as devices require, and all pieces but the first also fill from there. `alignment` is a multiple of the pattern's
+/// size, so these pieces begin with the first word of the pattern.
 fn pieces(offset: u64, size: u64, alignment: u64, most: u64) -> impl Iterator<Item = FillPiece> {
     let most = (most / alignment).max(1) * alignment;
     let start = offset / alignment * alignment;
@@ -99,7 +100,7 @@ fn params(pattern: &Pattern, piece: FillPiece) -> [u32; 8] {
 /// Bytes of the intermediate buffer for copies within one block.
 pub(crate) const INTERMEDIATE: u64 = 16 << 20;
 
-/// Staging memory of a batch, which the submission needs until it is complete.
+/// Staging memory of a batch, to keep until the batch is complete.
 #[derive(Default)]
 pub(crate) struct BatchStaging {
     /// Bytes that the batch copies to the device.
@@ -137,8 +138,8 @@ impl BatchStaging {
         self.reads.iter().map(|read| read.piece.memory())
     }
 
-    /// Copies the bytes of the submitted reads to host memory, if the backend is GL. The next submission holds the
-    /// device's gate until its work is over, and a read that needs the gate would wait for that work.
+    /// Copies the bytes of the submitted reads to host memory, on GL only. The next submission holds the device's gate
+    /// until its work is over, so later reads, which need the gate, would wait for that work.
     #[cfg(native)]
     pub(crate) fn fetch_on_gl(&self) {
         for read in &self.reads {
@@ -173,14 +174,14 @@ impl Readback for PinnedRead {
     }
 }
 
-/// Returns `size` rounded up to whole words, because wgpu copies whole words. An array ends on a multiple of 16 bytes,
-/// so the added bytes belong to no element.
+/// Rounds `size` up to whole words, because wgpu copies whole words. Arrays end at a multiple of 16 bytes, so the added
+/// bytes belong to no element.
 pub(crate) fn words(size: u64) -> u64 {
     size.next_multiple_of(4)
 }
 
-/// Returns the start and the size of each piece of a copy through the intermediate buffer. A copy to a higher offset
-/// starts `from_the_end`, so that no piece overwrites bytes that a later piece reads.
+/// Returns the start and the size of each piece of a copy through the intermediate buffer. If the copy goes to a higher
+/// offset, it must start `from_the_end`, so that no piece overwrites bytes that a later piece reads.
 pub(crate) fn intermediate_pieces(size: u64, from_the_end: bool) -> impl Iterator<Item = (u64, u64)> {
     let count = size.div_ceil(INTERMEDIATE);
     (0..count).map(move |at| {
@@ -189,7 +190,7 @@ pub(crate) fn intermediate_pieces(size: u64, from_the_end: bool) -> impl Iterato
     })
 }
 
-/// Bytes of the smallest staging buffer.
+/// Size of the smallest staging buffer in bytes.
 const SMALLEST: u64 = 64 << 10;
 /// Alignment in bytes of the start of each piece of a buffer.
 const MAPPED_ALIGNMENT: u64 = 16;
@@ -208,7 +209,7 @@ pub(crate) struct MappedBuffers {
 pub(crate) struct FillingBuffer {
     pub(crate) buffer: wgpu::Buffer,
     count: MeteredBytes,
-    /// Bytes in use from the front, at most the size of the buffer.
+    /// Number of bytes in use, from the front.
     used: u64,
     pool: MappedBuffers,
 }
@@ -221,8 +222,8 @@ impl MappedBuffers {
         Self { device: device.raw().clone(), lost, mode, meter, spares }
     }
 
-    /// Reserves `size` bytes in the last buffer of `filling`, or in a buffer that it adds. Returns the buffer and the
-    /// offset of the bytes.
+    /// Reserves `size` bytes in the last buffer of `filling`, or in a new buffer added there. Returns the buffer and
+    /// the offset of the bytes.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
@@ -248,7 +249,7 @@ impl MappedBuffers {
         let (buffer, count) = match self.spares.take(size..=(4 * size).max(SMALLEST)) {
             Some((count, SpareBuffer { buffer, mapped })) => {
                 if mapped && self.mode == MapMode::Read {
-                    buffer.unmap(); // the read of an earlier batch left it mapped
+                    buffer.unmap(); // a read of an earlier batch left it mapped
                 }
                 (buffer, count)
             }
@@ -261,7 +262,7 @@ impl MappedBuffers {
         Ok(FillingBuffer { buffer, count, used: 0, pool: self.clone() })
     }
 
-    /// Makes a buffer. A buffer for uploads is mapped from the start.
+    /// Makes a buffer. Buffers for uploads are mapped from the start.
     fn make(&self, size: u64) -> Result<wgpu::Buffer> {
         let size =
             if size > SMALLEST << 8 { size.next_multiple_of(SMALLEST) } else { size.next_power_of_two() };
@@ -294,7 +295,7 @@ impl FillingBuffer {
     }
 }
 
-/// An upload buffer of a submitted batch. Dropped once the batch is complete, it asks wgpu to map the buffer again for
+/// An upload buffer of a submitted batch. Its drop, after the batch is complete, asks wgpu to map the buffer again for
 /// a later batch.
 pub(crate) struct SubmittedUpload(Option<FillingBuffer>);
 
@@ -338,7 +339,7 @@ struct MappedDownload {
     pool: MappedBuffers,
 }
 
-/// Place of one read's bytes.
+/// Location of one read's bytes.
 struct MappedReadback {
     from: Arc<MappedDownload>,
     offset: u64,
@@ -350,12 +351,12 @@ impl DownloadBuffer {
         Self(Arc::new(MappedDownload { buffer, count: Some(count), used, mapped: Arc::default(), pool }))
     }
 
-    /// Returns the bytes from `offset` on, which can be read once they are mapped.
+    /// Returns the bytes from `offset` on, which can be read once the buffer is mapped.
     pub(crate) fn read(&self, offset: u64) -> Arc<dyn Readback> {
         Arc::new(MappedReadback { from: self.0.clone(), offset })
     }
 
-    /// Asks wgpu to map the buffer, after the submission. The callback drops `arrival`.
+    /// Asks wgpu to map the buffer after the submission. When it is mapped, `arrival` is dropped.
     pub(crate) fn map(&self, arrival: Arrival) {
         let slice = self.0.buffer.slice(..self.0.used);
         let mapped = self.0.mapped.clone();
@@ -363,7 +364,7 @@ impl DownloadBuffer {
         slice.map_async(MapMode::Read, move |result| {
             mapped.store(result.is_ok(), Ordering::Release);
             if result.is_err() {
-                lost.raise("a buffer could not be mapped"); // a valid map of a valid buffer fails for no other reason
+                lost.raise("a buffer could not be mapped"); // mapping a valid buffer fails for no other reason
             }
             drop(arrival);
         });

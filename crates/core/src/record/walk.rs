@@ -1,8 +1,8 @@
-//! The walk of a recorder over the steps of a batch and the nodes of graphs: the methods that it calls, and the order
-//! of the visits. The CPU recorder uses another order.
+//! The walk of a recorder over the steps of a batch and the nodes of graphs: the methods that it calls, and their
+//! order. The CPU recorder uses another order.
 //!
-//! If the levels of several steps overlap and one of the steps replays a part of a graph, the steps are visited
-//! together, level by level. One barrier of the recorder then orders the next level of all of them.
+//! If a step that replays a part of a graph overlaps in level with other steps, they are visited together, level by
+//! level, so that a single barrier orders the next level of all of them.
 
 use crate::device::Failure;
 use crate::error::Result;
@@ -27,13 +27,12 @@ pub(crate) trait WorkVisitor<'e> {
     fn level(&mut self, _level: u32) {}
 
     /// Begins the visit of the step with the index `at`, or of one node of its graph. If it returns `false`, the visit
-    /// is left out.
+    /// is skipped.
     fn begin_step(&mut self, _at: usize) -> bool {
         true
     }
 
-    /// Begins the visit of a node of the step's graph. If it returns `false`, this node and the later ones are left
-    /// out.
+    /// Begins the visit of a node of the step's graph. If it returns `false`, this node and all later ones are skipped.
     fn begin_node(&mut self, _graph: &'e GraphStep, _node: u32) -> bool {
         true
     }
@@ -41,8 +40,8 @@ pub(crate) trait WorkVisitor<'e> {
     /// Begins a graph, before the visit of its first node.
     fn begin_graph(&mut self) {}
 
-    /// Returns `true` if [`graph`](Self::graph) must visit the graph, because the device has its launches recorded.
-    /// Otherwise its nodes may be visited between those of other graphs.
+    /// Returns `true` if [`graph`](Self::graph) must visit the graph as a whole, because its launches are already
+    /// recorded. Otherwise its nodes may be interleaved with those of other graphs.
     ///
     /// # Errors
     /// Returns the error of a node that cannot be recorded.
@@ -52,8 +51,8 @@ pub(crate) trait WorkVisitor<'e> {
 
     fn launch(&mut self, launch: &'e Launch) -> Result<()>;
 
-    /// Launches with other parameters than the command's. It is separate from [`launch`](Self::launch), whose code is
-    /// part of the loop over the steps.
+    /// Launches with other parameters than the command's. Separate from [`launch`](Self::launch), because that is
+    /// inlined into the loop over the steps.
     fn launch_with(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()>;
 
     fn copy(&mut self, src: &'e Span, dst: &'e Span) -> Result<()>;
@@ -64,10 +63,10 @@ pub(crate) trait WorkVisitor<'e> {
 
     fn upload(&mut self, src: &'e Staged, dst: &'e Span) -> Result<()>;
 
-    /// Copies `src` to staging memory and stores the place of the copy in `slot`.
+    /// Copies `src` to staging memory, and stores in `slot` where the copy will be.
     fn read(&mut self, src: &'e Span, slot: &'e Arc<ReadSlot>) -> Result<()>;
 
-    /// Decides whether the nodes of a body execute.
+    /// Decides if the nodes of a body execute.
     fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()>;
 
     /// Launches in a body, if the body's gate allows it.
@@ -77,7 +76,7 @@ pub(crate) trait WorkVisitor<'e> {
     /// Executes a fill, a copy or an upload in a body, if the body's gate allows it.
     fn transfer_gated(&mut self, work: &'e Work, place: GatedPlace<'e>) -> Result<()>;
 
-    /// Visits the nodes of a graph, whose first level in the batch is `base`. `level` is the level of the last visit.
+    /// Visits the nodes of a graph whose first level in the batch is `base`. `level` is the level of the last visit.
     /// `is_alone` is `true` if the batch has no other step.
     fn graph(
         &mut self,
@@ -96,15 +95,15 @@ pub(crate) trait WorkVisitor<'e> {
     /// stamp, visited in this order. Commands of one `level` may share a start time.
     fn start_time(&mut self, level: u32, time: &'e Arc<TimeSlot>);
 
-    /// Records in `time` the time after the command. Other commands may start and end between the start and the end of
-    /// a graph.
+    /// Records in `time` the time after the command. If the command is a graph, other commands may start and end in
+    /// between.
     fn end_time(&mut self, time: &'e Arc<TimeSlot>);
 }
 
 /// Calls the visitor's method for the work of one step.
 ///
 /// # Panics
-/// Panics if the step holds user commands, which must be alone in their batch. This is a bug.
+/// Panics if the step holds user commands, which must be alone in their batch; this would be a bug.
 #[inline(always)] // graphs call it too, and the loop over the steps makes no call for each launch
 pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'e Work) -> Result<()> {
     match work {
@@ -124,8 +123,8 @@ pub(crate) fn visit<'e>(visitor: &mut impl WorkVisitor<'e>, level: u32, work: &'
     Ok(())
 }
 
-/// Visits nodes of a graph, whose first level in the batch is `base`: those at `places` in the order of the visits.
-/// `level` is the level of the last visit.
+/// Visits the nodes at `places` in the order of a graph whose first level in the batch is `base`. `level` is the level
+/// of the last visit.
 pub(crate) fn walk_nodes<'e>(
     graph: &'e GraphStep,
     base: u32,
@@ -148,7 +147,8 @@ pub(crate) fn walk_nodes<'e>(
     Ok(())
 }
 
-/// Calls the visitor's method for a node of a graph, between those for the times of the node if the run needs them.
+/// Calls the visitor's method for a node of a graph. If the run needs times, also calls those for the times before and
+/// after the node.
 #[inline]
 pub(crate) fn visit_node<'e>(
     visitor: &mut impl WorkVisitor<'e>,
@@ -203,11 +203,11 @@ fn visit_command<'e>(
     }
 }
 
-/// The order in which a recorder visits the steps of a batch, and two facts about the batch's work.
+/// The order in which a recorder visits the steps of a batch, and two properties of the batch.
 #[derive(Default)]
 pub(crate) struct StepOrder {
-    /// Indices of the steps in the order of the visits. Most batches are sorted already: their list 0, 1, 2 and so on
-    /// is kept, and the next batch only shortens or extends it.
+    /// Indices of the steps in the order of the visits. Most batches are already sorted: their list 0, 1, 2 and so on
+    /// is kept for the next batch, which only shortens or extends it.
     order: Vec<usize>,
     /// `true` if `order[at] == at` for each index.
     identity: bool,
@@ -242,8 +242,8 @@ impl StepOrder {
         }
     }
 
-    /// Visits every step, in the order of [`sort`](Self::sort). Steps at the levels of a graph are visited level by
-    /// level with the nodes of the graph.
+    /// Visits every step, in the order of [`sort`](Self::sort). Steps that overlap in level with a graph are visited
+    /// level by level, together with the nodes of the graph.
     ///
     /// # Errors
     /// Returns the error of the first step that the visitor could not record, with the index of the step.
@@ -297,8 +297,8 @@ struct Visit {
 }
 
 /// Counts the steps at the start of `later` that must be visited together with the graph at `first`, because their
-/// levels overlap: visited one after the other, their levels would add up. `later` lists the steps after the graph, in
-/// the order of the visits. Returns 0 if each step can be visited as a whole.
+/// levels overlap: visited one after the other, they would need more barriers. `later` lists the steps after the graph,
+/// in the order of the visits. Returns 0 if each step can be visited as a whole.
 pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usize {
     let base = steps[first].level;
     let stamp = steps[first].stamp;
@@ -312,14 +312,14 @@ pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usiz
         }
         let behind = step.level + step.work.depth();
         end = end.max(behind);
-        // The end time of the graph has the stamp of the graph.
+        // The end time of the graph has the same stamp as the graph.
         is_deep |= step.stamp != stamp && behind > base + 1;
         count += 1;
     }
     if is_deep { count } else { 0 }
 }
 
-/// Visits `together`, steps whose levels overlap, level by level. `level` is the level of the last visit.
+/// Visits the steps `together`, whose levels overlap, level by level. `level` is the level of the last visit.
 ///
 /// # Errors
 /// Returns the error of the first step that the visitor could not record, with the index of the step.
@@ -380,7 +380,7 @@ fn visits<'e>(
         let of_nodes = order.sorted.iter().map(|&node| order.levels[(node - order.first) as usize]);
         visits.extend(of_nodes.zip(0..).map(|(of_node, place)| visit(level + of_node, Some(place))));
     }
-    visits.sort(); // the nodes of each graph are sorted already, which this sort makes use of
+    visits.sort(); // the nodes of each graph are already sorted, which this sort exploits
     Ok(visits)
 }
 

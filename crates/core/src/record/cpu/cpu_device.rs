@@ -28,7 +28,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The two forms of the CPU as a device.
+/// The two ways in which the CPU serves as a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CpuForm {
     /// The CPU recorder executes one operation at a time, in an order that a seed chooses.
@@ -38,7 +38,7 @@ pub(crate) enum CpuForm {
     Device,
 }
 
-/// The CPU as a device: the device of the CPU recorder, or one that executes batches on its threads.
+/// The CPU as a device: either that of the CPU recorder, or the CPU device, which executes batches on threads.
 pub(crate) struct CpuDevice {
     form: CpuForm,
     caps: Caps,
@@ -47,7 +47,7 @@ pub(crate) struct CpuDevice {
     pub(super) staging: Arc<ByteMeter>,
     /// Checks of the launches, if the options ask for them.
     pub(super) checks: Option<Arc<KernelChecks>>,
-    /// Random choice of the calls that postpone their work; `None` if no call does.
+    /// Random choice of the calls that postpone their work; `None` if no call postpones work.
     postponed: Option<Mutex<fastrand::Rng>>,
     /// Steps that failed while they were executed.
     pub(super) failed: Arc<FailedSteps>,
@@ -56,7 +56,7 @@ pub(crate) struct CpuDevice {
 }
 
 impl CpuDevice {
-    /// Makes the device. `memory` is the limit of the bytes of all allocations together.
+    /// Makes the device. `memory` is the limit of all allocations together, in bytes.
     pub(super) fn new(form: CpuForm, memory: u64) -> Self {
         let caps = Caps {
             adapter: form.name().into(),
@@ -99,7 +99,7 @@ impl CpuDevice {
         Self { postponed: Some(Mutex::new(rng)), ..self }
     }
 
-    /// Returns the findings of the checks so far, and forgets them.
+    /// Returns the findings of the checks so far, and clears them.
     #[cfg(cpu_code)]
     pub(crate) fn take_findings(&self) -> Vec<fencepost_cpu::Finding> {
         self.checks.as_ref().map_or_else(Vec::new, |checks| checks.take())
@@ -116,8 +116,8 @@ impl CpuDevice {
         ErrorDetail::OutOfMemory { object, bytes, limit }.into()
     }
 
-    /// Returns `true` if the device interprets every kernel: only the interpreter has checks, and an order that a seed
-    /// chooses.
+    /// Returns `true` if the device interprets every kernel: only the interpreter can check kernels or follow an order
+    /// that a seed chooses.
     fn interprets(&self) -> bool {
         self.form == CpuForm::Recorder || self.checks.is_some()
     }
@@ -125,7 +125,7 @@ impl CpuDevice {
     /// Sets the function that replaces the shader entry point `entry`.
     pub(crate) fn host_kernel(&self, entry: &str, kernel: Arc<dyn HostKernel>) {
         let replaced = lock(&self.kernels).insert(entry.into(), kernel);
-        drop(replaced); // without the lock, because a function may have captured user values
+        drop(replaced); // without the lock, because a function may own user values
     }
 }
 
@@ -192,8 +192,8 @@ impl Device for CpuDevice {
         self.staging.read()
     }
 
-    /// Takes the user's host function if there is one, then, in the CPU recorder without checks, the library's.
-    /// Compiles the text of any other kernel.
+    /// Uses the user's host function if there is one. Otherwise, in the CPU recorder without checks, uses the library's
+    /// reference function. Compiles the text of all other kernels.
     fn compile(&self, recipe: &Recipe<'_>) -> Result<Pipeline> {
         let given = lock(&self.kernels).get(&recipe.interface().entry).cloned();
         let runs_references = self.form == CpuForm::Recorder && self.checks.is_none();
@@ -205,7 +205,8 @@ impl Device for CpuDevice {
         program(recipe, self.interprets()).map(Pipeline::Host)
     }
 
-    /// Returns `true` for the CPU recorder, whose kernels are host functions or are interpreted.
+    /// Returns `true` for the CPU recorder: its kernels are host functions or interpreted, so there is nothing slow to
+    /// compile.
     fn compiles_at_once(&self) -> bool {
         self.form == CpuForm::Recorder
     }
@@ -286,7 +287,7 @@ fn program(recipe: &Recipe<'_>, interprets: bool) -> Result<HostCode> {
     })
 }
 
-/// Returns the error for a kernel without a function: this build compiles no kernels for the CPU.
+/// Returns an error, because this build compiles no kernels for the CPU.
 #[cfg(not(cpu_code))]
 fn program(recipe: &Recipe<'_>, _: bool) -> Result<HostCode> {
     Err(ErrorDetail::NoReference { kernel: recipe.interface().entry.clone() }.into())
@@ -328,14 +329,14 @@ pub(super) fn transfer(src: &Block, range: Range<u64>, dst: &Block, offset: u64)
     write(dst, offset, &copy(src, range));
 }
 
-/// Returns the word at an index of a block of words.
+/// Returns the word at an index of a block.
 pub(super) fn word(block: &Block, index: u32) -> u32 {
     let mut bytes = [0; 4];
     read(block, 4 * u64::from(index), &mut bytes);
     u32::from_ne_bytes(bytes)
 }
 
-/// Stores a word at an index of a block of words.
+/// Stores a word at an index of a block.
 pub(super) fn store_word(block: &Block, index: u32, value: u32) {
     write(block, 4 * u64::from(index), &value.to_ne_bytes());
 }
@@ -344,7 +345,7 @@ fn foreign(block: &Block) -> ! {
     unreachable!("bug: {block:?} does not belong to the CPU")
 }
 
-/// Clock of nanoseconds since `epoch`. Each reading is greater than the last.
+/// Clock that counts nanoseconds since `epoch`. Each reading is greater than the last.
 pub(super) struct DeviceClock {
     epoch: Instant,
     last: u64,

@@ -1,8 +1,8 @@
-//! The lane of the CPU as a device. Its thread executes batches in the order of their submission, unless a caller that
-//! waits for a batch executes it itself. At most one thread executes batches at a time.
+//! The lane of the CPU device. Its thread executes batches in the order of their submission, unless a caller that waits
+//! for a batch executes it itself. At most one thread executes batches at a time.
 //!
-//! Launches have a time limit: one thread of the process sleeps until the next launch is due. The user gets an error
-//! for a launch that ended early.
+//! Launches have a time limit. One timer thread per process sleeps until the next deadline of a launch, and stops that
+//! launch.
 
 use crate::device::checks::CheckOptions;
 use crate::device::{CostModel, Device, Failure, Keep, Lane, LaneValue, Recorder};
@@ -47,7 +47,7 @@ struct ThreadLane {
     failed: Arc<FailedSteps>,
 }
 
-/// Opens the CPU as a device, with the `lateness`, the `launch_limit` and the `checks` of the context's options.
+/// Opens the CPU device, with the `lateness`, the `launch_limit` and the `checks` of the context's options.
 ///
 /// # Errors
 /// Returns `Device` if the system cannot start a thread.
@@ -114,7 +114,7 @@ impl ThreadLane {
     fn execute(&self, taken: TakenBatch) {
         let TakenBatch { steps, value, mut executor } = taken;
         let done = catch_unwind(AssertUnwindSafe(|| self.execute_steps(&steps, &mut executor)));
-        // The scheduler drops the last reference to the steps, after the fence has passed the value.
+        // Drop the steps first: after the fence has passed the value, the scheduler drops the last reference to them.
         drop(steps);
         let panicked = |_| Lost { reason: "its thread panicked, which is a bug".into() };
         let done = done.map_err(panicked).and_then(|()| self.failed.loss().map_or(Ok(value), Err));
@@ -202,7 +202,7 @@ impl Fence for ThreadLane {
 
     fn execute_up_to(&self, value: TimelineValue) {
         loop {
-            // The lock is free again before the batch is executed.
+            // The lock must be free again before the batch is executed.
             let taken = self.state().take_up_to(value);
             let Some(taken) = taken else { return };
             self.execute(taken);
@@ -210,30 +210,30 @@ impl Fence for ThreadLane {
     }
 }
 
-/// Objects that each batch reuses. The thread that has them has the right to execute.
+/// Objects that all batches reuse. Only the thread that holds them may execute batches.
 pub(super) struct Executor {
     pub(super) clock: DeviceClock,
     pub(super) order: StepOrder,
 }
 
-/// A batch with the right to execute it.
+/// A batch, together with the right to execute it.
 pub(super) struct TakenBatch {
     pub(super) steps: Arc<Vec<Step>>,
     pub(super) value: TimelineValue,
     pub(super) executor: Executor,
 }
 
-/// The batches that are submitted and not executed, and the progress of the lane.
+/// The submitted batches that are not yet executed, and the progress of the lane.
 pub(super) struct LaneProgress {
     batches: VecDeque<(Arc<Vec<Step>>, TimelineValue)>,
-    /// Largest value whose batch the thread of the lane may execute. Batches with larger values are left to the callers
-    /// that submitted them, until one of these calls [`start`](Self::start).
+    /// Largest value of a batch that the lane's thread may execute. Later batches are left to the callers that
+    /// submitted them, until one of these calls [`start`](Self::start).
     started: TimelineValue,
     completed: TimelineValue,
     /// `None` while a thread executes a batch.
     executor: Option<Executor>,
     pub(super) lost: Option<Lost>,
-    /// `true` while the thread of the lane sleeps and was not notified.
+    /// `true` while the lane's thread sleeps and was not notified.
     pub(super) thread_sleeps: bool,
     /// Number of callers that sleep until a batch is complete.
     pub(super) sleeping_callers: u32,
@@ -254,26 +254,25 @@ impl LaneProgress {
         }
     }
 
-    /// Returns the largest value whose batch is executed.
+    /// Returns the value of the last executed batch.
     pub(super) fn completed(&self) -> Result<TimelineValue, Lost> {
         self.lost.clone().map_or(Ok(self.completed), Err)
     }
 
-    /// Adds a batch after the others. No thread executes it before the next call of [`start`](Self::start) with its
-    /// value, except a caller that waits for it.
+    /// Adds a batch at the end. Until [`start`](Self::start) is called with its value, only a caller that waits for it
+    /// may execute it.
     pub(super) fn push(&mut self, steps: Arc<Vec<Step>>, value: TimelineValue) {
         self.batches.push_back((steps, value));
     }
 
-    /// Lets the thread of the lane execute the batches up to `value`. Returns `true` if the caller must notify that
-    /// thread.
+    /// Lets the lane's thread execute the batches up to `value`. Returns `true` if the caller must notify that thread.
     #[must_use]
     pub(super) fn start(&mut self, value: TimelineValue) -> bool {
         self.started = self.started.max(value);
         self.wakes_thread()
     }
 
-    /// Lets the thread of the lane execute all batches and end. Returns `true` if the caller must notify that thread.
+    /// Lets the lane's thread execute all batches and end. Returns `true` if the caller must notify that thread.
     #[must_use]
     pub(super) fn close(&mut self) -> bool {
         self.started = TimelineValue(u64::MAX);
@@ -281,17 +280,17 @@ impl LaneProgress {
         std::mem::take(&mut self.thread_sleeps)
     }
 
-    /// Returns `true` if the thread of the lane has nothing more to do.
+    /// Returns `true` if the lane's thread has nothing more to do.
     pub(super) fn is_over(&self) -> bool {
         self.lost.is_some() || (self.closing && self.batches.is_empty())
     }
 
-    /// Takes the next batch that is started, for the thread of the lane.
+    /// Takes the next started batch, for the lane's thread.
     pub(super) fn take_started(&mut self) -> Option<TakenBatch> {
         self.take_up_to(self.started)
     }
 
-    /// Takes the next batch if its value is at most `value` and no other thread executes a batch.
+    /// Takes the next batch, if its value is at most `value` and no other thread is executing a batch.
     pub(super) fn take_up_to(&mut self, value: TimelineValue) -> Option<TakenBatch> {
         let is_due = self.lost.is_none() && self.batches.front().is_some_and(|&(_, front)| front <= value);
         let executor = if is_due { self.executor.take() } else { None }?;
@@ -300,7 +299,7 @@ impl LaneProgress {
     }
 
     /// Records the end of a batch, and gives back the right to execute. Returns `true` if the caller must notify the
-    /// thread of the lane.
+    /// lane's thread.
     #[must_use]
     pub(super) fn end(&mut self, executor: Executor, outcome: Result<TimelineValue, Lost>) -> bool {
         self.executor = Some(executor);
@@ -311,7 +310,7 @@ impl LaneProgress {
         self.wakes_thread()
     }
 
-    /// Returns `true` if the thread of the lane sleeps and has a batch to execute. Later calls return `false` until it
+    /// Returns `true` if the lane's thread sleeps and has a batch to execute. Later calls return `false` until it
     /// sleeps again.
     fn wakes_thread(&mut self) -> bool {
         let has_batch = self.batches.front().is_some_and(|&(_, front)| front <= self.started);
@@ -321,25 +320,25 @@ impl LaneProgress {
     }
 }
 
-/// The timer of one launch, from its construction until it is dropped.
+/// The timer of one launch, which runs until it is dropped.
 pub(super) struct LaunchTimer {
     stop: Arc<AtomicBool>,
 }
 
-/// The launches that run with a limit.
+/// The launches that run with a time limit.
 #[derive(Default)]
 struct TimedLaunches {
     state: Mutex<Deadlines>,
-    /// Number of the process that has the thread.
+    /// Id of the process in which the timer thread was started.
     process: AtomicU32,
-    /// Notified when a launch is due before the thread wakes up.
+    /// Notified when a launch has a deadline before the thread wakes up.
     earlier: Condvar,
 }
 
 #[derive(Default)]
 struct Deadlines {
     launches: Vec<(Instant, Arc<AtomicBool>)>,
-    /// Time at which the thread wakes up; `None` while it sleeps without a limit.
+    /// Time at which the thread will wake up; `None` while it sleeps without a limit.
     wakes_at: Option<Instant>,
 }
 
@@ -348,7 +347,7 @@ static LAUNCHES: LazyLock<PerProcess<TimedLaunches>> =
     LazyLock::new(|| PerProcess::new(TimedLaunches::default(), TimedLaunches::default));
 
 impl LaunchTimer {
-    /// Starts the timer. A launch that is not over after `limit` is stopped.
+    /// Starts the timer. If the launch is not over after `limit`, it is stopped.
     pub(super) fn start(limit: Duration) -> Self {
         let stop = Arc::<AtomicBool>::default();
         if let Some(deadline) = Instant::now().checked_add(limit) {
@@ -357,7 +356,7 @@ impl LaunchTimer {
         Self { stop }
     }
 
-    /// Returns the flag that stops the launch.
+    /// Returns the flag that tells the launch to stop.
     pub(super) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
@@ -365,7 +364,7 @@ impl LaunchTimer {
 
 impl Drop for LaunchTimer {
     fn drop(&mut self) {
-        // Without a deadline, the launch is not in the list.
+        // A launch without a deadline is not in the list.
         if Arc::strong_count(&self.stop) > 1 {
             LAUNCHES.get().state().launches.retain(|(_, stop)| !Arc::ptr_eq(stop, &self.stop));
         }
@@ -414,7 +413,7 @@ impl TimedLaunches {
 }
 
 impl Deadlines {
-    /// Stops the launches that are due, and returns the next deadline.
+    /// Stops the launches past their deadlines, and returns the next deadline.
     fn stop_due(&mut self, now: Instant) -> Option<Instant> {
         self.launches.retain(|(deadline, stop)| {
             let is_due = *deadline <= now;
@@ -427,7 +426,7 @@ impl Deadlines {
     }
 }
 
-/// Returns the error of a launch that ended with a fault. Only the time limit stops a launch.
+/// Returns the error of a launch that ended with a fault. A stopped launch has exceeded its time limit.
 pub(super) fn ended_early(launch: &Launch, fault: &Fault, limit: Duration) -> Error {
     let kernel = launch.kernel().name.to_string();
     let launch = launch.at;
@@ -485,7 +484,7 @@ mod cpu_lane_tests {
         assert_eq!(queue.read(&x).wait().expect("a read"), [7]);
     }
 
-    /// Makes a context in which kernel `k` sends the id of the thread that executes it.
+    /// Makes a context in which kernel `k` sends the id of its executing thread.
     fn context_with_sender() -> (Context, std::sync::mpsc::Receiver<ThreadId>) {
         let ctx = context();
         let (sender, threads) = channel();
@@ -532,7 +531,7 @@ mod cpu_lane_tests {
             }
             on_own[turn % 2] += u32::from(threads.recv().expect("it has run") == own);
         }
-        // The thread of the lane may be earlier than the caller, but not each time.
+        // The lane's thread may be faster than the caller, but not each time.
         assert!(on_own[0] > 0 && on_own[1] == 0, "{on_own:?} of 1000 each");
     }
 

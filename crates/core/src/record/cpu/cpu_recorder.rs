@@ -1,7 +1,7 @@
-//! Executes batches on host bytes, one command a step, in any order that is allowed.
+//! The CPU recorder: executes batches on host memory, one operation at a time, in any allowed order.
 //!
-//! A seed chooses the order. Steps that no wait, queue or lane orders really run in any order here, so a missing wait
-//! shows as wrong bytes. A thread that polls or waits for a fence executes the steps.
+//! A seed chooses the order. Steps that no wait, queue or lane orders really run in random order here, so a missing
+//! wait shows as wrong bytes. The steps are executed by threads that poll or wait for a fence.
 //!
 //! After a step fails, the later steps of its queue are not executed.
 
@@ -31,11 +31,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, TryLockError};
 use std::time::{Duration, Instant};
 
-/// Steps that a waiting thread executes for each yield. On a machine with more threads than cores, a yield takes much
+/// Number of steps that a waiting thread executes before it yields. With more threads than cores, a yield takes much
 /// longer than a step.
 const STEPS_PER_YIELD: u32 = 64;
 
-/// Options of the simulator. A seed chooses the order of unordered steps, and when delays and failures happen.
+/// Options of the simulator. A seed chooses the order of unordered steps, and the times of delays and failures.
 ///
 /// # Example
 /// ```
@@ -50,23 +50,23 @@ const STEPS_PER_YIELD: u32 = 64;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug)]
 pub struct SimulatorOptions {
-    /// Seed of the run. The same seed and the same calls on one thread of a context without threads give the same run.
+    /// Seed of the run. In a context without threads, the same seed and the same calls on one thread give the same run.
     pub seed: u64,
-    /// Treatment of uses of the same bytes that the program does not order.
+    /// Policy for uses of the same bytes that the program does not order.
     pub policy: Policy,
     /// Number of simulated hardware queues.
     pub lanes: usize,
     /// `true` if lanes have threads. Without threads, only calls that flush or wait make progress.
     pub threads: bool,
-    /// Most bytes of all allocations together. An upload fails if its staging memory does not fit next to them.
+    /// Limit of all allocations together, in bytes. An upload also fails if its staging memory would exceed the limit.
     pub memory: u64,
-    /// The same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). A launch that is stopped
-    /// writes nothing here.
+    /// The same as [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). In the simulator, a stopped
+    /// launch writes nothing.
     pub launch_limit: Duration,
     /// The same as [`ContextOptions::backlog`](crate::ContextOptions::backlog).
     pub backlog: BacklogLimit,
     /// Checks of each launch, as in [`ContextOptions::check`](crate::ContextOptions::check). With checks, launches of
-    /// built-in kernels run their WGSL text, in an order of the invocations that the seed chooses. In the browser the
+    /// built-in kernels run their WGSL text, in an order of the invocations that the seed chooses. In a browser, this
     /// option is ignored.
     pub check: Option<CheckOptions>,
     /// The same as [`ContextOptions::portable_wgsl`](crate::ContextOptions::portable_wgsl).
@@ -97,7 +97,7 @@ impl SimulatorOptions {
         self
     }
 
-    /// Sets the treatment of uses that the program does not order.
+    /// Sets the policy for uses that the program does not order.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -125,14 +125,14 @@ impl SimulatorOptions {
         self
     }
 
-    /// Sets the longest time of a launch, and of a chunked loop.
+    /// Sets the time limit of a launch, and of a chunked loop.
     #[must_use]
     pub fn launch_limit(mut self, launch_limit: Duration) -> Self {
         self.launch_limit = launch_limit;
         self
     }
 
-    /// Sets the limit of the work that is enqueued and not given to the device.
+    /// Sets the limit of the work that is enqueued but not yet given to the device.
     #[must_use]
     pub fn backlog(mut self, backlog: BacklogLimit) -> Self {
         self.backlog = backlog;
@@ -159,7 +159,7 @@ impl SimulatorOptions {
 pub struct CpuFaults {
     /// `true` if a wait for a fence sometimes sleeps, and the expected times of commands are random.
     pub delays: bool,
-    /// Share of submissions that the device refuses, from 0 to 1.
+    /// Fraction of submissions that the device refuses, from 0 to 1.
     pub refusals: f64,
     /// Number of steps after which the device is lost.
     pub lost_after: Option<u64>,
@@ -168,7 +168,8 @@ pub struct CpuFaults {
 /// A device that executes one step at a time, on the thread that asks for it.
 struct CpuDevices {
     lanes: Mutex<CpuLanes>,
-    /// Locked while a step executes. A host function may submit work in its step, so the lanes are not locked then.
+    /// Locked while a step executes. The lanes are not locked then, because a host function in the step may submit
+    /// work.
     executor: Mutex<StepExecutor>,
     failed: Arc<FailedSteps>,
     delays: bool,
@@ -178,7 +179,7 @@ struct CpuDevices {
 struct CpuLanes {
     /// Random choice of the next step.
     rng: fastrand::Rng,
-    /// Steps until the loss that the faults inject.
+    /// Number of steps until the injected loss of the device.
     steps_left: Option<u64>,
     lost: Option<Lost>,
     lanes: Vec<CpuLane>,
@@ -197,7 +198,7 @@ struct ChosenStep {
     lane: usize,
     /// `None` in a batch without steps.
     work: Option<TakenWork>,
-    /// Seed of the order of a launch's invocations.
+    /// Seed for the order of a launch's invocations.
     seed: u64,
 }
 
@@ -220,7 +221,7 @@ struct CpuFence {
     lane: usize,
 }
 
-/// Opens a CPU device without faults that postpones nothing, for tests that count batches.
+/// Opens a CPU device that injects no faults and postpones nothing, for tests that count batches.
 #[cfg(test)]
 pub(crate) fn open(options: &SimulatorOptions) -> (Arc<CpuDevice>, Vec<Lane>) {
     lanes_of(CpuDevice::new(CpuForm::Recorder, options.memory), options, &CpuFaults::default())
@@ -275,8 +276,8 @@ fn lanes_of(
     (device, (0..count).map(lane).collect())
 }
 
-/// Returns the cost model of a lane. Without threads, the same calls must make the same batches, whatever time they
-/// take.
+/// Returns the cost model of a lane. Without threads, the batches must depend only on the calls, and not on measured
+/// times.
 fn cost_model(options: &SimulatorOptions, faults: &CpuFaults, lane: u64) -> CostModel {
     match options.threads {
         _ if faults.delays => CostModel::Drawn(options.seed.rotate_left(17) ^ lane),
@@ -305,8 +306,8 @@ impl Recorder for CpuRecorder {
 }
 
 impl CpuDevices {
-    /// Executes one of the steps that may come next. Returns `false` if there is none, the device is lost, or a step
-    /// executes already: then another thread called this, or the host function in the step did.
+    /// Executes one of the steps that may come next. Returns `false` if there is none, if the device is lost, or if a
+    /// step is already executing: in another thread, or because its host function called this.
     fn step(&self) -> bool {
         let mut executor = match self.executor.try_lock() {
             Ok(executor) => executor,
@@ -382,7 +383,7 @@ impl CpuLanes {
 
 impl Fence for CpuFence {
     fn completed(&self) -> Result<TimelineValue, Lost> {
-        // The device has no thread of its own, so a poll executes up to two steps.
+        // The device has no thread, so a poll executes up to two steps.
         let steps = lock(&self.devices.lanes).rng.usize(0..3);
         for _ in 0..steps {
             self.devices.step();
@@ -429,7 +430,7 @@ impl StepExecutor {
     }
 }
 
-/// Launches that execute as soon as they are visited. The seed chooses the order of the invocations.
+/// Executor of launches that runs each at once. The seed chooses the order of the invocations.
 #[cfg_attr(not(cpu_code), expect(dead_code, reason = "a function has no order and no limit of time"))]
 struct AtOnce<'a> {
     seed: u64,
@@ -463,35 +464,34 @@ impl<'e> RunsLaunches<'e> for AtOnce<'_> {
     }
 }
 
-/// Failures of the device. The thread of the lane adds them, and the scheduler takes them.
+/// Failures of the device, which the lane's thread adds and the scheduler takes.
 #[derive(Default)]
 pub(super) struct FailedSteps {
-    /// `true` once a step has failed, so that a device without failures locks nothing.
+    /// `true` once a step has failed. Avoids a lock as long as nothing has failed.
     any: AtomicBool,
     runs: Mutex<Vec<FailedRun>>,
-    /// Message buffers of the launches that the device began and whose messages no command has read.
+    /// Message buffers of launches that the device has begun and whose messages no command has read yet.
     messages: Mutex<FxHashSet<BlockId>>,
     /// `true` once a test has lost the device.
     is_lost: AtomicBool,
 }
 
-/// A run of one queue's commands that are not executed.
+/// A run of commands of one queue that are not executed.
 struct FailedRun {
     slot: Slot,
     first: Stamp,
-    /// Last command that the failure affects. `None` until the scheduler takes the failure: no later command exists
-    /// until then.
+    /// Last command that the failure affects, set when the scheduler takes the failure.
     last: Option<Stamp>,
     error: Error,
 }
 
 impl FailedSteps {
-    /// Returns the number of the device of these failures.
+    /// Returns the number of the device that these failures belong to.
     pub(super) fn device(&self) -> DeviceNumber {
         DeviceNumber(std::ptr::from_ref(self).addr())
     }
 
-    /// Loses the device: the next operation to execute fails it.
+    /// Loses the device when it next executes an operation.
     pub(super) fn lose_device(&self) {
         self.is_lost.store(true, Ordering::Release);
     }
@@ -506,23 +506,23 @@ impl FailedSteps {
     pub(super) fn add(&self, step: &Step, error: Error) {
         let mut runs = lock(&self.runs);
         if runs.iter().any(|run| run.slot == step.slot && run.last.is_none()) {
-            return; // the queue has failed already
+            return; // the queue has already failed
         }
-        // The commands of an earlier failure of this queue came before this step.
+        // The commands of this queue's earlier failure came before this step.
         runs.retain(|run| run.slot != step.slot);
         runs.push(FailedRun { slot: step.slot, first: step.stamp, last: None, error });
         self.any.store(true, Ordering::Release);
     }
 
-    /// Records that the device begins a launch, so that its messages are read even if it fails.
+    /// Records that the device begins a launch, so that the launch's messages are read even if it fails.
     pub(super) fn begin(&self, launch: &Launch) {
         if let Some(buffer) = launch.message_buffer() {
             lock(&self.messages).insert(buffer.id);
         }
     }
 
-    /// Returns `true` if a step must be skipped, because its queue has failed before it. The messages of a launch that
-    /// the device began are still read.
+    /// Returns `true` if a step must be skipped because its queue has failed earlier. The messages of begun launches
+    /// are still read.
     pub(super) fn skip(&self, step: &Step) -> bool {
         let is_read = match &step.work {
             Work::Read { src, slot } if slot.messages().is_some() => {
@@ -533,7 +533,7 @@ impl FailedSteps {
         !is_read && self.contain(step)
     }
 
-    /// Returns `true` if a step is work of a queue that has failed before it.
+    /// Returns `true` if a step belongs to a queue that has failed before this step.
     fn contain(&self, step: &Step) -> bool {
         if !self.any.load(Ordering::Acquire) || !step.is_own() {
             return false;
@@ -544,7 +544,7 @@ impl FailedSteps {
         lock(&self.runs).iter().any(fails)
     }
 
-    /// Returns the failures that were not taken yet. They affect the commands up to `last`.
+    /// Returns the failures that were not yet taken, each extended to the command `last`.
     pub(super) fn take(&self, last: Stamp) -> Vec<ExecutionFailure> {
         if !self.any.load(Ordering::Acquire) {
             return Vec::new();

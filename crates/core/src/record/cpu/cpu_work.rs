@@ -1,4 +1,4 @@
-//! The work of steps on host bytes, and the execution of a kernel's code on the CPU.
+//! The work of steps on host memory, and the execution of kernels on the CPU.
 
 use crate::device::checks::FunctionMark;
 use crate::error::{ErrorDetail, Result, panic_text};
@@ -39,7 +39,7 @@ impl Readback for CpuBytes {
     }
 }
 
-/// Executes launches at once, or later with others that do not depend on them.
+/// Executor of launches: at once, or later together with others that do not depend on them.
 pub(super) trait RunsLaunches<'e> {
     /// Begins the visit of the step with the index `at`. If it returns `false`, the step is not executed.
     fn begin_step(&mut self, _at: usize) -> bool {
@@ -59,7 +59,7 @@ pub(super) trait RunsLaunches<'e> {
     fn settle(&mut self) {}
 }
 
-/// Bytes that a fill stores in one piece: they stay in a near cache of a processor.
+/// Number of bytes that a fill stores at a time, so that they stay in a near cache of the processor.
 const FILL_PIECE: usize = 1 << 16;
 
 /// The visitor that executes the work of steps on host bytes.
@@ -67,11 +67,11 @@ pub(super) struct CpuVisitor<'e, 'v, L> {
     clock: &'v mut DeviceClock,
     staging: &'v Arc<ByteMeter>,
     launches: L,
-    /// Checks that are told which bytes the work writes.
+    /// Checks that record which bytes the work writes.
     checks: Option<&'v KernelChecks>,
-    /// The last level whose commands are timed, with the time at which they start: they run side by side.
+    /// Last level with timed commands, and the time at which they start. The commands of a level run side by side.
     started: Option<(u32, u64)>,
-    /// Timed commands of the level that end when the launches are executed.
+    /// Timed commands of that level that end when the kept launches have been executed.
     ends: Vec<&'e TimeSlot>,
 }
 
@@ -106,7 +106,7 @@ impl<'e, 'v, L: RunsLaunches<'e>> CpuVisitor<'e, 'v, L> {
         Ok(())
     }
 
-    /// Executes the launches that were kept, and records the ends of the timed commands among them.
+    /// Executes the kept launches, and records the ends of the timed commands among them.
     pub(super) fn settle(&mut self) {
         self.launches.settle();
         for time in std::mem::take(&mut self.ends) {
@@ -173,7 +173,7 @@ impl<'e, L: RunsLaunches<'e>> WorkVisitor<'e> for CpuVisitor<'e, '_, L> {
         Ok(())
     }
 
-    /// Evaluates the condition, and stores the result and the counts in the words of the table.
+    /// Evaluates the condition of a gate, and stores the result and the counts in the table.
     fn gate(&mut self, gate: &'e Gate, table: &'e ControlTable) -> Result<()> {
         run_gate(gate, table);
         Ok(())
@@ -233,7 +233,7 @@ fn run_gate(gate: &Gate, table: &ControlTable) {
     }
 }
 
-/// Most workgroups of a launch along each axis.
+/// Maximum number of workgroups of a launch along each axis.
 pub(super) const MAX_GROUPS: u32 = 65535;
 
 /// Returns the code of a launch's kernel.
@@ -247,8 +247,8 @@ pub(super) fn code_of(launch: &Launch) -> &HostCode {
     }
 }
 
-/// Returns the workgroup counts of a launch. If one of them is 0 all are 0, because host kernels check only the first.
-/// If a count in the memory of an indirect launch exceeds the limit all are 0, as on every device.
+/// Returns the workgroup counts of a launch. If one of them is 0, all are 0, because host kernels check only the first.
+/// If a count of an indirect launch exceeds the limit, all are 0, as on every device.
 pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     let groups = launch.indirect.as_ref().map_or(launch.groups, |span| {
         let bytes = cpu_device::copy(&span.block, span.range());
@@ -258,11 +258,11 @@ pub(super) fn groups(launch: &Launch) -> [u32; 3] {
     if groups.iter().any(refused) { [0; 3] } else { groups }
 }
 
-/// Executes a launch of a host function for the device with the failures `failed`. `checks` are told which arrays it
+/// Executes a launch of a host function for the device with the failures `failed`. `checks` record which arrays it
 /// writes.
 ///
 /// # Errors
-/// Returns `LaunchFailed` if the function panics. The arrays keep their earlier bytes then.
+/// Returns `LaunchFailed` if the function panics. Then the arrays keep their earlier bytes.
 pub(super) fn run_function(
     function: &dyn HostKernel,
     launch: &Launch,
@@ -289,12 +289,12 @@ pub(super) fn run_function(
     Ok(())
 }
 
-/// Executes a launch of a program on this thread, for no longer than `limit`. `seed` chooses the order of the
-/// invocations. With `checks`, the launch is checked.
+/// Executes a launch of a compiled or interpreted kernel on this thread, for at most `limit`. `seed` chooses the order
+/// of the invocations. With `checks`, the launch is checked.
 ///
 /// # Errors
-/// Returns the error of a launch that [ended early](ended_early) or whose mistakes end its queue. The arrays keep their
-/// earlier bytes then.
+/// Returns the error of a launch that [ended early](ended_early), or with mistakes that end its queue. Then the arrays
+/// keep their earlier bytes.
 #[cfg(cpu_code)]
 pub(super) fn run_program(
     program: &CpuKernel,
@@ -316,8 +316,8 @@ pub(super) fn run_program(
     })
 }
 
-/// Executes code on copies of the arrays of a launch, because two bindings may be ranges of one block. Writes the
-/// results back if the code returns no error, and the messages in any case.
+/// Executes code on copies of a launch's arrays, because two bindings may be ranges of one block. Writes the results
+/// back if the code returns no error, and the messages in any case.
 fn run_on_copies(launch: &Launch, run: impl FnOnce(&mut [HostBuffer<'_>]) -> Result<()>) -> Result<()> {
     let interface = &launch.kernel().interface;
     let mut copies: Vec<Vec<u8>> = launch

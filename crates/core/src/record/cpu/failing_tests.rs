@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_millis(400);
 
-/// Kernels that run until another thread stores 1 in the first word, which none does.
+/// Kernels that run until another thread stores 1 in the first word, which never happens.
 const ENDLESS: &str = "
     @group(0) @binding(0) var<storage, read_write> x: array<atomic<u32>>;
     var<workgroup> done: u32;
@@ -346,7 +346,7 @@ fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
         let held = Mutex::new(Some((arrays, ctx.clone())));
         let (ends, ended) = channel();
         let outside = ctx.clone();
-        // A deadlock must not hold the thread of the test.
+        // In case of a deadlock, the thread of the test must not block.
         std::thread::spawn(move || {
             launch_function(&outside, move || {
                 let Some((arrays, inner)) = held.lock().expect("one call").take() else { return };
@@ -380,7 +380,7 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
             launch_function(&outer, move || {
                 let Some((outer, inner, errors)) = held.lock().expect("one call").take() else { return };
                 let waits = Mutex::new(Some((outer, errors)));
-                // Without threads of its own, the inner device executes its function on the thread that waits.
+                // The inner device has no threads, so it executes its function on the waiting thread.
                 let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
                     let Some((outer, errors)) = waits.lock().expect("one call").take() else { return };
                     errors.send(outer.queue("third").finish().wait()).expect("the test receives");
@@ -401,8 +401,8 @@ fn a_wait_for_the_device_through_the_function_of_another_device_is_an_error() {
     }
 }
 
-/// Launches a host function on each of the contexts. Each function waits for the next context once all functions run,
-/// and returns the result of its wait.
+/// Launches a host function on each of the contexts. Once all run, each waits for the next context. Returns the results
+/// of the waits.
 fn wait_in_a_ring(contexts: &[Context]) -> Vec<crate::error::Result<()>> {
     let all_run = Arc::new(Barrier::new(contexts.len()));
     let (results, of_functions) = channel();
@@ -431,7 +431,7 @@ fn of_functions_that_wait_for_each_others_devices_one_has_an_error() {
             matches!(errors[..], [error] if matches!(error.detail(), ErrorDetail::WaitInKernel { .. })),
             "{waited:?}"
         );
-        // The waits are not recorded any more, so a function may wait again.
+        // The earlier waits are no longer recorded, so a function may wait again.
         let [first, second] = [&contexts[0], &contexts[1]].map(Context::clone);
         let waits = Mutex::new(Some(second));
         launch_function(&first, move || {

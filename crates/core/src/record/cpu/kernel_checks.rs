@@ -11,25 +11,25 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Most findings that a device keeps.
+/// Maximum number of findings that a device keeps.
 const MOST_FINDINGS: usize = 1000;
 
 /// The checks of a device's launches.
 pub(super) struct KernelChecks {
     options: fencepost_cpu::CheckOptions,
-    /// `true` if a mistake ends the queue of its launch.
+    /// `true` if a mistake makes the queue of its launch fail.
     fail_queue: bool,
     found: Mutex<Found>,
-    /// Shadow memory: which bytes of each block were written since its array was made. A launch moves its blocks away
-    /// while it runs, so the lock is never held for long.
+    /// Shadow memory: which bytes of each block were written since its array was made. A running launch takes its
+    /// blocks out, so the lock is never held for long.
     shadow: Mutex<Shadow>,
 }
 
-/// Findings that the user has not taken.
+/// Findings that the program has not yet taken.
 #[derive(Default)]
 struct Found {
     findings: Vec<Finding>,
-    /// `true` if a finding was left out because of the limit.
+    /// `true` if findings were left out because of the limit.
     is_full: bool,
 }
 
@@ -41,10 +41,11 @@ impl KernelChecks {
         Self { options, fail_queue, found: Mutex::default(), shadow: Mutex::default() }
     }
 
-    /// Runs a launch for at most `limit`, and keeps the mistakes that it finds.
+    /// Runs a launch for at most `limit`, and keeps the mistakes found.
     ///
     /// # Errors
-    /// Returns the error of a launch that [ended early](ended_early), and `KernelMistakes` if a mistake ends the queue.
+    /// Returns the error of a launch that [ended early](ended_early), and `KernelMistakes` if a mistake makes the queue
+    /// fail.
     pub(super) fn run(
         &self,
         kernel: &CpuKernel,
@@ -72,17 +73,17 @@ impl KernelChecks {
         self.shadow().write(block.id.0, range);
     }
 
-    /// Records a copy: it writes those bytes of the destination whose source bytes are written.
+    /// Records a copy: bytes of the destination count as written if their source bytes were.
     pub(super) fn copied(&self, src: &Block, range: Range<u64>, dst: &Block, offset: u64) {
         self.shadow().copy(src.id.0, range, dst.id.0, offset);
     }
 
-    /// Records that no byte of a block is written.
+    /// Records that no byte of a block has been written.
     pub(super) fn forget(&self, block: &Block) {
         self.shadow().forget(block.id.0);
     }
 
-    /// Returns the findings so far, and forgets them.
+    /// Returns the findings so far, and clears them.
     pub(super) fn take(&self) -> Vec<Finding> {
         std::mem::take(&mut *self.found()).findings
     }
@@ -108,11 +109,11 @@ fn has_mistakes(first: &Finding, mistakes: usize) -> Error {
 }
 
 impl Found {
-    /// Adds and logs the findings of a launch. A mistake that an earlier launch also had is only counted.
+    /// Adds and logs the findings of a launch. A mistake that an earlier launch also made is only counted.
     fn add(&mut self, of_launch: Vec<Finding>) {
         let mut counted = vec![false; self.findings.len()];
         for finding in of_launch {
-            // Two mistakes of one launch are never the same, so each matches a different earlier one.
+            // The mistakes of one launch are all different, so each matches a different earlier one.
             let known =
                 (0..counted.len()).find(|&at| !counted[at] && self.findings[at].is_same_mistake(&finding));
             if let Some(at) = known {

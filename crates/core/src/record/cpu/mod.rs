@@ -1,5 +1,5 @@
-//! The CPU as a device. The CPU recorder executes batches in an order that a seed chooses, for tests; the device of
-//! threads executes them as a GPU does.
+//! The CPU as a device. For tests, the CPU recorder executes batches in an order that a seed chooses. The CPU device
+//! executes them on threads, as a GPU does.
 
 pub(crate) mod cpu_device;
 #[cfg(cpu_code)]

@@ -1,4 +1,4 @@
-//! Replaces `kernel_checks` in a build that compiles no kernels for the CPU. No value of the type exists.
+//! Replacement of `kernel_checks` in builds that compile no kernels for the CPU.
 
 use crate::memory::block::Block;
 use std::ops::Range;

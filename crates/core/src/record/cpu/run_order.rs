@@ -1,4 +1,4 @@
-//! A submitted batch of the CPU recorder, and which of its steps may come next.
+//! A submitted batch of the CPU recorder, and the order of its steps.
 
 use crate::device::LaneValue;
 use crate::work::graph::run::GraphStep;
@@ -7,7 +7,7 @@ use fencepost_sync::{Slot, TimelineValue};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One operation of a batch: a step, a node of a step that replays a graph, or the end of such a step.
+/// One operation of a batch: a step, a node of a replayed graph, or the end of a replay.
 #[derive(Clone, Copy, Debug)]
 struct Unit {
     step: u32,
@@ -31,22 +31,21 @@ pub(crate) struct NextWork<'r> {
 pub(crate) enum StepPart<'r> {
     Whole,
     Node(&'r GraphStep, u32),
-    /// End of a graph, which executes nothing.
+    /// End of a graph. Executes nothing.
     End,
 }
 
-/// A submitted batch. Operations that do not depend on each other run in any order.
+/// A submitted batch. Operations that do not depend on each other may run in any order.
 pub(crate) struct Running {
     steps: Arc<Vec<Step>>,
     units: Vec<Unit>,
-    /// For each operation, the number of operations that must still come before it. An operation with 0 is ready or was
-    /// taken.
+    /// For each operation, the number of missing predecessors. If it is 0, the operation is ready or was taken.
     missing: Vec<u32>,
     /// For each operation, the operations that depend on it.
     next: Vec<Vec<u32>>,
     /// Operations that may come next.
     ready: Vec<u32>,
-    /// Values that other lanes complete before the first step.
+    /// Values that other lanes must complete before the first step.
     pub(crate) waits: Vec<LaneValue>,
     /// Value that the lane completes after the last step.
     pub(crate) signal: TimelineValue,
@@ -73,8 +72,8 @@ impl Running {
         if self.steps.is_empty() { 1 } else { self.ready.len() }
     }
 
-    /// Takes the ready operation `choice`. Operations that waited only for this one become ready. Returns `None` in a
-    /// batch without steps.
+    /// Takes the ready operation with index `choice`. Operations that waited only for it become ready. Returns `None`
+    /// in a batch without steps.
     pub(crate) fn take(&mut self, choice: usize) -> Option<TakenWork> {
         let at = (choice < self.ready.len()).then(|| self.ready.swap_remove(choice))?;
         for &after in &self.next[at as usize] {
@@ -144,8 +143,8 @@ fn before(steps: &[Step]) -> Vec<Vec<usize>> {
     befores
 }
 
-/// Returns `true` if a recorder that executes level after level, and the steps of a level in any order, executes each
-/// step after its predecessors. Two steps of one stamp may share a level if one of them only takes a time.
+/// Returns `true` if each step comes after its predecessors when levels are executed one after the other, with the
+/// steps of a level in any order. Two steps with one stamp may share a level if one of them only takes a time.
 fn levels_rise(steps: &[Step], before: &[Vec<usize>]) -> bool {
     let moves = |step: &Step| !matches!(step.work, Work::Start(_) | Work::End(_) | Work::Nothing);
     let rises = |first: &Step, step: &Step| {

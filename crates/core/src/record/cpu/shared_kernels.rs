@@ -1,4 +1,4 @@
-//! The prepared kernels of the process: contexts share the code of a kernel that several of them prepare.
+//! The prepared kernels of the process. Contexts share the code of equal kernels.
 
 use crate::work::kernel_launch::Recipe;
 use fencepost_cpu::{CpuKernel, Error, Program};
@@ -6,12 +6,12 @@ use fencepost_sync::PerProcess;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
-/// The way in which a device runs kernels.
+/// A device's way of running kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum KernelEngine {
-    /// Machine code, for the kernels that the compiler takes.
+    /// Machine code, where the compiler supports the kernel.
     Code,
-    /// The interpreter for each kernel, so nothing is compiled.
+    /// The interpreter, so that nothing is compiled.
     Interpreter,
 }
 
@@ -19,7 +19,7 @@ pub(super) enum KernelEngine {
 #[derive(PartialEq, Eq, Hash)]
 struct CodeKey {
     engine: KernelEngine,
-    /// Name of the text's file: it is in the key because messages name the file.
+    /// Name of the source file, because messages name it.
     label: String,
     text: String,
     entry: String,
@@ -30,7 +30,7 @@ struct CodeKey {
 /// Kernels by their code.
 type PreparedKernels = Mutex<HashMap<CodeKey, Weak<CpuKernel>>>;
 
-/// Kernels that some context keeps.
+/// Kernels that are in use by some context.
 static PREPARED: LazyLock<PerProcess<PreparedKernels>> =
     LazyLock::new(|| PerProcess::new(Mutex::default(), Mutex::default));
 
@@ -47,8 +47,8 @@ impl CodeKey {
     }
 }
 
-/// Returns the code of a kernel for an engine, and prepares it if no context has it. Kernels that are already compiled
-/// serve the interpreter too.
+/// Returns the code of a kernel for an engine. Prepares it if no context has it. A compiled kernel also serves where
+/// the interpreter is wanted.
 ///
 /// # Errors
 /// Returns the reason why the CPU does not run the kernel.
@@ -62,7 +62,8 @@ pub(super) fn prepared(recipe: &Recipe<'_>, engine: KernelEngine) -> Result<Arc<
     if let Some(known) = known(&key) {
         return Ok(known);
     }
-    // Other kernels are prepared meanwhile. If two contexts prepare one kernel at once, both get the code of the first.
+    // Without the lock, so that other kernels can be prepared. If two contexts prepare a kernel, both get the first
+    // code.
     let program = Arc::new(Program::new(recipe.module, recipe.entry)?);
     let made = Arc::new(match engine {
         KernelEngine::Code => CpuKernel::new(program)?,

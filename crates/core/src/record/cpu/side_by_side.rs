@@ -1,6 +1,6 @@
-//! Launches of a level that execute side by side: their workgroups are shared out to the threads of the process.
+//! Execution of the launches of a level side by side: their workgroups are distributed over the threads of the process.
 //!
-//! The threads that help the threads of lanes with long work serve all devices of the process.
+//! The process has one set of helper threads, which help the lane threads of all devices with long work.
 #![allow(
     unsafe_code,
     reason = "threads of the pool run borrowed work, and write the memory of one array as the invocations of a grid do"
@@ -26,9 +26,9 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-/// Time that the lane thread works alone. Less work than this costs less than waking other threads.
+/// Time for which the lane thread works alone. Waking other threads for less work than this would cost more.
 const ALONE: Duration = Duration::from_micros(20);
-/// Pieces of a grid per thread, so that a late thread delays the grid little.
+/// Number of pieces of a grid per thread, so that a late thread delays the grid only a little.
 const PIECES: u64 = 8;
 
 /// The launches of a level, kept until they are executed.
@@ -45,7 +45,7 @@ pub(super) struct SideBySide<'e, 'l> {
     checks: Option<&'l KernelChecks>,
 }
 
-/// A launch that depends on no other launch of the level.
+/// A kept launch, which depends on no other launch of the level.
 struct Kept<'e> {
     launch: &'e Launch,
     params: ParamsBlock,
@@ -53,26 +53,26 @@ struct Kept<'e> {
     node: Option<(&'e GraphStep, u32)>,
 }
 
-/// A launch whose workgroups are shared out.
+/// A launch that is distributed over threads.
 struct Shared<'k> {
     kernel: &'k CpuKernel,
     kept: &'k Kept<'k>,
     cells: Vec<Cells<'k>>,
     groups: [u32; 3],
     all: u64,
-    /// Workgroups of the largest piece.
+    /// Number of workgroups in the largest piece.
     piece: u64,
     /// First workgroup that no thread has taken.
     next: AtomicU64,
     limit: Duration,
     /// Timer of the launch, from its first workgroup on.
     timer: OnceLock<LaunchTimer>,
-    /// First error of a piece. No thread takes a further piece then.
+    /// First error of a piece. After it, no further pieces are taken.
     error: OnceLock<Error>,
 }
 
 impl<'e, 'l> SideBySide<'e, 'l> {
-    /// Makes the list of the launches of `steps`. A step that fails is added to `failed`.
+    /// Makes the list for the launches of `steps`. Steps that fail are added to `failed`.
     pub(super) fn new(
         steps: &'e [Step],
         launch_limit: Duration,
@@ -132,7 +132,7 @@ impl<'e> RunsLaunches<'e> for SideBySide<'e, '_> {
 }
 
 impl Kept<'_> {
-    /// Returns the queue's error for an error of the launch. It names the node if the launch belongs to a graph.
+    /// Returns the queue's error for an error of the launch, which names the node if the launch belongs to a graph.
     fn error(&self, error: Error) -> Error {
         match self.node {
             Some((graph, node)) => graph.failure(node, error),
@@ -142,7 +142,7 @@ impl Kept<'_> {
 }
 
 impl<'k> Shared<'k> {
-    /// Takes a launch, or returns `None` if the launch has no workgroup.
+    /// Returns the launch for sharing, or `None` if it has no workgroups.
     fn new(kernel: &'k CpuKernel, kept: &'k Kept<'k>, limit: Duration) -> Option<Self> {
         let groups = groups(kept.launch);
         let all = GridRun::all(groups);
@@ -183,7 +183,7 @@ impl<'k> Shared<'k> {
         self.timer.get_or_init(|| LaunchTimer::start(self.limit))
     }
 
-    /// Keeps the error of a run, and stops the other threads that run workgroups of this launch.
+    /// Keeps the error of a run, and stops the other threads that work on this launch.
     fn note(&self, ended: Result<()>) {
         if let Err(error) = ended {
             self.error.get_or_init(|| error);
@@ -192,7 +192,7 @@ impl<'k> Shared<'k> {
     }
 }
 
-/// Work that several threads execute piece by piece.
+/// Work that several threads execute in pieces.
 trait Pieces: Sync {
     /// Executes the next piece. Returns its number of workgroups, or `None` if there is no piece left.
     fn run_piece(&self) -> Option<u64>;
@@ -203,10 +203,10 @@ trait Pieces: Sync {
     /// Returns `true` if a workgroup is left that no thread has taken.
     fn has_more(&self) -> bool;
 
-    /// Returns the time that all workgroups take, as far as earlier launches show.
+    /// Returns the expected time of all workgroups, according to earlier launches.
     fn expected_time(&self) -> Duration;
 
-    /// Keeps the time that a piece took.
+    /// Records the time that a piece took.
     fn note_time(&self, workgroups: u64, time: Duration);
 }
 
@@ -236,8 +236,8 @@ impl Pieces for Shared<'_> {
     }
 }
 
-/// Takes the next of `all` workgroups, at most `piece` of them. The pieces grow from one workgroup on, so that a thread
-/// that works alone soon knows how long the workgroups take.
+/// Takes the next piece of `all` workgroups, at most `piece` of them. The first pieces are small, so that a thread that
+/// works alone soon knows how long the workgroups take.
 fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
     let behind = |start: u64| start + piece.min(start + 1).min(all - start);
     let take = |start| (start < all).then(|| behind(start));
@@ -245,8 +245,8 @@ fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
     Some(start..behind(start))
 }
 
-/// Executes all workgroups of the launches. Other threads help if the work takes long: from the start if earlier
-/// launches of the kernels took long, and otherwise after the first pieces show it.
+/// Executes all workgroups of the launches. Other threads help if the work is long: from the start if earlier launches
+/// of the kernels were long, else as soon as the first pieces show it.
 fn run_shared(launches: &[impl Pieces]) {
     let sum = |total: Duration, launch| total.saturating_add(Pieces::expected_time(launch));
     let is_long = launches.iter().fold(Duration::ZERO, sum) > ALONE;
@@ -278,21 +278,21 @@ fn run_next<P: Pieces>(launches: &[P]) -> Option<(&P, u64)> {
     launches.iter().find_map(|launch| launch.run_piece().map(|workgroups| (launch, workgroups)))
 }
 
-/// The threads; `None` if the system cannot start them.
+/// The helper threads; `None` if the system cannot start them.
 static HELPERS: LazyLock<Option<(Process, ThreadPool)>> = LazyLock::new(|| {
     let name = |number| format!("fencepost cpu {number}");
     let pool = ThreadPoolBuilder::new().num_threads(count()).thread_name(name).build();
     pool.ok().filter(|_| count() > 0).map(|pool| (Process::this(), pool))
 });
 
-/// Most calls that wait for a free thread. While one launch keeps all threads busy, launches of other contexts would
-/// otherwise leave any number of them.
+/// Maximum number of calls that wait for a free thread. Without a limit, they would pile up while one launch keeps all
+/// threads busy.
 const MOST_WAITING: usize = 4096;
 
 /// Number of calls that wait for a free thread.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the number of threads that help a lane's thread. The system is asked once, because its answer takes longer
+/// Returns the number of threads that help a lane's thread. The system is asked only once, because that takes longer
 /// than a small launch.
 pub(super) fn count() -> usize {
     static COUNT: LazyLock<usize> =
@@ -300,15 +300,15 @@ pub(super) fn count() -> usize {
     *COUNT
 }
 
-/// Calls `work` on this thread, and on each helping thread that is free before this call of `work` returns. Waits for
-/// the threads that have begun, and not for those that are busy with other work.
+/// Calls `work` on this thread, and also on each helper thread that becomes free meanwhile. Waits for the threads that
+/// have begun, but not for those that are busy with other work.
 ///
 /// # Panics
 /// Panics if `work` panics on one of the threads.
 pub(super) fn share(work: &(dyn Fn() + Sync)) {
     match HELPERS.as_ref() {
         Some((process, threads)) if !process.is_left() => share_on(threads, work),
-        _ => work(), // a child of fork(2) has no threads of its parent
+        _ => work(), // a child of fork(2) does not have its parent's threads
     }
 }
 
@@ -321,7 +321,7 @@ fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
     for _ in 0..threads.current_num_threads() {
         if WAITING.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
             WAITING.fetch_sub(1, Ordering::Relaxed);
-            break; // the threads are busy, and stay so for long
+            break; // the threads are busy, and will be for long
         }
         let shared = shared.clone();
         threads.spawn(move || {
@@ -339,7 +339,7 @@ fn share_on(threads: &ThreadPool, work: &(dyn Fn() + Sync)) {
 struct SharedWork {
     work: *const (dyn Fn() + Sync),
     state: Mutex<WorkState>,
-    /// Notified when the last helping thread has ended.
+    /// Notified when the last helper thread has ended its part.
     left: Condvar,
 }
 
@@ -352,7 +352,7 @@ unsafe impl Sync for SharedWork {}
 struct WorkState {
     /// `true` once no further thread may begin.
     closed: bool,
-    /// Number of threads that have begun and not ended.
+    /// Number of threads that have begun but not ended.
     helping: usize,
     panicked: bool,
 }
@@ -389,7 +389,7 @@ impl SharedWork {
         }
     }
 
-    /// Lets no further thread begin, and waits for those that have begun.
+    /// Keeps further threads from beginning, and waits for those that have begun.
     fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -453,7 +453,7 @@ mod tests {
     #[test]
     fn launches_of_one_workgroup_that_are_known_to_be_long_overlap() {
         if count() == 0 {
-            return; // one thread executes one launch after the other
+            return; // a single thread executes the launches one after the other
         }
         let begun = AtomicU64::new(0);
         let meeting =
@@ -501,7 +501,7 @@ mod tests {
         });
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         drop(free);
-        threads.install(|| ()); // the thread has met the closed work
+        threads.install(|| ()); // by now the thread has found the work closed
         assert_eq!(calls.load(Ordering::Relaxed), 1, "closed work is not executed");
     }
 

@@ -1,5 +1,5 @@
-//! Barriers of a batch: as few as keep every command after the commands on which it depends, each of them ordering as
-//! few kinds of later commands as possible.
+//! Barriers of a batch: as few as possible, while each command still comes after those that it depends on. Each barrier
+//! orders as few kinds of later commands as possible.
 //!
 //! On the exact backends (`Backend::EXACT`), a buffer must be in exactly the state of its use, so its state is tracked
 //! too.
@@ -17,7 +17,7 @@ use wgpu::{BufferUses as Uses, BufferUses};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BarrierUse<'b, B> {
     pub(crate) block: BlockId,
-    /// Mark of the block: the number of the last epoch in which a command used the block, with bits that say how (see
+    /// Mark of the block: the last epoch in which a command used the block, and bits for the kinds of its uses (see
     /// [`READ`]).
     pub(crate) mark: &'b AtomicU64,
     pub(crate) buffer: B,
@@ -25,22 +25,22 @@ pub(crate) struct BarrierUse<'b, B> {
     pub(crate) write: bool,
 }
 
-/// A barrier that orders all earlier commands before the later commands that have one of the uses `to`.
+/// A barrier that orders all earlier commands before later commands with one of the uses `to`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barrier<'t, B> {
-    /// Buffers whose writes later commands see, each with its uses before the barrier.
+    /// Buffers whose writes become visible to later commands, each with its uses before the barrier.
     pub(crate) buffers: &'t [(B, BufferUses)],
     pub(crate) to: BufferUses,
-    /// `true` for the first barrier of a batch that may start before earlier batches end. It orders all writes of the
-    /// device, whatever their buffers, so the batch comes after the earlier ones from here on.
+    /// `true` for the first barrier of a batch that may start before earlier batches end. It orders all writes on the
+    /// device, to any buffer, so that from here on the batch comes after the earlier ones.
     pub(crate) is_global: bool,
 }
 
-/// All uses of buffers by arguments of kernels.
+/// All uses by kernel arguments.
 pub(crate) const OF_KERNELS: BufferUses =
     BufferUses::STORAGE_READ_ONLY.union(BufferUses::STORAGE_READ_WRITE).union(BufferUses::UNIFORM);
-/// All uses that may follow a barrier. A graphics card stops for longer at a barrier before copies or indirect launches
-/// than at one before kernels.
+/// All uses that may follow a barrier. A barrier before copies or indirect launches costs a GPU more than a barrier
+/// before kernels.
 pub(crate) const ANYTHING: BufferUses =
     OF_KERNELS.union(BufferUses::COPY_SRC).union(BufferUses::COPY_DST).union(BufferUses::INDIRECT);
 /// All uses that write.
@@ -57,57 +57,56 @@ const LISTED: u64 = 4;
 const FAR: u64 = 8;
 const EPOCH: u64 = 16;
 
-/// The epochs of a recorder at the end of a batch, from which the next batch continues.
+/// The epochs of a recorder at the end of a batch, where the next batch continues.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Epochs {
     last: u64,
-    /// The first epoch whose commands may still execute when kernels of the next batch start.
+    /// The first epoch whose commands may still be executing when kernels of the next batch start.
     since: u64,
 }
 
 impl Epochs {
-    /// Returns the epochs for a batch that the device starts after all earlier batches, whose writes it sees.
+    /// Returns the epochs for a batch that starts after all earlier batches and sees their writes.
     pub(crate) fn ordered(self) -> Self {
         Self { since: self.last + EPOCH, ..self }
     }
 }
 
-/// The uses of blocks by the commands of a batch since the last barrier. An epoch is the run of commands between two
+/// The uses of blocks by a batch's commands since the last barrier. An epoch is a run of commands between two barriers.
 /// barriers.
 ///
-/// A barrier orders every earlier command before every later command with one of its uses. So one barrier serves every
-/// block that was written in the epoch, even if several queues wrote them.
+/// A barrier orders every earlier command before every later command with one of its uses. So one barrier suffices for
+/// all blocks written in the epoch, even by several queues.
 ///
-/// A batch may start before earlier batches end: then the marks of these batches count for its kernels. Its other
-/// commands come after earlier batches, because each batch ends with a barrier before such commands.
+/// If a batch may start before earlier batches end, the marks of those batches count for its kernels. Its other
+/// commands come after earlier batches anyway, because each batch ends with a barrier for them.
 ///
 /// A *narrow* barrier comes before a kernel and orders only later kernels. A *wide* barrier comes before any other
 /// command and orders all later commands. It names every block that was written since the last wide barrier, because
-/// narrow barriers made these writes visible to kernels only.
+/// narrow barriers made those writes visible only to kernels.
 pub(crate) struct BarrierTracker<B> {
     /// Number of the current epoch. Each barrier and each batch adds [`EPOCH`].
     epoch: u64,
-    /// Number of the first epoch whose uses no barrier orders before the next kernel. A mark with a smaller number has
-    /// no effect on kernels.
+    /// First epoch whose uses are not yet ordered before the next kernel. Marks of earlier epochs do not matter for
+    /// kernels.
     since: u64,
-    /// Number of the first epoch after the last wide barrier, or the first one of the batch. A mark with a smaller
-    /// number has no effect on any command.
+    /// First epoch after the last wide barrier, or else of the batch. Marks of earlier epochs do not matter at all.
     wide_since: u64,
-    /// Buffers that were written in this epoch, each with the use of its first write.
+    /// Buffers that were written in this epoch, each with the use that first wrote it.
     written: Vec<(B, BufferUses)>,
     /// Buffers of the last barrier.
     last: Vec<(B, BufferUses)>,
-    /// Buffers that were written since the last wide barrier, each once; empty until a narrow barrier comes.
+    /// Buffers that were written since the last wide barrier, each once; empty until there is a narrow barrier.
     narrow: Vec<(B, BufferUses)>,
     /// Union of all read uses in this epoch.
     reads: BufferUses,
-    /// `true` if a barrier orders only the buffers that it names. Then `written` also lists the buffers that were only
-    /// read, and the caller finds the uses after a barrier itself.
+    /// `true` if a barrier orders only the buffers that it names. Then `written` also lists buffers that were only
+    /// read, and the caller determines the uses after a barrier itself.
     each: bool,
 }
 
 impl<B: Copy> BarrierTracker<B> {
-    /// Makes the tracker of a batch. `before` are the epochs of the previous batch.
+    /// Makes the tracker of a batch. `before` are the epochs at the end of the previous batch.
     pub(crate) fn new(before: Epochs, each: bool) -> Self {
         let epoch = before.last + EPOCH;
         debug_assert!(!each || before.since == epoch, "bug: an exact batch starts before earlier ones end");
@@ -123,8 +122,8 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
-    /// Ends the epoch. Returns a barrier for the buffers that were written in the batch and that other submissions do
-    /// not see yet, if there are any.
+    /// Ends the epoch. Returns a barrier for the buffers that were written in the batch but are not yet visible to
+    /// other submissions, if there are any.
     pub(crate) fn close(&mut self) -> Option<Barrier<'_, B>> {
         let is_first = self.epoch == self.wide_since;
         self.end_epoch();
@@ -133,13 +132,13 @@ impl<B: Copy> BarrierTracker<B> {
         (!self.last.is_empty()).then_some(barrier)
     }
 
-    /// Returns the epochs so far. After the recording the tracker of the next batch receives them.
+    /// Returns the epochs so far, for the tracker of the next batch.
     pub(crate) fn epochs(&self) -> Epochs {
         Epochs { last: self.epoch, since: self.since }
     }
 
-    /// Notes that a barrier orders all earlier batches before the later commands. Returns `false` if they were ordered
-    /// already, so that the barrier is not needed.
+    /// Records a barrier that orders all earlier batches before the later commands. Returns `false` if they were
+    /// already ordered, so that no barrier is needed.
     pub(crate) fn follow_earlier_batches(&mut self) -> bool {
         std::mem::replace(&mut self.since, self.epoch) < self.epoch
     }
@@ -166,7 +165,7 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| Barrier { buffers: &self.last, to: ANYTHING, is_global })
     }
 
-    /// Does the same for a command that has only uses of kernels.
+    /// Does the same as [`admit`](Self::admit) for a command with only uses by kernels.
     #[inline]
     pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, B>]) -> Option<Barrier<'_, B>> {
         let cause = touches.iter().find(|touch| self.conflicts(touch, self.since));
@@ -177,8 +176,7 @@ impl<B: Copy> BarrierTracker<B> {
         cause.map(|_| Barrier { buffers: &self.last, to: OF_KERNELS, is_global })
     }
 
-    /// Returns `true` if an earlier command, not older than the epoch `since`, used the block, and one of the two uses
-    /// is a write.
+    /// Returns `true` if a command since the epoch `since` used the block, and one of the two uses is a write.
     #[inline]
     fn conflicts(&self, touch: &BarrierUse<'_, B>, since: u64) -> bool {
         let hindrance = if touch.write { READ | WRITTEN } else { WRITTEN };
@@ -187,8 +185,8 @@ impl<B: Copy> BarrierTracker<B> {
         mark >= since && mark & (hindrance | far) != 0
     }
 
-    /// Notes in the mark that an earlier batch used the block. A use other than a kernel's is about to replace that use
-    /// in the mark, and no barrier orders the earlier use before the later kernels.
+    /// Records in the mark that an earlier batch used the block. That use is not yet ordered before later kernels, but
+    /// its place in the mark is about to be taken by a use other than a kernel's.
     fn note_far(&self, touch: &BarrierUse<'_, B>) {
         let old = touch.mark.load(Ordering::Relaxed);
         if (self.since..self.epoch).contains(&old) && old & (READ | WRITTEN | FAR) != 0 {
@@ -196,8 +194,8 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
-    /// Returns `true` if this use, which is not a kernel's, conflicts with an earlier use of the block, and only narrow
-    /// barriers come between them.
+    /// Returns `true` if this use, which is not by a kernel, conflicts with an earlier use of the block, with only
+    /// narrow barriers in between.
     fn is_behind_narrow(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN | LISTED } else { LISTED };
         let mark = touch.mark.load(Ordering::Relaxed);
@@ -205,8 +203,8 @@ impl<B: Copy> BarrierTracker<B> {
     }
 
     /// Ends the epoch and puts its barrier into `last`. The first buffer of the barrier also carries the read uses of
-    /// all other blocks: a barrier waits only for the kinds of uses that it names. Returns `true` if the barrier must
-    /// be global.
+    /// all other blocks, because a barrier waits only for the kinds of uses that it names. Returns `true` if the
+    /// barrier must be global.
     fn end_with_barrier(&mut self, cause: &BarrierUse<'_, B>, is_wide: bool) -> bool {
         let is_global = self.since < self.epoch;
         let reads = std::mem::replace(&mut self.reads, BufferUses::empty());
@@ -232,8 +230,8 @@ impl<B: Copy> BarrierTracker<B> {
         self.epoch += EPOCH;
     }
 
-    /// Makes the last barrier a wide one. Unless it is the first barrier since the last wide one, kernels come between
-    /// its uses and the uses before narrow barriers, so its buffers carry uses by kernels.
+    /// Makes the last barrier wide. Unless it is the first barrier since the last wide one, its buffers also carry uses
+    /// by kernels, because kernels ran after the narrow barriers.
     fn widen(&mut self, is_first: bool) {
         self.wide_since = self.epoch;
         if !is_first {
@@ -266,7 +264,7 @@ impl<B: Copy> BarrierTracker<B> {
     }
 }
 
-/// State of every buffer at the start and at the end of an encoder.
+/// State of every buffer at the start and the end of an encoder.
 const SETTLED: Uses = Uses::STORAGE_READ_WRITE;
 
 /// A buffer with its states before and after a barrier. The two states are equal if the barrier only makes writes
@@ -281,8 +279,8 @@ impl<B: Copy> BufferStates<B> {
         Self(FxHashMap::default())
     }
 
-    /// Returns the state changes that must come before a command. `hazard` lists the buffers of the barrier that
-    /// the barrier tracker requires before it, if there is one.
+    /// Returns the state changes that must come before a command. `hazard` lists the buffers of the barrier that the
+    /// tracker requires before it, if any.
     pub(crate) fn admit(
         &mut self,
         touches: &[BarrierUse<'_, B>],
@@ -305,14 +303,14 @@ impl<B: Copy> BufferStates<B> {
         changes
     }
 
-    /// Returns the changes that bring every buffer back to `SETTLED`, and forgets the buffers.
+    /// Returns the changes that bring every buffer back to `SETTLED`, and clears the list.
     pub(crate) fn restore(&mut self) -> SmallVec<[StateChange<B>; 8]> {
         let away = self.0.drain().filter(|(_, (_, state))| *state != SETTLED);
         away.map(|(_, (buffer, state))| (buffer, state, SETTLED)).collect()
     }
 }
 
-/// Returns the state of a block during a command: the command's use of the block, or `SETTLED` if its uses differ.
+/// Returns the state of a block during a command: the command's use of it, or `SETTLED` if it has different uses.
 fn state<B>(touches: &[BarrierUse<'_, B>], touch: &BarrierUse<B>) -> Uses {
     let same = touches.iter().filter(|other| other.block == touch.block);
     if same.clone().all(|other| other.uses == touch.uses) { touch.uses } else { SETTLED }

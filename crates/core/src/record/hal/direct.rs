@@ -1,7 +1,7 @@
-//! Native encoders and submissions to the native queue, without wgpu. On Vulkan a submission starts before earlier ones
-//! end, so that long kernels of several queues overlap even though their batches are separate.
+//! Native encoders and submissions to the native queue, without wgpu. On Vulkan, a submission may start before earlier
+//! ones end, so that long kernels of several queues overlap even in separate batches.
 //!
-//! A stretch of a graph can have a native body: commands that are recorded once and submitted at each replay.
+//! A stretch of a graph can have a native body: commands that are recorded once and submitted in each replay.
 #![allow(unsafe_code, reason = "commands and submissions that wgpu itself does not see")]
 
 use crate::device::Failure;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use wgpu::hal;
 use wgpu::hal::{CommandEncoder as _, Device as _, DeviceError, Queue as _};
 
-/// Native recording and submission for the one lane of a device. Only the thread that holds the lane's token calls the
+/// Native recording and submission for the device's only lane. Only the thread that holds the lane's token may call the
 /// methods.
 pub(crate) struct Direct<A: Backend> {
     device: Arc<WgpuDevice>,
@@ -31,8 +31,8 @@ pub(crate) struct Direct<A: Backend> {
     idle: FreeList<Encoder<A>>,
 }
 
-/// An encoder, and the commands that it recorded last. Its commands are submitted in the order of the list, with native
-/// bodies of graphs between them.
+/// An encoder, and the commands that it recorded last. They are submitted in order, with native bodies of graphs
+/// between them.
 pub(crate) struct Encoder<A: Backend> {
     native: A::CommandEncoder,
     recorded: FinishedBuffers<A>,
@@ -45,11 +45,12 @@ pub(crate) enum SubmissionOrder {
     Early,
     /// The submission starts after the earlier ones of this lane.
     After,
-    /// The submission starts after the earlier ones of this lane and of wgpu, which user code and other contexts make.
+    /// The submission starts after the earlier ones of this lane and of wgpu. User code and other contexts submit
+    /// through wgpu.
     AfterWgpu,
 }
 
-/// Recorded commands. The drop returns the encoder to the idle ones, so the commands must be complete by then.
+/// Recorded commands. Dropping them makes the encoder idle, so they must be complete by then.
 pub(crate) type RecordedEncoder<A> = TakenItem<Encoder<A>>;
 
 impl<A: Backend> Direct<A> {
@@ -59,7 +60,7 @@ impl<A: Backend> Direct<A> {
         Self { device, fence, queue, idle: FreeList::default() }
     }
 
-    /// Returns the queue below wgpu-hal, on which submissions start before earlier ones end.
+    /// Returns the queue below wgpu-hal, where submissions may start before earlier ones end.
     pub(crate) fn queue(&self) -> Option<&dyn NativeQueue<A>> {
         self.queue.as_deref()
     }
@@ -72,7 +73,7 @@ impl<A: Backend> Direct<A> {
         &self.fence
     }
 
-    /// Records commands into an idle encoder or a new one.
+    /// Records commands into an idle or a new encoder.
     ///
     /// # Errors
     /// Returns the error of `commands`, or the driver's.
@@ -110,13 +111,12 @@ impl<A: Backend> Direct<A> {
         }
     }
 
-    /// Submits the recorded commands, if there are any, with the native bodies of graphs at their places. The fence
-    /// reaches `signal` after them and after all earlier submissions, the last of which has the value `last`.
+    /// Submits the recorded commands, if any, with the native bodies of graphs in between. The fence reaches `signal`
+    /// after them and after all earlier submissions, up to the value `last`.
     ///
     /// # Errors
-    /// Returns the loss of the device for any error of the driver. wgpu-hal makes each of its submissions wait for a
-    /// semaphore of the previous one, and continues after an error as if the failed submission had been made. The next
-    /// submission would wait forever.
+    /// Treats any driver error as the loss of the device. In wgpu-hal each submission waits for a semaphore of the
+    /// previous one, even if the previous one has failed, so the next submission would wait forever.
     pub(crate) fn submit(
         &self,
         recorded: Option<&RecordedEncoder<A>>,
@@ -152,7 +152,7 @@ impl<A: Backend> Direct<A> {
     /// Makes the fence reach `signal` after the work that wgpu has just submitted, with a submission without commands.
     ///
     /// # Errors
-    /// Returns the loss of the device for any error of the driver, as [`submit`](Self::submit) does.
+    /// Treats any driver error as the loss of the device, as [`submit`](Self::submit) does.
     pub(crate) fn follow(&self, signal: TimelineValue) -> Result<(), Failure> {
         // SAFETY: the queue is only used to submit, and only wgpu destroys it.
         let queue = unsafe { self.device.queue().as_hal::<A>() };
@@ -165,7 +165,7 @@ impl<A: Backend> Direct<A> {
         Ok(())
     }
 
-    /// Makes the next submission of wgpu start after all submissions up to `value`, the last one of this lane.
+    /// Makes wgpu's next submission start after this lane's submissions up to `value`, which is the last one.
     ///
     /// # Errors
     /// Returns the loss of the device if wgpu has dropped it.
@@ -181,8 +181,8 @@ impl<A: Backend> Direct<A> {
         Ok(())
     }
 
-    /// Submits below wgpu-hal. The submission starts once the fence has passed `after`; if that is `None`, it may start
-    /// before earlier ones end.
+    /// Submits below wgpu-hal. The submission starts once the fence has passed `after`. If `after` is `None`, it may
+    /// start before earlier ones end.
     fn submit_past_wgpu(
         &self,
         queue: &dyn NativeQueue<A>,
@@ -238,8 +238,7 @@ impl<A: Backend> Direct<A> {
         self.failure(error)
     }
 
-    /// Returns the failure of a whole batch, which the scheduler receives. Raises the loss of the device if `error`
-    /// reports it.
+    /// Returns the failure of a whole batch, for the scheduler. If `error` is the loss of the device, raises that too.
     pub(crate) fn failure(&self, error: &DeviceError) -> Failure {
         if matches!(error, DeviceError::Lost) {
             self.device.lost().raise(&error.to_string());
@@ -249,10 +248,10 @@ impl<A: Backend> Direct<A> {
 }
 
 impl<A: Backend> Drop for Direct<A> {
-    /// Submits an empty batch that waits for nothing, so that the fence is destroyed once that batch is complete.
+    /// Submits an empty batch that waits for nothing, and destroys the fence only once that batch is complete.
     ///
-    /// Mesa's queue threads release the fence for which a batch has waited only after they have signalled the end of
-    /// the batch. A fence that is destroyed between the two is used after it is freed.
+    /// Mesa's queue threads signal the end of a batch before they release the fence that the batch waited for. If the
+    /// fence were destroyed in between, it would be used after being freed.
     fn drop(&mut self) {
         let last = self.fence.last_submitted();
         if self.queue.is_some() && last > TimelineValue(0) && !self.device.lost().is_raised() {
@@ -261,8 +260,8 @@ impl<A: Backend> Drop for Direct<A> {
     }
 }
 
-/// Recorded commands that may be submitted many times. A batch that submits them keeps the body until it is complete,
-/// and its steps keep the blocks and the kernels. The drop destroys the fields in their order.
+/// Recorded commands that may be submitted many times. A batch that submits them keeps the body alive until it is
+/// complete, and its steps keep the blocks and kernels alive. The fields are dropped in their order.
 pub(crate) struct NativeBody<A: Backend> {
     commands: A::CommandBuffer,
     handle: Option<u64>,
@@ -273,7 +272,7 @@ pub(crate) struct NativeBody<A: Backend> {
 }
 
 impl<A: Backend> NativeBody<A> {
-    /// Records `commands` once, with the end of a batch, because a batch may consist of the body alone.
+    /// Records `commands` once, including the end of a batch, because a batch may consist of the body alone.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -301,7 +300,7 @@ impl<A: Backend> NativeBody<A> {
         &self.commands
     }
 
-    /// Returns the handle of the commands, if the queue below wgpu-hal is known.
+    /// Returns the raw handle of the commands, if the queue below wgpu-hal is known.
     pub(crate) fn handle(&self) -> Option<u64> {
         self.handle
     }

@@ -16,17 +16,17 @@ use smallvec::SmallVec;
 use wgpu::hal::CommandEncoder as _;
 use wgpu::{BufferUses as Uses, hal};
 
-/// A native encoder that records a batch's commands, with barriers between them.
+/// A native encoder that records a batch's commands, and barriers between them.
 ///
-/// The caller guarantees three facts, which the checks of the public calls ensure. Ranges lie within their buffers, and
-/// copies start and end on words. The recorded resources live until the submission is complete. A bind group fits the
-/// layout of its pipeline.
+/// The caller guarantees the following, by the checks of the public calls: ranges lie within their buffers, and copies
+/// start and end on words; recorded resources live until the submission is complete; a bind group fits the layout of
+/// its pipeline.
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: Option<&'e ExternalHandles<A>>,
     queue: Option<&'e dyn NativeQueue<A>>,
     hazards: BarrierTracker<&'e Block>,
-    /// States of buffers, on exact backends only: there a buffer must be in exactly the state of its use.
+    /// States of buffers. Only on exact backends, where a buffer must be in exactly the state of its use.
     states: BufferStates<&'e Block>,
     in_pass: bool,
     /// Pipeline that is set in the open pass.
@@ -40,7 +40,7 @@ pub(crate) struct NativeEncoder<'e, A: Backend> {
 /// Finished command buffers of an encoder.
 pub(crate) struct FinishedBuffers<A: Backend> {
     pub(crate) buffers: Vec<A::CommandBuffer>,
-    /// The handle of each buffer, if the queue below wgpu-hal is known.
+    /// The raw handle of each buffer, if the queue below wgpu-hal is known.
     pub(crate) handles: Vec<u64>,
     /// `true` if the encoder has no open command buffer, because the driver refused one.
     pub(crate) is_closed: bool,
@@ -55,7 +55,7 @@ impl<A: Backend> Default for FinishedBuffers<A> {
 }
 
 impl<'e, A: Backend> NativeEncoder<'e, A> {
-    /// Starts a batch. `epochs` are the previous batch's.
+    /// Starts a batch. `epochs` are those at the end of the previous batch.
     pub(crate) fn new(
         encoder: &'e mut A::CommandEncoder,
         external: Option<&'e ExternalHandles<A>>,
@@ -101,7 +101,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         Ok(finished.buffers.len())
     }
 
-    /// Notes at the end of the batch whether the open command buffer has commands.
+    /// Records, at the end of the batch, if the open command buffer has commands.
     pub(crate) fn note_rest(&mut self) {
         if let Some(finished) = &mut self.finished {
             finished.rest_is_empty = !self.has_commands;
@@ -119,20 +119,20 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         unsafe { self.encoder.transition_buffers(barriers) };
     }
 
-    /// Notes a use of a block by wgpu's commands before this encoder, in the same submission.
+    /// Records that wgpu's commands before this encoder, in the same submission, use a block.
     pub(crate) fn come_after(&mut self, touch: &BarrierUse<'_, &'e Block>) {
         if !A::EXACT {
             self.hazards.note(touch); // on an exact backend a state change orders the use
         }
     }
 
-    /// Records the barrier or the state changes that order the next command after the commands on which it depends.
+    /// Records the barrier or the state changes that order the next command after those that it depends on.
     #[inline]
     pub(crate) fn admit(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         self.admit_any::<false>(touches);
     }
 
-    /// Does the same for a launch that has only uses of kernels.
+    /// Does the same as [`admit`](Self::admit) for a launch with only uses by kernels.
     #[inline]
     pub(crate) fn admit_kernel(&mut self, touches: &[BarrierUse<'_, &'e Block>]) {
         self.admit_any::<true>(touches);
@@ -154,7 +154,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Orders all earlier batches before the next command, which uses memory that the barrier tracker does not track.
+    /// Orders all earlier batches before the next command, which uses memory outside the barrier tracker.
     pub(crate) fn follow_earlier_batches(&mut self) {
         if let Some(queue) = self.queue.filter(|_| self.hazards.follow_earlier_batches()) {
             self.has_commands = true;
@@ -167,7 +167,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.hazards.epochs()
     }
 
-    /// Records a barrier between two uses of a buffer that the barrier tracker does not track.
+    /// Records a barrier between two uses of a buffer outside the barrier tracker.
     pub(crate) fn transition(&mut self, buffer: &A::Buffer, from: Uses, to: Uses) {
         let usage = hal::StateTransition { from, to };
         self.has_commands = true;
@@ -176,8 +176,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
     }
 
     /// Ends the recording: makes all writes visible to the host, and orders this submission before the next if the
-    /// backend needs a barrier for that. A backend whose barriers name buffers makes the writes to `staging` visible:
-    /// it keeps no other memory mapped. This is the last call for an encoder.
+    /// backend needs a barrier for that. If barriers name buffers, only the writes to `staging` become visible, because
+    /// such a backend keeps no other memory mapped. This must be the last call on an encoder.
     pub(crate) fn publish<'b>(&mut self, staging: impl Iterator<Item = &'b A::Buffer>)
     where
         A::Buffer: 'b,
@@ -190,7 +190,7 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
             order(self.encoder, self.external, barrier);
         }
         if A::EXACT {
-            // The host sees the writes of these backends without a barrier.
+            // On these backends, the host sees the writes without a barrier.
             return change(self.encoder, self.external, &self.states.restore());
         }
         if let Some(queue) = self.queue {
@@ -214,8 +214,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         self.copy_rows(src, dst, size, std::iter::once((from, to)));
     }
 
-    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and in `dst`. Each range
-    /// starts and ends on a word, and the ranges of one buffer do not overlap.
+    /// Copies rows of `size` bytes. Each item of `rows` holds the offsets of a row in `src` and `dst`. Rows start and
+    /// end on words, and rows in one buffer do not overlap.
     pub(crate) fn copy_rows(
         &mut self,
         src: &A::Buffer,
@@ -269,8 +269,8 @@ impl<'e, A: Backend> NativeEncoder<'e, A> {
         }
     }
 
-    /// Records in query `at` the time at which all earlier commands are complete. The timestamp has a pass of its own,
-    /// because some devices take none inside a pass, and others none outside a pass.
+    /// Records in query `at` the time at which all earlier commands are complete. The timestamp gets a separate pass,
+    /// because some devices support none inside passes, and others none outside.
     pub(crate) fn stamp(&mut self, queries: &HalQueries<A>, at: u32) {
         self.end_pass();
         self.has_commands = true;

@@ -1,11 +1,11 @@
-//! External buffers in native commands: their native buffers, held while a batch is recorded, and the wgpu commands
+//! External buffers in native commands: their native handles, held while a batch is recorded, and the wgpu commands
 //! that prepare them for a native encoder.
 //!
-//! wgpu tracks the state of a buffer, and does not see commands that are recorded without wgpu. So wgpu and the native
-//! recorder both expect and leave an external buffer in one fixed state. The wgpu commands before a native encoder put
-//! the buffer into this state. They also order earlier writes of user code before the native commands, and wgpu refuses
-//! them if user code has mapped or destroyed the buffer. They are in the submission of the native commands, so wgpu
-//! keeps the buffer until the native commands are complete.
+//! wgpu tracks the state of each buffer, but does not see native commands. So wgpu and the native recorder agree on one
+//! fixed state, in which each expects and leaves an external buffer. The wgpu commands before a native encoder put the
+//! buffer into this state. They also order earlier writes of user code before the native commands, and wgpu refuses
+//! them if user code has mapped or destroyed the buffer. Because they are in the same submission as the native
+//! commands, wgpu keeps the buffer alive until those are complete.
 #![allow(unsafe_code, reason = "buffers that wgpu owns")]
 
 use crate::device::wgpu_device::WgpuDevice;
@@ -22,13 +22,12 @@ use std::num::NonZeroU64;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-/// Native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the device. The
-/// recorder drops this value before the submission, which takes the same lock.
+/// Native buffers of a batch's external blocks. While this value lives, wgpu destroys no buffer of the device. It must
+/// be dropped before the submission, which takes the same lock.
 ///
-/// wgpu takes its snatch lock exclusively to destroy a buffer, and the handle of a native buffer holds this lock
-/// shared. One thread may take this lock only once. So the handle of a single buffer stays in `_guard`. For several
-/// buffers `_lock_thread` holds the lock on another thread, while this thread takes and releases one handle after the
-/// other.
+/// wgpu takes its snatch lock exclusively to destroy a buffer, and a guard of a native handle holds the lock shared. A
+/// thread may take the lock only once. So for a single buffer, the guard stays in `_guard`. For several, `_lock_thread`
+/// holds the lock on another thread, while this thread takes and releases one guard after the other.
 pub(crate) struct ExternalHandles<A: Backend> {
     buffers: FxHashMap<BlockId, NonNull<A::Buffer>>,
     _guard: Option<Box<dyn Deref<Target = A::Buffer>>>,
@@ -62,7 +61,7 @@ impl<A: Backend> ExternalHandles<A> {
     }
 
     /// Finds the buffers while another thread holds the lock. Returns `None` if that thread released the lock early, to
-    /// let a waiting thread destroy a buffer. The caller then calls again.
+    /// let a waiting thread destroy a buffer. Then the caller must try again.
     fn several(first: &NamedExternal<'_>, named: &[NamedExternal<'_>]) -> Result<Option<Self>, Failure> {
         let held = first.1.wgpu_buffer().clone();
         // SAFETY: the buffer is not used, and the guard stays on the thread that took it.
@@ -80,7 +79,7 @@ impl<A: Backend> ExternalHandles<A> {
         Ok(guard.keep().then_some(Self { buffers, _guard: None, _lock_thread: Some(guard) }))
     }
 
-    /// Checks that no buffer of `named` was destroyed.
+    /// Checks that no buffer in `named` has been destroyed.
     ///
     /// # Errors
     /// Returns the error of [`of`](Self::of).
@@ -117,8 +116,8 @@ fn destroyed(at: usize, label: &str) -> Failure {
     Failure { step: Some(at), error: ErrorDetail::Device { object, message }.into(), lost: false }
 }
 
-/// A kernel that is dispatched without workgroups, so it writes nothing. wgpu still counts the bound bytes as written,
-/// and first zeroes the bytes that were never written.
+/// A kernel that is dispatched without workgroups, and so writes nothing. But wgpu counts the bound bytes as written,
+/// and first zeroes those that were never written.
 const SETTLE: &str = "
 @group(0) @binding(0) var<storage, read_write> words: array<u32>;
 @compute @workgroup_size(1) fn settle() { words[0] = 0u; }
@@ -151,7 +150,7 @@ impl ExternalStates {
         Some(encoder.finish())
     }
 
-    /// Marks the blocks as zeroed by wgpu, because the commands for them were submitted.
+    /// Marks the blocks as zeroed by wgpu, because the commands for that were submitted.
     pub(crate) fn done(named: &[NamedExternal<'_>]) {
         for (_, block) in named {
             if let Some(external) = block.external_buffer() {
@@ -160,8 +159,8 @@ impl ExternalStates {
         }
     }
 
-    /// Makes wgpu zero the bytes that it counts as unwritten, once for each buffer. Otherwise wgpu would zero these
-    /// bytes later, after native commands wrote them. The dispatch also puts the buffer into the fixed state.
+    /// Makes wgpu zero the bytes that it counts as unwritten, once for each buffer. Otherwise wgpu would zero them
+    /// later, after native commands have written them. The dispatch also puts the buffer into the fixed state.
     fn settle(&mut self, device: &WgpuDevice, encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer) {
         let kernel = self.kernel.get_or_insert_with(|| compile(device.raw()));
         let desc = wgpu::ComputePassDescriptor { label: Some("external buffers"), timestamp_writes: None };

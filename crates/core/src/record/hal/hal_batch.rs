@@ -1,10 +1,10 @@
 //! The state of a batch while the native recorder records it.
 //!
-//! The device zeroes the memory of some blocks before their first use. Scratch memory is device memory for parameters
-//! and for checked group counts, which only the current batch uses.
+//! Some blocks are zeroed on the device before their first use. Scratch memory is device memory for parameters and
+//! checked group counts of the current batch.
 //!
-//! A kernel checks on the device that the group counts of an indirect launch keep within the device's limit. A gate has
-//! chosen the group counts of a launch in a body.
+//! The group counts of an indirect launch are checked against the device's limit by a kernel. The group counts of a
+//! launch in a body are chosen by its gate.
 
 use crate::device::Device as _;
 use crate::device::hal_pipeline::{HalBinding, HalGroup, HalPipeline};
@@ -47,12 +47,12 @@ pub(crate) struct HalBatch<'e, A: Backend> {
     pub(crate) pipelines: Vec<Arc<HalPipeline<A>>>,
     pub(crate) parameter_staging: Vec<StagingPiece<WgpuMemory>>,
     pub(crate) parameter_scratch: &'e mut Scratch,
-    /// Value that the lane's fence passes when the batch is complete. No other batch in flight has this value.
+    /// Value that the lane's fence passes when the batch is complete, unique among the batches in flight.
     pub(crate) signal: TimelineValue,
     pub(crate) zeroed: ZeroFills,
     /// Stretches of graphs that the batch has recorded or submits as bodies.
     pub(crate) stretches: Vec<UsedStretch<A>>,
-    /// `true` if the batch has looked at none of its blocks, so that their marks do not tell its uses.
+    /// `true` if the batch has not looked at its blocks, so that their marks do not include its uses.
     pub(crate) is_unmarked: bool,
     /// Key of the current dispatch's bind group. The next dispatch reuses its memory.
     pub(crate) key: GroupKey,
@@ -89,8 +89,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         }
     }
 
-    /// Records the barrier that the next command needs, if it needs one. Each item of `uses` holds a block, the
-    /// command's use of the block, and `true` if the command writes to it.
+    /// Records the barrier that the next command needs, if any. Each item of `uses` holds a block, the command's use of
+    /// it, and `true` for a write.
     pub(crate) fn admit(&mut self, uses: &[(&'e Arc<Block>, Uses, bool)]) {
         self.touches.clear();
         for &(block, uses, write) in uses {
@@ -103,8 +103,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         buffer_of(block, self.external)
     }
 
-    /// Notes that wgpu's commands at the start of the submission write an external block, so that a barrier comes
-    /// before the first native command on the block.
+    /// Records that wgpu's commands at the start of the submission write an external block, so that a barrier comes
+    /// before the first native command on it.
     pub(crate) fn come_after(&mut self, block: &'e Block) {
         let uses = Uses::STORAGE_READ_WRITE;
         let touch = BarrierUse { block: block.id, mark: &block.mark, buffer: block, uses, write: true };
@@ -123,8 +123,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         self.touches.push(touch);
     }
 
-    /// Returns one of the recorder's own kernels, which the first call compiles. The batch holds the kernel until it is
-    /// complete.
+    /// Returns one of the recorder's own kernels, compiled at its first use. The batch keeps it alive until complete.
     pub(crate) fn own_kernel(
         &mut self,
         kernels: &mut OwnKernels<HalPipeline<A>>,
@@ -136,8 +135,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(made)
     }
 
-    /// Records a dispatch with its bind group. A group without parameters comes from the cache. A group with parameters
-    /// serves one dispatch.
+    /// Records a dispatch with its bind group. Groups without parameters come from the cache; a group with parameters
+    /// is used for just one dispatch.
     pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -170,7 +169,7 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         stretch.len() >= self.device.parts.native_replay_from.max(1) && !stretch.has_values()
     }
 
-    /// Records a stretch of a graph after the earlier commands on its blocks, or places its native body there.
+    /// Records a stretch of a graph, or inserts its native body, after the earlier commands on its blocks.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -205,8 +204,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(())
     }
 
-    /// Places the native body of a graph of `nodes` nodes that is the only step of the batch, if the body has all of
-    /// them and was made before. Nothing else in the batch uses the blocks, so the batch does not look at them.
+    /// Inserts the native body of a graph that is the only step of the batch, if there already is one that contains all
+    /// of its `nodes` nodes. Nothing else in the batch uses the blocks, so the batch need not look at them.
     pub(crate) fn submits_again(&mut self, graph: &Arc<ResolvedGraph<A>>, nodes: usize) -> bool {
         let is_ready = |stretch: &Stretch<A>| stretch.places == (0..nodes) && stretch.needs_no_block();
         let next_sees_writes = A::VISIBLE && !A::EXACT; // without a barrier at the end of the batch
@@ -219,9 +218,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         true
     }
 
-    /// Makes a bind group with the parameters of this dispatch. The shader reads the parameters in staging memory if
-    /// that memory stays mapped. Other staging memory cannot be bound, so a command copies the parameters to scratch
-    /// memory first.
+    /// Makes a bind group with the parameters of this dispatch. If staging memory stays mapped, the shader reads the
+    /// parameters there. Otherwise it cannot be bound, so a command first copies the parameters to scratch memory.
     fn with_uniform<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -242,8 +240,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         group
     }
 
-    /// Returns the bind group of the bound ranges from the cache, or makes and caches it. Each launch needs it, so the
-    /// code is part of its caller.
+    /// Returns the bind group of the bound ranges from the cache, or makes and caches it. Inlined, because each launch
+    /// calls it.
     #[inline(always)]
     fn cached<'p, P: BoundRanges<'p>>(
         &mut self,
@@ -262,8 +260,8 @@ impl<'e, A: Backend> HalBatch<'e, A> {
         Ok(group)
     }
 
-    /// Makes a bind group of the bound ranges. `uniform` holds the buffer and the offset of the parameters if the group
-    /// binds them.
+    /// Makes a bind group of the bound ranges. `uniform` is the buffer and the offset of the parameters, if the group
+    /// binds any.
     fn make<'p, P: BoundRanges<'p>>(
         &self,
         dispatch: &HalDispatch<'_, A, P>,
@@ -288,18 +286,18 @@ impl<'e, A: Backend> HalBatch<'e, A> {
     }
 }
 
-/// Copies `bytes` to a new piece of staging memory. Zeros follow up to the next multiple of 16.
+/// Copies `bytes` to a new piece of staging memory, followed by zeros up to the next multiple of 16.
 pub(crate) fn staged(device: &WgpuDevice, bytes: &[u8]) -> Result<StagingPiece<WgpuMemory>> {
     let piece = device.staged(bytes.len() as u64, &mut |to| to.copy_from_slice(bytes))?;
     piece.ok_or_else(|| device.no_memory("upload staging"))
 }
 
-/// Blocks that a batch zeroes before it uses them. The drop marks them as not zeroed, unless the batch was submitted.
+/// Blocks that a batch zeroes before it uses them. Unless the batch was submitted, the drop marks them as not zeroed.
 #[derive(Default)]
 pub(crate) struct ZeroFills(Vec<Arc<Block>>);
 
 impl ZeroFills {
-    /// Adds a block that the batch zeroes. The caller has marked it as zeroed.
+    /// Adds a block that the batch zeroes, and that the caller has already marked as zeroed.
     #[cold]
     pub(crate) fn add(&mut self, block: &Arc<Block>) {
         self.0.push(block.clone());
@@ -328,20 +326,20 @@ impl Drop for ZeroFills {
 
 /// Bytes of an ordinary page.
 const PAGE: u64 = 64 << 10;
-/// Alignment of each place in bytes, so that a dispatch can bind a single place.
+/// Alignment of each place in bytes, so that each can be bound separately.
 const ALIGNMENT: u64 = 256;
 
-/// Pages that are cut into places for a batch, from front to back. The next batch uses the same pages from the front
-/// again, because the device executes it after this batch. So the recorder keeps all pages, and no free list holds one.
+/// Pages in which a batch reserves places, from front to back. The next batch starts again at the front of the same
+/// pages, because the device executes it after this batch. So the recorder keeps all pages, and needs no free list.
 pub(crate) struct Scratch {
     label: &'static str,
-    /// Id of the first page. The ids of later pages count downwards, and no array has such an id.
+    /// Id of the first page. The ids of later pages count down, and no array has such an id.
     first: u64,
     pages: Vec<Arc<Block>>,
     /// Value of the current batch: all places before `at` and `used` belong to this batch.
     signal: TimelineValue,
-    /// Index of the page from which the next place is cut. The first `used` bytes of this page and all earlier pages
-    /// are taken.
+    /// Index of the page that the next place comes from. The first `used` bytes of this page and all earlier pages are
+    /// taken.
     at: usize,
     used: u64,
 }
@@ -360,8 +358,8 @@ impl Scratch {
         }
     }
 
-    /// Frees the places of the current batch, whose recording failed. The next batch may have the same value, and
-    /// [`place`](Self::place) could not tell the two apart.
+    /// Frees the places of the current batch after its recording has failed. The next batch may have the same value,
+    /// and [`place`](Self::place) could not tell the two apart.
     pub(crate) fn give_back(&mut self) {
         self.at = 0;
         self.used = 0;
@@ -403,10 +401,10 @@ impl Scratch {
     }
 }
 
-/// Records a launch in a body. A gate has written the group counts in the table, or zeros.
+/// Records a launch in a body. Its gate has written the group counts, or zeros, to the table.
 ///
 /// # Errors
-/// Returns `OutOfMemory`, or the error of a form of the kernel that the driver rejects.
+/// Returns `OutOfMemory`, or the error of a kernel variant that the driver rejects.
 pub(crate) fn launch_gated<'e, A: Backend>(
     batch: &mut HalBatch<'e, A>,
     launch: &'e Launch,
@@ -442,13 +440,13 @@ impl<A: Backend> Default for IndirectGroups<A> {
 }
 
 impl<A: Backend> IndirectGroups<A> {
-    /// Frees the memory of the current batch, whose recording failed.
+    /// Frees the memory of the current batch after its recording has failed.
     pub(crate) fn give_back(&mut self) {
         self.places.give_back();
     }
 
-    /// Records a check of the three words at `span`. Returns the block and the offset of a copy of them. All words of
-    /// the copy are zero if one of the three exceeds the limit, so the launch then has no workgroups.
+    /// Records a check of the three words at `span`. Returns the block and the offset of a checked copy. If one of the
+    /// three exceeds the limit, the copy is all zeros, and the launch has no workgroups.
     ///
     /// # Errors
     /// Returns `Compile` at the first use of the kernel, or `OutOfMemory`.
@@ -458,7 +456,7 @@ impl<A: Backend> IndirectGroups<A> {
         span: &'e Span,
     ) -> Result<(Arc<Block>, u64)> {
         let (place, offset) = self.places.place(batch.device, batch.signal, 16)?;
-        batch.calls.follow_earlier_batches(); // an earlier batch may use the same place
+        batch.calls.follow_earlier_batches(); // an earlier batch may be using the same place
         let read = if A::EXACT { Uses::STORAGE_READ_ONLY } else { Uses::STORAGE_READ_WRITE };
         batch.admit(&[(&span.block, read, false)]);
         let kernel = batch.own_kernel(&mut self.kernels, OwnKernel::LimitGroups)?;

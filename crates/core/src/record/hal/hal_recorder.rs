@@ -57,14 +57,14 @@ pub(crate) struct HalRecorder<A: Backend> {
     transfers: HalTransfers,
     indirect_groups: IndirectGroups<A>,
     times: HalTimePages<A>,
-    /// The epochs of the previous batch, an epoch being the commands between two barriers.
+    /// The epochs at the end of the previous batch. An epoch is a run of commands between two barriers.
     epochs: Epochs,
     /// The value of the last submission.
     last: TimelineValue,
-    /// `true` if the marks of blocks do not show all uses since the last submission that came after all earlier ones.
-    /// The next submission then comes after all earlier ones too.
+    /// `true` if the marks of blocks do not include all uses since the last fully ordered submission. Then the next
+    /// submission must also come after all earlier ones.
     is_unmarked: bool,
-    /// Device memory for the parameters of dispatches, where shaders cannot read parameters in staging memory.
+    /// Device memory for dispatch parameters, on devices where shaders cannot read them in staging memory.
     parameter_scratch: Scratch,
     kernels: OwnKernels<HalPipeline<A>>,
     external_states: ExternalStates,
@@ -73,7 +73,7 @@ pub(crate) struct HalRecorder<A: Backend> {
     queue: Option<Box<dyn NativeQueue<A>>>,
 }
 
-/// The path by which batches reach the device.
+/// Path by which batches reach the device.
 enum HalSubmission<A: Backend> {
     /// The batches are recorded into wgpu's encoders, and wgpu submits them.
     Wgpu(Submitter),
@@ -89,7 +89,7 @@ impl<A: Backend> HalSubmission<A> {
         }
     }
 
-    /// Submits the user's command buffers through wgpu. The lane's fence passes `signal` when they are complete.
+    /// Submits the user's command buffers through wgpu. When they are complete, the lane's fence passes `signal`.
     fn send(&self, commands: CommandBuffers, signal: TimelineValue) -> Result<Keep, Failure> {
         let record = || submitter::send(self.device(), commands).map(|rest| (rest, ()));
         match self {
@@ -172,8 +172,8 @@ impl<A: Backend> HalRecorder<A> {
         Ok(kept)
     }
 
-    /// Records a batch with external buffers into a wgpu encoder, which wgpu submits because it tracks these buffers. A
-    /// native submission without commands follows and makes the fence pass `signal`.
+    /// Records a batch with external buffers into a wgpu encoder, which wgpu submits because it tracks these buffers.
+    /// Then makes the fence pass `signal` by an empty native submission.
     fn submit_external_through_wgpu(
         &mut self,
         direct: &Direct<A>,
@@ -183,7 +183,7 @@ impl<A: Backend> HalRecorder<A> {
     ) -> Result<HalBatchResources<A>, Failure> {
         let device = direct.device();
         direct.hold_next(self.last)?;
-        self.is_unmarked = true; // the next batch comes after that of wgpu
+        self.is_unmarked = true; // the next batch must come after wgpu's
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         let follow = |_: &HalBatchResources<A>| direct.follow(signal);
         let kept = submitter::submit(device, || self.encode(device, steps, named, &read), follow)?;
@@ -192,8 +192,8 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records the steps into a wgpu encoder. The wgpu commands before the encoder put each external buffer into the
-    /// state that the native recorder expects. `read` is the lane's fence, with the value that the fence passes when
-    /// the batch is complete and the bytes of its reads are valid.
+    /// state that the native recorder expects. `read` is the lane's fence, and the value that it passes when the batch
+    /// is complete and the bytes of its reads are valid.
     fn encode(
         &mut self,
         device: &WgpuDevice,
@@ -213,8 +213,8 @@ impl<A: Backend> HalRecorder<A> {
         }
     }
 
-    /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers. The returned
-    /// encoder is `None` if wgpu submitted the batch.
+    /// Records and submits a batch without wgpu, or through wgpu if the batch has external buffers. If wgpu submitted
+    /// the batch, the returned encoder is `None`.
     fn submit_direct(
         &mut self,
         direct: &Direct<A>,
@@ -235,11 +235,11 @@ impl<A: Backend> HalRecorder<A> {
         }
         let _inside = device.gate().enter();
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
-        // wgpu's chain of submissions orders the batch after user submissions and those of other contexts.
+        // wgpu's chain of submissions orders the batch after submissions of user code and of other contexts.
         let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
         let is_behind_wgpu = *device.exposed() || self.order.more_than_launches && steps.iter().any(is_fence);
         let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
-        // After a failure the marks show uses that never happened, in place of others.
+        // After a failure, the marks include uses that never happened.
         self.is_unmarked = true;
         let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
             self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read, comes_after)
@@ -259,8 +259,8 @@ impl<A: Backend> HalRecorder<A> {
     }
 
     /// Records the steps into `encoder`, and returns the resources that the batch needs until it is complete. If there
-    /// is a list of finished command buffers, the batch may have several. If `comes_after` is `false`, the batch may
-    /// start before earlier ones end. After an error no pass is open.
+    /// is a list for finished command buffers, the batch may have several. If `comes_after` is `false`, the batch may
+    /// start before earlier ones end. After an error, no pass is open.
     fn record_steps<'e>(
         &'e mut self,
         device: &'e WgpuDevice,
@@ -334,7 +334,7 @@ struct HalVisitor<'e, A: Backend> {
 }
 
 impl<'e, A: Backend> HalVisitor<'e, A> {
-    /// Records a launch. Its code is part of [`launch`](WorkVisitor::launch), which each launch calls.
+    /// Records a launch. Inlined into [`launch`](WorkVisitor::launch), because each launch calls it.
     #[inline(always)]
     fn record_launch(&mut self, launch: &'e Launch, params: &ParamsBlock) -> Result<()> {
         let batch = &mut self.batch;
@@ -361,7 +361,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
             parts: bound_ranges(launch),
             size,
         });
-        // The next check writes to the same page, and an exact backend needs the page back in the state for that write.
+        // The next check writes to the same page, which an exact backend needs back in the state for that.
         if let Some((place, _)) = limited.as_ref().filter(|_| A::EXACT) {
             batch.calls.transition(native_of::<A>(place), Uses::INDIRECT, Uses::STORAGE_READ_WRITE);
         }
@@ -378,7 +378,7 @@ impl<'e, A: Backend> HalVisitor<'e, A> {
     }
 
     /// Ends the recording: copies the times to staging memory, ends the pass, and makes all writes visible to the host.
-    /// A batch that has only launches has no times.
+    /// A batch with only launches has no times.
     fn finish(&mut self, order: &StepOrder) -> Result<Vec<HalTimePage<A>>, Failure> {
         if !order.more_than_launches {
             self.batch.calls.publish(iter::empty());
@@ -446,8 +446,8 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         record_gated_transfer(self, work, place)
     }
 
-    /// Returns `true` if a stretch of the graph has a native body or gets one: submitting the body saves more than the
-    /// other graphs gain from visits of its nodes between theirs.
+    /// Returns `true` if a stretch of the graph has a native body or gets one: that saves more than interleaving its
+    /// nodes with those of other graphs.
     fn keeps_whole(&mut self, graph: &'e GraphStep) -> Result<bool> {
         if graph.run.times.get().is_some() || !self.batch.calls.is_divisible() {
             return Ok(false);
@@ -467,7 +467,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
         is_alone: bool,
     ) -> Result<()> {
         if graph.run.times.get().is_some() {
-            // Each timed node is recorded between its own timestamps.
+            // Each timed node must be recorded between its own timestamps.
             return walk_nodes(graph, base, 0..graph.order().sorted.len(), self, level);
         }
         let nodes = graph.order().sorted.len();
@@ -487,7 +487,7 @@ impl<'e, A: Backend> WorkVisitor<'e> for HalVisitor<'e, A> {
             next = stretch.places.end;
         }
         walk_nodes(graph, base, next..nodes, self, level)?;
-        *level = None; // the stretches have passed levels without a visit
+        *level = None; // the stretches contain levels that were not visited
         Ok(())
     }
 
@@ -519,9 +519,9 @@ impl<'e, A: Backend> OwnCommands<'e> for HalVisitor<'e, A> {
         self.batch.calls.copy_rows(src, dst, copy.rows.row, copy.rows.iter());
     }
 
-    /// Records a dispatch of an own kernel after the earlier commands on its blocks. A large region copy or fill has
-    /// several dispatches. They are ordered one after the other even though they write different bytes, because the
-    /// barrier tracker compares blocks and not ranges.
+    /// Records a dispatch of an own kernel after the earlier commands on its blocks. The dispatches of a large region
+    /// copy or fill are ordered one after the other although they write different bytes, because the barrier tracker
+    /// compares whole blocks.
     fn dispatch_own(&mut self, dispatch: &OwnDispatch<'_, 'e>) -> Result<()> {
         let ranges = dispatch.ranges.iter();
         let counts = match dispatch.groups {
@@ -561,7 +561,7 @@ impl<A: Backend> Recorder for HalRecorder<A> {
         {
             if let HalSubmission::Direct(direct) = &*submission {
                 direct.hold_next(self.last)?;
-                self.is_unmarked = true; // the next batch comes after that of wgpu
+                self.is_unmarked = true; // the next batch must come after wgpu's
             }
             let sent = submission.send(commands, signal);
             let sent = sent.map_err(|failure| attribute(submission.device(), steps, failure));

@@ -75,8 +75,8 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Records a read to staging memory, and stores the place of the bytes in `slot`. `read` is the lane's fence, with
-    /// the value that the fence passes when the bytes are valid.
+    /// Records a read to staging memory, and stores in `slot` where the bytes will be. `read` is the lane's fence, and
+    /// the value that it passes when the bytes are valid.
     pub(crate) fn read<'e, A: Backend>(
         &mut self,
         batch: &mut HalBatch<'e, A>,
@@ -95,7 +95,7 @@ impl HalTransfers {
         Ok(())
     }
 
-    /// Reserves staging memory that the batch writes. The host reads the memory after `fence` has passed `value`.
+    /// Reserves staging memory that the batch writes. The host may read it after `fence` has passed `value`.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
@@ -131,8 +131,8 @@ impl HalTransfers {
 pub(crate) type HalTimePages<A> = times::TimePages<HalQueries<A>>;
 pub(crate) type HalTimePage<A> = times::TimePage<HalQueries<A>>;
 
-/// Reserves the queries of a command. Records the time before the command if it is the first of its level; the other
-/// commands of the level share that time.
+/// Reserves the queries of a command. If it is the first of its level, records the time before it; the other commands
+/// of the level share that time.
 pub(crate) fn start<A: Backend>(
     times: &mut HalTimePages<A>,
     device: &WgpuDevice,
@@ -162,7 +162,7 @@ pub(crate) fn end<A: Backend>(
     }
 }
 
-/// Records the copy of the times to staging memory. Returns the pages of queries, which the batch needs until it is
+/// Records the copy of the times to staging memory. Returns the pages of queries, which must be kept until the batch is
 /// complete.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! A thread that holds a shared lock for another thread, which may itself take the lock only once at a time.
+//! A thread that holds a shared lock on behalf of another, because no thread may take that lock twice.
 
 use fencepost_sync::prim::{Condvar, Mutex, lock, sleep, sleep_for, yield_now};
 use std::io;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Longest time for which the value is held before `keep` is called. Without a limit two threads could wait for each
-/// other: a thread that waits for the lock of the value may hold another lock, for which the caller of `keep` waits.
+/// Longest time for which the value is held before `keep` is called. Without a limit, a deadlock would be possible: a
+/// thread that waits for the lock may hold another lock, which the caller of `keep` waits for.
 const HOLD_LIMIT: Duration = Duration::from_millis(2);
-/// Looks of `started` before it sleeps. A thread that sleeps wakes up late, and by then a thread that destroys
-/// one buffer after the other waits for the lock again.
+/// Number of times that `started` polls before it sleeps. A sleeping thread wakes up late, and by then a thread that
+/// destroys many buffers would be waiting for the lock again.
 const LOOKS: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GuardStage {
-    /// The thread has not called `take` yet.
+    /// The thread has not yet called `take`.
     Starting,
     /// The thread holds the value, until [`HOLD_LIMIT`] has passed.
     Held,
@@ -27,8 +27,7 @@ enum GuardStage {
     Over,
 }
 
-/// A value that a thread of its own holds. The value is a guard of wgpu's snatch lock, which one thread must not take
-/// twice.
+/// A value that a separate thread holds: a guard of wgpu's snatch lock, which no thread may take twice.
 pub(crate) struct SnatchGuard {
     shared: Arc<GuardShared>,
     thread: Option<JoinHandle<()>>,
@@ -43,7 +42,7 @@ impl SnatchGuard {
     /// Starts a thread that holds the value of `take`. Returns `None` if `take` returns `None`.
     ///
     /// # Errors
-    /// Returns the error of the system if the system starts no thread.
+    /// Returns the system's error if it cannot start a thread.
     pub(crate) fn start<G>(take: impl FnOnce() -> Option<G> + Send + 'static) -> io::Result<Option<Self>> {
         let shared = Arc::new(GuardShared { stage: Mutex::new(GuardStage::Starting), moved: Condvar::new() });
         let theirs = shared.clone();
@@ -52,7 +51,7 @@ impl SnatchGuard {
         Ok((guard.shared.started() == GuardStage::Held).then_some(guard))
     }
 
-    /// Returns `true` if the thread has held the value since the start. It then holds the value until `self` is
+    /// Returns `true` if the thread has held the value since the start. In that case it holds the value until `self` is
     /// dropped.
     pub(crate) fn keep(&self) -> bool {
         self.shared.change(GuardStage::Held, GuardStage::Asked)

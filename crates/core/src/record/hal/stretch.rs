@@ -1,9 +1,8 @@
-//! Stretches of a graph: launches with no other command between them. Where many launches have no named values, the
-//! launches that have them are in stretches of their own, because each replay may set other values.
+//! Stretches of a graph: consecutive launches with no other command between them. Launches with named values are in
+//! separate stretches if there are many launches without, because each replay may set other values.
 //!
-//! The recorder resolves a stretch once: its bind groups, and the barriers between its launches. It keeps this for the
-//! graphs that it has replayed. A replay then records the stretch without searching any cache, or submits its native
-//! body.
+//! The recorder resolves a stretch once: its bind groups, and the barriers between its launches. Later replays record
+//! the stretch without searching any cache, or submit its native body.
 
 use crate::device::hal_pipeline::{HalGroup, HalPipeline};
 use crate::device::wgpu_device::WgpuDevice;
@@ -32,26 +31,26 @@ pub(crate) struct ResolvedGraph<A: Backend> {
     pub(crate) stretches: Vec<Stretch<A>>,
 }
 
-/// Launches of a graph that follow each other in the order of the visits.
+/// Consecutive launches of a graph, in the order of the visits.
 pub(crate) struct Stretch<A: Backend> {
     /// Places of the launches in the order of the visits.
     pub(crate) places: Range<usize>,
     /// Blocks that the launches use, each once.
     pub(crate) uses: Vec<StretchUse>,
     launches: Vec<StretchLaunch<A>>,
-    /// `true` if a launch holds a named value. Each replay then records the launches.
+    /// `true` if a launch holds a named value. In that case each replay must record the launches.
     has_values: bool,
-    /// Buffers of all barriers: the index of each in `uses`, with its use before the barrier.
+    /// Buffers of all barriers: the index of each in `uses`, and its use before the barrier.
     barriers: Vec<(u32, Uses)>,
-    /// Set once a batch has found that the memory of all blocks is zeroed or written.
+    /// Set once a batch has found that the memory of all blocks has been zeroed or written.
     zeroed: OnceLock<()>,
-    /// Native body once it was wanted, or `None` if the device made none.
+    /// Native body, once one was requested; `None` if the device could not make it.
     pub(crate) body: OnceLock<Option<NativeBody<A>>>,
 }
 
 /// The use of a block by a stretch.
 pub(crate) struct StretchUse {
-    /// A node whose launch has the block, at `binding`.
+    /// A node whose launch binds the block at `binding`.
     node: u32,
     binding: u32,
     pub(crate) uses: Uses,
@@ -60,7 +59,7 @@ pub(crate) struct StretchUse {
 
 /// A stretch that a batch uses, kept until the batch is complete.
 pub(crate) struct UsedStretch<A: Backend> {
-    /// Number of the batch's own command buffers before the native body; `None` if the batch has recorded the launches.
+    /// Number of the batch's own command buffers before the native body; `None` if the launches were recorded instead.
     pub(crate) body_after: Option<usize>,
     pub(crate) graph: Arc<ResolvedGraph<A>>,
     /// Index of the stretch.
@@ -69,12 +68,12 @@ pub(crate) struct UsedStretch<A: Backend> {
 
 struct StretchLaunch<A: Backend> {
     node: u32,
-    /// End of the launch's own part of `barriers`, which is empty if the launch needs no barrier before it.
+    /// End of the launch's range in `barriers`, which is empty if the launch needs no barrier.
     barriers: u32,
     group: Arc<HalGroup<A>>,
 }
 
-/// The blocks and the barriers of a stretch, while its launches are added.
+/// The blocks and the barriers of a stretch under construction.
 struct Barriers {
     places: FxHashMap<BlockId, u32>,
     uses: Vec<StretchUse>,
@@ -84,8 +83,8 @@ struct Barriers {
     barriers: Vec<(u32, Uses)>,
 }
 
-/// Makes the stretches of a part of a graph. `group` returns the bind group of a launch. Stretches of `native_from`
-/// launches can have a native body.
+/// Makes the stretches of a part of a graph. `group` returns the bind group of a launch. Stretches of at least
+/// `native_from` launches can have a native body.
 ///
 /// # Errors
 /// Returns the error of `group`, which names the node.
@@ -110,7 +109,7 @@ pub(crate) fn resolve<A: Backend>(
     Ok(ResolvedGraph { stretches })
 }
 
-/// Returns `true` if a replay may set parameters of the node.
+/// Returns `true` if a replay may change parameters of the node.
 fn has_values(plan: &GraphPlan, node: u32) -> bool {
     plan.values_of(plan.command(node)).next().is_some()
 }
@@ -134,8 +133,8 @@ fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> b
     pieces
 }
 
-/// Returns the launch of a node with its pipeline, if a stretch can have it: it is not in a body, its group counts are
-/// fixed, its parameters need no memory, and its arrays are not external.
+/// Returns the launch of a node with its pipeline, if it can be in a stretch: it must not be in a body, its group
+/// counts must be fixed, its parameters must need no memory, and its arrays must not be external.
 fn plain<A: Backend>(plan: &GraphPlan, node: u32) -> Option<(&Launch, &HalPipeline<A>)> {
     let node = plan.nodes.get(node);
     let Work::Launch(launch) = &node.command.work else { return None };
@@ -178,8 +177,8 @@ impl<A: Backend> Stretch<A> {
         })
     }
 
-    /// Returns `true` if the stretch has a native body, which the first call records. `encoders` returns the maker of
-    /// its encoder. If the driver refuses the body, every replay records the launches.
+    /// Returns `true` if the stretch has a native body, which the first call records. `encoders` returns the object
+    /// that makes its encoder. If the driver refuses, every replay records the launches.
     pub(crate) fn has_body(
         &self,
         plan: &GraphPlan,
@@ -195,23 +194,23 @@ impl<A: Backend> Stretch<A> {
         self.has_values
     }
 
-    /// Notes that a batch has looked at the memory of all blocks and had to zero none. The graph keeps the blocks, so
-    /// their memory stays zeroed or written.
+    /// Records that a batch has looked at all blocks and had to zero none. This stays so, because the graph keeps the
+    /// blocks.
     pub(crate) fn note_zeroed(&self) {
         self.zeroed.get_or_init(|| ());
     }
 
-    /// Returns `true` if a batch without other steps may submit the native body without a look at its blocks.
+    /// Returns `true` if a batch without other steps may submit the native body without looking at its blocks.
     pub(crate) fn needs_no_block(&self) -> bool {
         self.zeroed.get().is_some() && self.body.get().is_some_and(Option::is_some)
     }
 
-    /// Counts the launches that the device executes.
+    /// Returns the number of launches that the device executes.
     pub(crate) fn len(&self) -> usize {
         self.launches.len()
     }
 
-    /// Records the launches. The caller has ordered all earlier commands on their blocks before them.
+    /// Records the launches. The caller must have ordered all earlier commands on their blocks before them.
     pub(crate) fn record(&self, plan: &GraphPlan, calls: &mut NativeEncoder<'_, A>) {
         let mut at = 0;
         let mut others = None;
@@ -239,7 +238,7 @@ impl<A: Backend> Stretch<A> {
 
 impl<A: Backend> UsedStretch<A> {
     /// Returns the native body, and the number of the batch's own command buffers before it. Returns `None` if the
-    /// batch has recorded the launches.
+    /// batch has recorded the launches instead.
     pub(crate) fn body(&self) -> Option<(usize, &NativeBody<A>)> {
         let after = self.body_after?;
         let body = self.graph.stretches[self.stretch].body.get();
@@ -304,17 +303,17 @@ fn launch_of(plan: &GraphPlan, node: u32) -> &Launch {
     }
 }
 
-/// Resolved parts of graphs, by the number of their plan's commands and the number of their segment.
+/// Resolved parts of graphs, by the id of their plan's commands and the number of their segment.
 pub(crate) struct KnownGraphs<A: Backend> {
     graphs: FxHashMap<(u64, u32), KnownGraph<A>>,
-    /// Maker of the encoders of native bodies: `None` before the first body, `Some(None)` if the device makes none.
+    /// Maker of the encoders of native bodies: `None` before the first body, `Some(None)` if the device has none.
     encoders: Option<Option<Arc<dyn ReusableEncoders<A>>>>,
 }
 
 struct KnownGraph<A: Backend> {
-    /// Alive while a graph, one of its replays or an edit still has a plan with these commands.
+    /// Alive as long as a graph, a replay or an edit has a plan with these commands.
     commands: Weak<PlanId>,
-    /// `None` until the second replay: a graph that is replayed once would gain nothing.
+    /// `None` until the second replay, because a graph that is replayed once would gain nothing.
     resolved: Option<Arc<ResolvedGraph<A>>>,
 }
 
@@ -325,7 +324,7 @@ impl<A: Backend> Default for KnownGraphs<A> {
 }
 
 impl<A: Backend> KnownGraphs<A> {
-    /// Forgets the graphs whose plans are gone.
+    /// Drops the graphs whose plans are gone.
     #[inline]
     pub(crate) fn sweep(&mut self) {
         if !self.graphs.is_empty() {
@@ -333,8 +332,8 @@ impl<A: Backend> KnownGraphs<A> {
         }
     }
 
-    /// Returns the resolved part of a graph, which the second replay makes with `resolve`. Returns `None` at the first
-    /// replay, and always on a backend whose buffers must be in exact states.
+    /// Returns the resolved part of a graph, made by `resolve` at the second replay. Returns `None` at the first
+    /// replay, and on exact backends.
     ///
     /// # Errors
     /// Returns the error of `resolve`.

@@ -1,5 +1,5 @@
-//! The commands of a batch in wgpu encoders and their compute passes. Uniform pages hold the parameters of kernels that
-//! do not take them as immediates.
+//! Recording of a batch's commands into wgpu encoders and compute passes. Uniform pages hold the parameters of kernels
+//! that do not take them as immediates.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::device::wgpu_pipeline::{BindGroups, GroupKey, LayoutId, ParameterPath, WgpuPipeline};
@@ -10,8 +10,8 @@ use crate::record::submitter::{BoundRanges, CommandBuffers, Dispatch, GroupCount
 use smallvec::SmallVec;
 use std::num::NonZeroU64;
 
-/// Most compute passes of one encoder. wgpu makes native command buffers for each pass and keeps them. It resets all
-/// buffers of an encoder when the encoder is used again, so one long batch would slow every later one.
+/// Maximum number of compute passes per encoder. wgpu makes native command buffers for each pass, keeps them, and
+/// resets them all whenever the encoder is reused, so one long batch would slow down every later one.
 const MOST_PASSES: usize = 16;
 
 /// The commands of a batch while they are recorded.
@@ -22,15 +22,15 @@ pub(crate) struct Passes<'a> {
     /// Finished command buffers, in order.
     done: CommandBuffers,
     encoder: wgpu::CommandEncoder,
-    /// Number of passes of `encoder`, at most [`MOST_PASSES`].
+    /// Number of passes in `encoder`, at most [`MOST_PASSES`].
     begun: usize,
     pass: Option<wgpu::ComputePass<'static>>,
     /// Pipeline that is set in the open pass, with the bind group in `bound`. Both are `None` while no pass is open.
     pipeline: Option<LayoutId>,
     bound: Option<GroupKey>,
-    /// A key that is no longer bound. The next dispatch reuses its memory.
+    /// A key that is no longer bound, so that the next dispatch can reuse its allocation.
     key: Option<GroupKey>,
-    /// Queries of the command that is timed.
+    /// Queries of the command that is being timed.
     time: Option<PassTime>,
 }
 
@@ -46,7 +46,7 @@ struct PassTime {
 enum PassTimeStart {
     /// No pass has recorded the start yet.
     Not,
-    /// A pass of its own has recorded the start. Another one will record the end.
+    /// A separate pass has recorded the start, and another one will record the end.
     Apart,
     /// The command's only pass records both the start and the end.
     Pass,
@@ -76,8 +76,8 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Ends the open pass, and returns the encoder for a command outside of passes. Records the start of a timed
-    /// command first.
+    /// Ends the open pass, and returns the encoder for a command outside passes. If a command is timed, first records
+    /// its start.
     pub(crate) fn encoder(&mut self) -> &mut wgpu::CommandEncoder {
         self.end_pass();
         self.begin_time();
@@ -104,8 +104,8 @@ impl<'a> Passes<'a> {
         self.time = Some(PassTime { set: set.clone(), start, end, begun: PassTimeStart::Not });
     }
 
-    /// Ends the timing of the command whose end the query `end` of `set` receives. The command is a graph if another
-    /// command has started since.
+    /// Ends the timing of a command. The query `end` of `set` receives its end time. If another command has started
+    /// since, this one is a graph.
     pub(crate) fn end_time(&mut self, set: &wgpu::QuerySet, end: u32) {
         self.end_pass();
         match self.time.take_if(|time| time.end == end && time.set == *set) {
@@ -115,7 +115,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Records the start of a timed graph in a pass of its own, because the graph may have several passes.
+    /// Records the start of a timed graph in a separate pass, because the graph may have several passes.
     pub(crate) fn begin_graph_time(&mut self) {
         if self.time.is_some() {
             self.end_pass();
@@ -123,7 +123,7 @@ impl<'a> Passes<'a> {
         }
     }
 
-    /// Records the start of the timed command before a command outside of passes.
+    /// Records the start of a timed command that needs an encoder outside passes.
     fn begin_time(&mut self) {
         if let Some(PassTime { set, start, begun: begun @ PassTimeStart::Not, .. }) = &mut self.time {
             *begun = PassTimeStart::Apart;
@@ -139,8 +139,8 @@ impl<'a> Passes<'a> {
         drop(self.encoder.begin_compute_pass(&timed(set, beginning, end)));
     }
 
-    /// Begins a pass of dispatches. The pass takes both times of the timed command, unless its start is recorded
-    /// already.
+    /// Begins a pass of dispatches. The pass records both times of the timed command, unless its start is already
+    /// recorded.
     fn begin_pass(&mut self) -> wgpu::ComputePass<'static> {
         self.count_pass();
         let pass = match &mut self.time {
@@ -164,11 +164,11 @@ impl<'a> Passes<'a> {
         debug_assert!(self.begun <= MOST_PASSES, "bug: an encoder with too many passes");
     }
 
-    /// Records a dispatch. `mixed` is `true` if the dispatch binds one block both to a readable and to a writable
+    /// Records a dispatch. `mixed` is `true` if the dispatch binds one block to both a read-only and a writable
     /// binding.
     ///
     /// # Errors
-    /// Returns `Compile` if the dispatch needs a form of the kernel that the driver rejects, or `OutOfMemory`.
+    /// Returns `Compile` if the dispatch needs a kernel variant that the driver rejects, or `OutOfMemory`.
     pub(crate) fn dispatch<'p, P: BoundRanges<'p>>(
         &mut self,
         dispatch: &WgpuDispatch<'_, P>,
@@ -224,7 +224,7 @@ impl<'a> Passes<'a> {
         key
     }
 
-    /// Returns the bind group of `key` from the cache, or makes the group.
+    /// Returns the bind group of `key`, from the cache or newly made.
     fn group<'p, P: BoundRanges<'p>>(
         &mut self,
         key: &GroupKey,
@@ -268,15 +268,15 @@ fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, size: u64) -> wgpu::B
     wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(bound) }
 }
 
-/// Bytes of one page. The parameters of one launch lie in one page.
+/// Size of a page in bytes. The parameters of a launch are never split between pages.
 const PAGE: u64 = 64 << 10;
 
-/// Pages of uniform buffers, which every batch fills from the front again. Commands before a batch's first step copy
-/// the parameters of the batch into the pages.
+/// Pages of uniform buffers. Every batch fills them from the front again: commands before its first step copy its
+/// parameters into the pages.
 pub(crate) struct Uniforms {
     alignment: u64,
     pages: Vec<wgpu::Buffer>,
-    /// Parameters of the batch that is recorded, page after page. The pages have room for all of them.
+    /// Parameters of the batch that is being recorded, page after page. There are enough pages for all of them.
     bytes: Vec<u8>,
 }
 
@@ -288,7 +288,7 @@ pub(crate) struct UniformSlot {
 }
 
 impl UniformSlot {
-    /// Returns the id that stands for the page in the key of a bind group. No block has such an id.
+    /// Returns the id of the page in the keys of bind groups. No block has such an id.
     pub(crate) fn block(self) -> BlockId {
         BlockId(u64::MAX - self.page as u64)
     }

@@ -42,7 +42,7 @@ pub(crate) struct WgpuRecorder {
     kernels: OwnKernels<WgpuPipeline>,
 }
 
-/// Resources that a submission needs until it is complete, if there are any.
+/// Resources to keep until a submission is complete, if any.
 type WgpuBatchResources = (Option<WgpuTransferResources>, Vec<WgpuTimePage>);
 
 impl WgpuRecorder {
@@ -110,8 +110,8 @@ struct WgpuVisitor<'e> {
     kernels: &'e mut OwnKernels<WgpuPipeline>,
     /// The lane's fence, and the value that it passes when the batch is complete and the bytes of its reads are valid.
     read: (&'e LaneFence, TimelineValue),
-    /// `true` if the batch holds launches of several queues. Then each level has passes of its own, so that launches of
-    /// several queues can run side by side.
+    /// `true` if the batch has launches of several queues. Then each level gets separate passes, so that these launches
+    /// can run side by side.
     side_by_side: bool,
 }
 
@@ -125,7 +125,7 @@ impl WgpuVisitor<'_> {
 }
 
 impl<'e> WorkVisitor<'e> for WgpuVisitor<'e> {
-    /// Ends the pass, so that one barrier orders the steps of the next level after the earlier ones.
+    /// Ends the pass, so that a single barrier orders the steps of the next level after the earlier ones.
     fn level(&mut self, _: u32) {
         if self.side_by_side {
             self.passes.end_pass();
@@ -259,8 +259,8 @@ fn downloads((kept, _): &WgpuBatchResources) -> &[crate::record::transfers::Down
     kept.as_ref().map_or(&[], |kept| &kept.downloads)
 }
 
-/// Returns `true` if the batch holds launches and graphs of more than one queue, or a graph with several queues. Then
-/// it pays to give each level its own passes.
+/// Returns `true` if the batch has launches and graphs of more than one queue, or a graph with several queues. Then
+/// separate passes for each level pay off.
 fn several_queues(steps: &[Step]) -> bool {
     let forks = |step: &Step| matches!(&step.work, Work::Graph(graph) if graph.forks());
     if steps.iter().any(forks) {
@@ -271,8 +271,8 @@ fn several_queues(steps: &[Step]) -> bool {
     launches.next().is_some_and(|first| launches.any(|slot| slot != first))
 }
 
-/// Records a launch. The device reads the group counts of an indirect launch from a copy if the launch may write the
-/// original, or if the device cannot read counts from there.
+/// Records a launch. If an indirect launch may write its own group counts, or the device cannot read counts from there,
+/// they are copied first.
 #[inline]
 fn record_launch(
     passes: &mut Passes<'_>,
@@ -302,8 +302,7 @@ fn writes(launch: &Launch, pipeline: &WgpuPipeline, span: &Span) -> bool {
     same.any(|(at, _)| pipeline.binding(at).1 || pipeline.mixes(&launch.bindings))
 }
 
-/// Returns `true` if the device can read group counts from `span`. An external buffer may have been created without
-/// this usage.
+/// Returns `true` if the device can read group counts from `span`. External buffers may lack the usage for that.
 fn readable(span: &Span) -> bool {
     span.block.wgpu_buffer().usage().contains(wgpu::BufferUsages::INDIRECT)
 }

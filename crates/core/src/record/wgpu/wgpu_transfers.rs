@@ -1,5 +1,5 @@
 //! Copies between blocks, uploads from staging memory, and reads to staging memory. Also the times of a batch, which
-//! its compute passes record.
+//! are recorded by its compute passes.
 
 use crate::device::wgpu_device::WgpuDevice;
 use crate::driver::error_scopes::Operation;
@@ -25,19 +25,19 @@ use wgpu::MapMode;
 pub(crate) struct WgpuTransfers {
     uploads: MappedBuffers,
     downloads: MappedBuffers,
-    /// Intermediate buffer for copies within one block and for group counts, from its first use on.
+    /// Intermediate buffer for copies within one block and for group counts, made at its first use.
     intermediate: Option<wgpu::Buffer>,
-    /// Upload buffers of the batch that is recorded, for devices without permanently mapped memory. The download
+    /// Upload buffers of the batch that is being recorded, on devices without permanently mapped memory. The download
     /// buffers are in `reading`.
     sending: Vec<FillingBuffer>,
     reading: Vec<FillingBuffer>,
-    /// Reads in `reading`: the index of the buffer, the offset in it, and the slot.
+    /// Pending reads into `reading`: the index of the buffer, the offset in it, and the slot.
     readers: Vec<(usize, u64, Arc<ReadSlot>)>,
     /// Staging memory of the batch, on devices that have such memory.
     staging: BatchStaging,
 }
 
-/// Transfer resources that a submission needs until it is complete.
+/// Transfer resources to keep until a submission is complete.
 pub(crate) struct WgpuTransferResources {
     _staging: BatchStaging,
     _sent: Vec<SubmittedUpload>,
@@ -58,8 +58,8 @@ impl WgpuTransfers {
         }
     }
 
-    /// Records a copy. A copy within one block goes through an intermediate buffer, piece by piece, in the direction in
-    /// which no piece overwrites bytes that a later piece reads.
+    /// Records a copy. A copy within one block goes through an intermediate buffer, piece by piece, in a direction such
+    /// that no piece overwrites bytes that a later piece reads.
     ///
     /// # Errors
     /// Returns `OutOfMemory` for the intermediate buffer.
@@ -80,8 +80,8 @@ impl WgpuTransfers {
         Ok(())
     }
 
-    /// Records a copy of a launch's group counts, and returns the buffer of the copy. The launch may write the words
-    /// from which the counts come, or the device may not be able to read counts there.
+    /// Records a copy of a launch's group counts, and returns the buffer of the copy. Needed if the launch may write
+    /// its own counts, or if the device cannot read counts from there.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
@@ -128,7 +128,7 @@ impl WgpuTransfers {
         Ok((piece.memory().buffer().clone(), piece.offset()))
     }
 
-    /// Records a read to staging memory, and stores the place in the slot.
+    /// Records a read to staging memory, and stores in the slot where the bytes will be.
     ///
     /// # Errors
     /// Returns `OutOfMemory`.
@@ -172,7 +172,7 @@ impl WgpuTransfers {
         self.staging.published().map(WgpuMemory::buffer)
     }
 
-    /// Ends the recording of a batch. Returns the resources that it needs until it is complete, if there are any.
+    /// Ends the recording of a batch. Returns the resources to keep until it is complete, if any.
     pub(crate) fn finish(&mut self) -> Option<WgpuTransferResources> {
         let downloads: Vec<_> = self.reading.drain(..).map(DownloadBuffer::new).collect();
         for (at, offset, slot) in self.readers.drain(..) {
@@ -231,7 +231,7 @@ pub(crate) fn end(times: &WgpuTimePages, passes: &mut Passes<'_>, time: &Arc<Tim
     }
 }
 
-/// Records the copy of the times to staging memory. Returns the pages that the batch needs until it is complete.
+/// Records the copy of the times to staging memory. Returns the pages, which must be kept until the batch is complete.
 ///
 /// # Errors
 /// Returns `OutOfMemory`, or an earlier error of making a page.

@@ -1,5 +1,5 @@
-//! Tests of barriers against a model of Vulkan's rules: a command must come after the commands whose bytes it uses, and
-//! must see their writes.
+//! Tests of barriers against a model of Vulkan's rules: a command must come after earlier commands on the same bytes,
+//! and must see their writes.
 
 use super::*;
 use wgpu::BufferUses as Uses;
@@ -8,25 +8,25 @@ const BLOCKS: usize = 6;
 const COMMANDS: usize = 60;
 const PROGRAMS: u64 = 3000;
 
-/// An earlier use of a block, with what the barriers since then have done for it.
+/// An earlier use of a block, and the effect of the barriers since then.
 #[derive(Clone)]
 struct Access {
     uses: Uses,
-    /// Union of the uses whose stages start after this use has ended.
+    /// Union of the uses that start only after this use has ended.
     before: Uses,
-    /// `true` once a barrier has named the block and a use that writes it.
+    /// `true` once a barrier has named the block with a writing use.
     available: bool,
     /// Union of the uses that see the write.
     visible: Uses,
 }
 
-/// The last write of each block, and the reads since then.
+/// For each block, its last write and the reads since then.
 #[derive(Default)]
 struct Model {
     blocks: [(Option<Access>, Vec<Access>); BLOCKS],
 }
 
-/// Returns all uses with the same stages as the given ones: a barrier orders stages.
+/// Returns all uses in the same pipeline stages, because a barrier orders stages.
 fn stages(uses: Uses) -> Uses {
     let of = [OF_KERNELS, Uses::COPY_SRC | Uses::COPY_DST, Uses::INDIRECT];
     of.into_iter().filter(|stage| stage.intersects(uses)).fold(Uses::empty(), |all, stage| all | stage)
@@ -53,7 +53,7 @@ impl Model {
         }
     }
 
-    /// Orders all earlier commands before those with one of the uses `to`, which see all writes.
+    /// Orders all earlier commands before later commands with one of the uses `to`, which then see all writes.
     fn global(&mut self, to: Uses) {
         for access in self.blocks.iter_mut().flat_map(|(write, reads)| write.iter_mut().chain(reads)) {
             access.before |= stages(to);
@@ -62,7 +62,7 @@ impl Model {
         }
     }
 
-    /// Adds a command. Returns the reason why the barriers so far are too few for it.
+    /// Adds a command. Returns an error if the barriers so far are not enough for it.
     fn command(&mut self, touches: &[BarrierUse<'_, usize>]) -> Result<(), String> {
         for touch in touches {
             let (write, reads) = &self.blocks[touch.buffer];
@@ -194,7 +194,7 @@ fn each_command_of_random_batches_that_start_early_comes_after_those_of_earlier_
     for seed in 0..PROGRAMS {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut model = Model::default();
-        epochs = epochs.ordered(); // the model of each program has no earlier batch
+        epochs = epochs.ordered(); // each model starts without earlier batches
         for batch in 0..8 {
             let mut tracker = BarrierTracker::new(epochs, false);
             let mut is_behind = false;
