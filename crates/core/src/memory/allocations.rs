@@ -1,5 +1,5 @@
-//! Counts of memory: the records and the reports of allocation trackers, and the counters of a device's staging memory.
-//! Also the recent maximum of the bytes in use.
+//! Counts of memory: records and reports of allocation trackers, counters of a device's staging memory, and the recent
+//! peak of the bytes in use.
 
 use fencepost_sync::prim::{Mutex, lock};
 use std::cell::RefCell;
@@ -10,14 +10,15 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The records of the arrays that one tracker sees.
+/// The records of one tracker about arrays.
 pub(crate) struct AllocationBook {
-    /// Id of the book in the scopes of a thread. The address would not do, because a later book may reuse the memory.
+    /// Id of the book in the scopes of a thread. An address would not be unique, because a later book may reuse the
+    /// memory.
     pub(crate) number: u64,
     pages: Mutex<AllocationPages>,
 }
 
-/// The arrays and the counts of a book. `live_bytes` is the sum of the bytes in `live`, and `live_bytes <= peak_bytes`.
+/// The arrays and counts of a book: `live_bytes` is the sum over `live`, and `live_bytes <= peak_bytes`.
 #[derive(Default)]
 pub(crate) struct AllocationPages {
     next: u64,
@@ -28,12 +29,12 @@ pub(crate) struct AllocationPages {
     sites: Vec<AllocationSite>,
 }
 
-/// The entries of one array in the books. The drop removes the array from each book.
+/// The entries of one array in the books. Dropping them removes the array from each book.
 #[derive(Default)]
 pub(crate) struct AllocationEntries(Vec<(Arc<AllocationBook>, u64)>);
 
 impl AllocationEntries {
-    /// Adds an array to all `books`. Each entry has the scopes that this thread has opened for that book.
+    /// Adds an array to all `books`. Each entry gets the scopes that this thread has opened for that book.
     pub(crate) fn new(books: Vec<Arc<AllocationBook>>, made: &Allocation) -> Self {
         let enter = |book: Arc<AllocationBook>| {
             let id = book.enter(made);
@@ -64,8 +65,8 @@ impl AllocationBook {
         lock(&self.pages).report()
     }
 
-    /// Removes every array from the book, live ones too. The numbering of entries continues, so that the later drop of
-    /// a removed array removes no new entry.
+    /// Removes all arrays from the book, even live ones. Entry numbers are not reused, so a later drop of a removed
+    /// array does no harm.
     pub(crate) fn clear(&self) {
         let before = {
             let mut pages = lock(&self.pages);
@@ -152,17 +153,17 @@ pub struct AllocationReport {
     pub peak_bytes: u64,
     /// Number of all arrays made.
     pub count: u64,
-    /// Allocation sites, those with the most live bytes first. A site is a line and a scope.
+    /// Allocation sites, those with the most live bytes first. A site is a source line and a scope.
     pub sites: Vec<AllocationSite>,
     /// Live arrays, oldest first.
     pub live: Vec<Allocation>,
 }
 
-/// The counts of the arrays that were made at one line in one scope.
+/// The counts of the arrays that were made at one source line in one scope.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AllocationSite {
-    /// Line of the site.
+    /// Source line of the site.
     pub location: &'static Location<'static>,
     /// [Scopes](crate::AllocationTracker::scope) around the line, as in `outer/inner`.
     pub scope: String,
@@ -188,7 +189,7 @@ pub struct Allocation {
     pub pinned: bool,
     /// Name of the queue that made the array, or `context`.
     pub queue: Arc<str>,
-    /// Line that made the array.
+    /// Source line that made the array.
     pub location: &'static Location<'static>,
     /// [Scopes](crate::AllocationTracker::scope) around that line, as in `outer/inner`.
     pub scope: String,
@@ -233,7 +234,7 @@ pub(crate) struct ByteMeter {
     free: AtomicU64,
 }
 
-/// Bytes of staging memory that stay in the counters until the drop.
+/// Bytes of staging memory that are counted until this is dropped.
 pub(crate) struct MeteredBytes {
     meter: Arc<ByteMeter>,
     pub(crate) bytes: u64,
@@ -295,10 +296,10 @@ impl Deref for MeteredVec {
         &self.bytes
     }
 }
-/// Length of a window in turns. A value older than two windows is forgotten.
+/// Length of a window in turns. Values older than two windows are forgotten.
 pub(crate) const WINDOW: u32 = 1024;
 
-/// The largest value of this window and of the previous one. A turn is the end of one use: a block becomes free.
+/// The largest value in the current window and the previous one. A turn is the end of a use, when a block becomes free.
 #[derive(Default)]
 pub(crate) struct RecentPeak {
     this: u64,
@@ -307,7 +308,7 @@ pub(crate) struct RecentPeak {
 }
 
 impl RecentPeak {
-    /// Records that `bytes` bytes are in use when a use ends.
+    /// Records that a use has ended, with `bytes` bytes in use.
     pub(crate) fn turn(&mut self, bytes: u64) {
         self.turns += 1;
         if self.turns == WINDOW {
@@ -318,7 +319,7 @@ impl RecentPeak {
         self.note(bytes);
     }
 
-    /// Records that `bytes` bytes are in use while no use ends, so the window does not advance.
+    /// Records `bytes` bytes in use without the end of a use, so that the window does not advance.
     pub(crate) fn note(&mut self, bytes: u64) {
         self.this = self.this.max(bytes);
     }

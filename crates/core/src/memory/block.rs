@@ -1,8 +1,7 @@
-//! The block: the memory of an array, with the state that orders its uses.
+//! Blocks: the memory of arrays, and the state that orders its uses.
 //!
-//! The first replay of a graph records its use in each block. While no other command is recorded in one of these
-//! blocks, the next replay only replaces the stamp, which all blocks share. It costs the same for one block and for a
-//! thousand.
+//! The first replay of a graph records its use in each block. As long as no other command is recorded in these blocks,
+//! the next replay only replaces a stamp that all of them share, so its cost does not depend on the number of blocks.
 
 use crate::error::Result;
 use crate::memory::cpu_memory::CpuMemory;
@@ -24,15 +23,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use wgpu::BufferUsages as Usages;
 
-/// One allocation of memory. The storage of an array and the commands in flight on the block refer to the block.
+/// One allocation of memory. It is kept alive by the storage of its array and by commands in flight.
 pub(crate) struct Block {
     pub(crate) id: BlockId,
     pub(crate) heap: Heap,
     /// Size in bytes: a multiple of 16, unless the block is an external buffer.
     pub(crate) size: u64,
     pub(crate) memory: Memory,
-    /// Last epoch in which the native recorder used the block, and the kinds of the uses: read, written. Only the
-    /// thread that holds the lane's token uses the mark.
+    /// Last epoch in which the native recorder used the block, and if it read or wrote it then. Only the thread that
+    /// holds the lane's token accesses the mark.
     #[cfg(native)]
     pub(crate) mark: AtomicU64,
     order: Mutex<BlockState>,
@@ -41,48 +40,49 @@ pub(crate) struct Block {
 /// The memory of a block: on a wgpu device, or on the host for the CPU recorder.
 pub(crate) enum Memory {
     Wgpu(WgpuMemory),
-    /// The CPU recorder works on these bytes.
+    /// Bytes that the CPU recorder works on.
     Host(CpuMemory),
-    /// The CPU as a device works on these bytes, and the host accesses them in place.
+    /// Bytes that the CPU device works on, and which the host accesses in place.
     #[cfg(cpu_code)]
     Shared(SharedMemory),
 }
 
-/// Uses of a block, which order its commands and host accesses. Only a thread that holds the state lock S reads or
-/// writes the state; the label alone needs no S.
+/// Uses of a block, which order commands and host accesses on it. Only a thread that holds the state lock S may access
+/// this state, except for the label.
 #[derive(Default)]
 pub(crate) struct BlockState {
-    /// Name of the array that has the block now.
+    /// Name of the array that is on the block now.
     pub(crate) label: Arc<str>,
     pub(crate) uses: BlockUses,
-    /// Stamp of the last command before the array that has the block now. A failure of an earlier use is not the array's.
+    /// Stamp of the last command before the current array was made. Failures of earlier uses do not concern this array.
     pub(crate) born: Stamp,
-    /// `Writing` only while `readers` is 0. A map for reading is `Mapped`, and does not count in `readers`.
+    /// Host use other than reads. `Writing` implies that `readers` is 0. A map for reading is `Mapped`, and not counted
+    /// in `readers`.
     pub(crate) host: HostUse,
     /// Number of host reads that are under way.
     pub(crate) readers: u32,
-    /// Lazy reads of this block, each with its range. A lazy read leaves its bytes in the block, and the thread that
-    /// waits for the read copies them out. If a writer comes earlier, `take_lazy` ends the read's stay in the block,
-    /// and the bytes are copied elsewhere before the write.
+    /// Lazy reads of this block, each with its range. A lazy read leaves its bytes in the block until the thread that
+    /// waits for the read copies them out. If a writer comes first, `take_lazy` removes the read from this list, and
+    /// its bytes are saved elsewhere before the write.
     pub(crate) lazy: ReadParts,
-    /// `true` while neither a command nor the host has written the block: all bytes are zero.
+    /// `true` as long as neither a command nor the host has written the block, so that all bytes are zero.
     pub(crate) fresh: bool,
-    /// Stamps of the first and the last context command that uses the block and may not be planned yet.
+    /// Stamps of the first and the last context command that uses the block and may still be unplanned.
     pub(crate) made: Option<(Stamp, Stamp)>,
-    /// Number of graphs that use the block. The pool gets the block back only when the array and all of them are gone.
+    /// Number of graphs that use the block. The pool gets the block back only when they and the array are gone.
     pub(crate) leases: u32,
-    /// `true` if the array of the block is gone and `leases` is not 0.
+    /// `true` if the array on the block is gone while `leases` is not 0.
     pub(crate) orphaned: bool,
 }
 
-/// The host's present use of a block, apart from reads, which [`BlockState::readers`] counts.
+/// The host's current use of a block, apart from reads, which [`BlockState::readers`] counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum HostUse {
     #[default]
     Idle,
     /// The host writes the bytes.
     Writing,
-    /// The guard of a map exists, or a pending map has been granted the access for its guard.
+    /// A map's guard exists, or a pending map has already been granted its access.
     Mapped,
 }
 
@@ -111,17 +111,17 @@ impl Memory {
 }
 
 impl BlockState {
-    /// Records that the array of the block is gone. Returns `true` if a graph still uses the block.
+    /// Records that the array on the block is gone. Returns `true` if a graph still uses the block.
     pub(crate) fn outlives_array(&mut self) -> bool {
         self.orphaned = self.leases > 0;
         self.orphaned
     }
 
-    /// Removes `range`, which a command or the host is about to write, from the lazy reads. Returns each removed piece
-    /// with a new slot for its bytes.
+    /// Removes `range`, which a command or the host is about to write, from the lazy reads. Returns the removed pieces,
+    /// each with a new slot for its bytes.
     ///
-    /// The rest of each read stays lazy: nothing orders this writer and a writer of the rest, so each of them saves
-    /// only the bytes that it overwrites.
+    /// The rest of each read stays lazy. A writer of the rest may be unordered with this one, so each writer saves only
+    /// the bytes that it overwrites.
     pub(crate) fn take_lazy(&mut self, range: &Range<u64>) -> ReadParts {
         let mut taken = ReadParts::new();
         for (left, read) in std::mem::take(&mut self.lazy) {
@@ -153,7 +153,7 @@ impl Block {
         }
     }
 
-    /// Returns the block of an external buffer, whose bytes may have any value.
+    /// Returns the block of an external buffer, whose contents are unknown.
     pub(crate) fn external(id: BlockId, size: u64, memory: Memory, label: &Arc<str>) -> Self {
         let block = Self::new(id, Heap::Device, size, memory);
         {
@@ -164,8 +164,8 @@ impl Block {
         block
     }
 
-    /// Locks the state of the block. The caller holds the state lock S and releases this lock before S. Only
-    /// an access to the label alone needs no S.
+    /// Locks the state of the block. Except to access only the label, the caller must hold the state lock S, and
+    /// release this lock before S.
     #[inline]
     pub(crate) fn order(&self) -> MutexGuard<'_, BlockState> {
         lock(&self.order)
@@ -176,12 +176,12 @@ impl Block {
         self.external_buffer().is_some()
     }
 
-    /// Returns the external buffer with its state, if the block is one.
+    /// Returns the state of the external buffer, if the block is one.
     pub(crate) fn external_buffer(&self) -> Option<&ExternalBuffer> {
         self.memory.wgpu().and_then(WgpuMemory::external)
     }
 
-    /// Returns the wgpu buffer of an external block, which user code can use too, or `None` for another block.
+    /// Returns the wgpu buffer of an external block, which user code may also use. Returns `None` for other blocks.
     pub(crate) fn shared_buffer(&self) -> Option<&wgpu::Buffer> {
         self.is_external().then(|| self.wgpu_buffer())
     }
@@ -215,8 +215,8 @@ impl fmt::Debug for Block {
 pub(crate) trait Allocate {
     /// Allocates `size` bytes, which are zero before the first command uses them.
     ///
-    /// The caller passes a multiple of 16 above 0. After `OutOfMemory`, the caller frees memory and calls once more, so
-    /// a failed call has no effect. Any thread may call this method; the caller does not hold the state lock S.
+    /// `size` is a multiple of 16 above 0. A failed call must have no effect, because after `OutOfMemory` the caller
+    /// frees memory and tries once more. Any thread may call this method, without holding the state lock S.
     ///
     /// # Errors
     /// Returns `OutOfMemory` or `TooLarge`, which name `label`, or `DeviceLost`.
@@ -251,11 +251,11 @@ pub(crate) fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-/// A buffer to be made.
+/// Request for a new buffer.
 #[derive(Clone, Copy)]
 pub(crate) struct BufferRequest<'a> {
     pub(crate) heap: Heap,
-    /// `true` if the host keeps the buffer mapped.
+    /// `true` if the host is to keep the buffer mapped.
     #[cfg_attr(not(native), expect(dead_code, reason = "there is no such memory"))]
     pub(crate) mapped: bool,
     pub(crate) size: u64,
@@ -271,21 +271,21 @@ pub(crate) fn usages(heap: Heap) -> Usages {
     }
 }
 
-/// The use that the next command on the same blocks may repeat.
+/// The last use of some blocks by a command that may be repeated.
 #[derive(Default)]
 pub(crate) struct LastUse(Mutex<Option<Arc<UseDetails>>>);
 
 impl LastUse {
-    /// Returns `true` if the last use of each block is the kept one, and a command of `slot` made it. Then the next
-    /// command of `slot` already comes after all uses that it has to follow.
+    /// Returns `true` if the kept use is the last one of each block and was made on `slot`. Then the next command of
+    /// `slot` already comes after all uses that it must follow.
     pub(crate) fn is_of(&self, slot: Slot) -> bool {
         let kept = lock(&self.0);
         matches!(kept.as_deref(), Some(UseDetails::Repeated(kept)) if kept.is_last_of(slot))
     }
 
-    /// Records a repetition of the kept use in all blocks. Returns `false` if it must be recorded in each block,
-    /// because another command was recorded in one of them, because another queue or line enqueues this command, or
-    /// because the queue has waited since.
+    /// Records the command as a repetition of the kept use, for all blocks at once. Returns `false` if the use must be
+    /// recorded in each block instead: because another command was recorded in one of them, because another queue or
+    /// source line enqueues the command, or because the queue has waited since.
     pub(crate) fn repeat(
         &self,
         slot: Slot,
@@ -297,13 +297,13 @@ impl LastUse {
         matches!(kept.as_deref(), Some(UseDetails::Repeated(kept)) if kept.repeat(slot, at, stamp, clock))
     }
 
-    /// Forgets the kept use, so that the next command is recorded in each block.
+    /// Forgets the kept use, so that the next command must be recorded in each block.
     #[cfg(test)]
     pub(crate) fn forget(&self) {
         *lock(&self.0) = None;
     }
 
-    /// Keeps the use of a command, which the caller records in each block.
+    /// Keeps the use of a command. The caller must record it in each block.
     pub(crate) fn begin(
         &self,
         slot: Slot,
@@ -331,7 +331,7 @@ mod tests {
         Use { slot, first: Stamp(stamp), range: 0..8, write, what, at, more }
     }
 
-    /// Makes two blocks with the use of one command.
+    /// Makes two blocks, and records a use of both by one command.
     fn two_blocks(last: &LastUse, at: &'static Location<'static>) -> [BlockUses; 2] {
         let begun = last.begin(SLOT, at, Stamp(1), &Clock::default());
         [true, false].map(|write| {

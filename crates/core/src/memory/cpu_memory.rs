@@ -2,8 +2,8 @@
 
 use fencepost_sync::prim::{Mutex, lock};
 
-/// Bytes of a block of the CPU recorder. The recorder and the host take the lock for one copy at a time, so neither
-/// waits long for the other.
+/// Bytes of a block of the CPU recorder. The recorder and the host hold the lock only for one copy at a time, so
+/// neither waits long for the other.
 pub(crate) struct CpuMemory(Mutex<Vec<u8>>);
 
 impl CpuMemory {

@@ -1,4 +1,4 @@
-//! External buffers: wgpu buffers of the user with arrays on them. All arrays on one buffer share one block.
+//! External buffers: wgpu buffers of the user that arrays are on. All arrays on one buffer share one block.
 
 use crate::memory::block::{Block, BlockId};
 use fencepost_sync::prim::{Mutex, lock};
@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// The state of a block's external buffer. The drop removes the block from its list.
+/// The state of a block's external buffer. Dropping it removes the block from its list.
 pub(crate) struct ExternalBuffer {
     id: BlockId,
     buffer: wgpu::Buffer,
-    /// `true` if wgpu treats all bytes of the buffer as written. Otherwise the next command of wgpu on the buffer would
-    /// zero bytes that the native recorder has written.
+    /// `true` if wgpu treats all bytes of the buffer as written. Otherwise its next command on the buffer would zero
+    /// bytes that the native recorder has written.
     #[cfg(native)]
     settled: AtomicBool,
     all: Arc<ExternalBlocks>,
@@ -29,7 +29,8 @@ impl ExternalBuffer {
         }
     }
 
-    /// Returns `true` until [`settle`](Self::settle) is called. Only the thread that holds the lane's token calls this.
+    /// Returns `true` until [`settle`](Self::settle) is called. Only the thread that holds the lane's token may call
+    /// this.
     #[cfg(native)]
     pub(crate) fn unsettled(&self) -> bool {
         !self.settled.load(Ordering::Relaxed)
@@ -48,10 +49,9 @@ impl Drop for ExternalBuffer {
     }
 }
 
-/// Records a transition of `buffers` to `STORAGE_READ_WRITE`. In this state the native recorder expects, and leaves,
-/// every buffer that wgpu also tracks.
-///
-/// For a buffer that no command may use, such as a destroyed one, wgpu refuses these commands too.
+/// Records a transition of `buffers` to `STORAGE_READ_WRITE`, the state in which the native recorder expects and leaves
+/// every buffer that wgpu also tracks. destroyed one. For a buffer that no command may use, such as a destroyed one,
+/// wgpu refuses these commands too.
 pub(crate) fn transition_external<'a>(
     encoder: &mut wgpu::CommandEncoder,
     buffers: impl Iterator<Item = &'a wgpu::Buffer>,
@@ -61,10 +61,10 @@ pub(crate) fn transition_external<'a>(
     encoder.transition_resources(transitions, std::iter::empty());
 }
 
-/// Dropped blocks that a recorder's bind groups may still bind.
+/// Dropped blocks that may still be in a recorder's bind groups.
 pub(crate) type DroppedBlocks = Arc<Mutex<Vec<BlockId>>>;
 
-/// The blocks of external buffers, by buffer. All arrays on one buffer share one block, and its list of uses.
+/// The blocks of external buffers, by buffer. All arrays on one buffer share one block and its uses.
 pub(crate) struct ExternalBlocks {
     blocks: Mutex<FxHashMap<wgpu::Buffer, (BlockId, Weak<Block>)>>,
     gone: DroppedBlocks,
@@ -91,7 +91,7 @@ impl ExternalBlocks {
         })
     }
 
-    /// Removes the block `id` of `buffer`, which is being dropped. A newer block of the same buffer stays.
+    /// Removes the block `id`, which is being dropped, from the list. A newer block of the same buffer stays.
     fn remove(&self, buffer: &wgpu::Buffer, id: BlockId) {
         lock(&self.gone).push(id);
         let mut blocks = lock(&self.blocks);

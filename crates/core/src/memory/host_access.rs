@@ -4,26 +4,25 @@ use crate::memory::block::{Block, BlockState, HostUse, Memory};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Permission for the host to read, or to write, a block. The bytes are accessible only through this type.
+/// Permission for the host to read or write a block. The bytes are accessible only through this type.
 ///
-/// A block admits several readers at once, or one writer. The scheduler grants a read access only when no earlier
-/// command can still write the range, and a write access only when no earlier command can still use the range. Later
-/// commands wait for the end of the access, or are refused while the block is mapped. So a write access excludes every
-/// other access to the bytes.
+/// A block admits several readers at once, or one writer. The scheduler grants read access only when no earlier command
+/// can still write the range, and write access only when no earlier command can still use the range. Later commands
+/// wait for the end of the access, or are refused while the block is mapped. So write access is exclusive.
 pub(crate) struct HostAccess {
     block: Arc<Block>,
     want: HostUseKind,
     right: HostRight,
 }
 
-/// The access that the host wants.
+/// The kind of access that the host wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum HostUseKind {
     Read,
     Write,
     /// The host writes all of the bytes and reads none of them.
     Overwrite,
-    /// The host keeps the bytes mapped. A command that is enqueued meanwhile is refused and does not wait.
+    /// The host keeps the bytes mapped. Meanwhile, commands on them are refused instead of waiting.
     Map {
         write: bool,
     },
@@ -36,19 +35,19 @@ impl HostUseKind {
 }
 
 impl HostAccess {
-    /// Admits an access of the host. Returns `None` if a present access excludes the new one.
+    /// Grants the host an access. Returns `None` if a current access excludes the new one.
     pub(crate) fn join(block: &Arc<Block>, order: &mut BlockState, want: HostUseKind) -> Option<Self> {
         order.admit_host(want).then(|| Self { block: block.clone(), want, right: HostRight::granted() })
     }
 
-    /// Returns a read access for a lazy read. The bytes in the block are still those of the read, because every later
-    /// writer, the host included, copies them out before it writes.
+    /// Returns read access for a lazy read. The block still holds the bytes of the read, because every later writer,
+    /// even the host, first saves them.
     pub(crate) fn of_lazy_read(block: &Arc<Block>, order: &mut BlockState) -> Self {
         order.readers += 1;
         Self { block: block.clone(), want: HostUseKind::Read, right: HostRight::granted() }
     }
 
-    /// Ends the access in the block's state `order`. The caller calls this once, before it drops the access.
+    /// Ends the access in the block's state `order`. Must be called once, before the access is dropped.
     pub(crate) fn leave(&self, order: &mut BlockState) {
         order.dismiss_host(self.want);
     }
@@ -71,7 +70,7 @@ impl HostAccess {
         &self.block
     }
 
-    /// Returns the bytes of a range in place, or an empty slice if the host has no view.
+    /// Returns the bytes of a range in place. The slice is empty if the host cannot view the memory.
     pub(crate) fn bytes(&self, range: Range<u64>) -> &[u8] {
         self.block.view().map_or(&[], |view| view.slice(range, &self.right))
     }
@@ -79,7 +78,7 @@ impl HostAccess {
     /// Copies the bytes of the block from `offset` into `out`.
     ///
     /// # Panics
-    /// Panics if the host cannot access the block. The caller has checked [`Block::direct`].
+    /// Panics if the host cannot access the block. The caller must check [`Block::direct`] first.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         match (&self.block.memory, self.block.view()) {
             (Memory::Host(memory), _) => memory.read(offset, out),
@@ -102,7 +101,7 @@ impl HostAccess {
 }
 
 impl BlockState {
-    /// Admits an access of the host if the present accesses allow it, and returns `true` if it was admitted.
+    /// Records an access of the host if the current ones allow it. Returns `true` if it was granted.
     fn admit_host(&mut self, want: HostUseKind) -> bool {
         let free = match want {
             HostUseKind::Read => self.host != HostUse::Writing,
@@ -137,12 +136,12 @@ impl BlockState {
         self.host == HostUse::Idle && self.readers == 0
     }
 }
-/// Proof that the scheduler admitted an access of the host. [`HostAccess`](super::host_access::HostAccess) holds one
-/// and lends it by reference only, so the proof ends with the access.
+/// Proof that the scheduler has granted the host an access. [`HostAccess`](super::host_access::HostAccess) lends it
+/// only by reference, so the proof ends with the access.
 pub(crate) struct HostRight(());
 
 impl HostRight {
-    /// Makes a proof. Only `HostAccess` calls this, after it has updated the state of the block.
+    /// Makes a proof. Only `HostAccess` may call this, after it has updated the state of the block.
     pub(crate) fn granted() -> Self {
         Self(())
     }
@@ -155,7 +154,7 @@ mod tests {
     #[test]
     fn m06_the_host_writes_alone_and_reads_with_other_readers() {
         let map = |write| HostUseKind::Map { write };
-        // Each row: the present access, and the expected result of a read, a write, a map to read and a map to write.
+        // Each row: the current access, and the expected results of a read, a write, a map to read and a map to write.
         let table = [
             (None, [true, true, true, true]),
             (Some(HostUseKind::Read), [true, false, true, false]),

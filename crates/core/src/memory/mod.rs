@@ -1,4 +1,4 @@
-//! The memory of arrays: blocks, the uses of their bytes, staging memory, the pool.
+//! The memory of arrays: blocks, the uses of their bytes, staging memory, and the pool.
 
 pub(crate) mod allocations;
 pub(crate) mod block;

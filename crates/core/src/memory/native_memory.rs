@@ -1,8 +1,7 @@
 //! Buffers of wgpu-hal, which stay mapped if the host can access them.
 //!
-//! wgpu destroys its own buffers when a device is lost. A buffer of this module belongs to [`Native`], which lives
-//! until its last reference is dropped. The wgpu recorder uses such a buffer through a wgpu buffer with the same
-//! handle.
+//! wgpu destroys its own buffers when a device is lost. A buffer of this module instead belongs to [`Native`], and
+//! lives until its last reference is dropped. The wgpu recorder uses it through a wgpu buffer with the same handle.
 #![allow(unsafe_code, reason = "memory that stays mapped, which wgpu's own buffers do not")]
 
 use crate::driver::backend::Backend;
@@ -39,9 +38,9 @@ unsafe impl Send for HostView {}
 // SAFETY: every access to the bytes needs a `HostRight` or a `StagingClaim`, which excludes a conflicting access.
 unsafe impl Sync for HostView {}
 
-/// A native buffer whose type does not name the backend, so that [`NativeMemory`] has no type parameter.
+/// A native buffer without the backend in its type, so that [`NativeMemory`] needs no type parameter.
 trait Buffer: Send + Sync {
-    /// Returns the buffer of wgpu-hal, for a downcast to the type of its backend.
+    /// Returns the wgpu-hal buffer, to be downcast to the type of its backend.
     fn any(&self) -> &dyn Any;
 
     /// Maps the whole buffer while `run` is called. `run` may write the bytes if `write` is `true`.
@@ -62,8 +61,8 @@ pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     matches!(refused, MemoryRefused::OutOfMemory)
 }
 
-/// Makes a buffer. The call zeroes a buffer that the host maps; the device must zero any other. Returns `None` if this
-/// device has no such memory.
+/// Makes a buffer. If the host maps it, the call zeroes it; otherwise the device must. Returns `None` if this device
+/// has no such memory.
 ///
 /// # Errors
 /// Returns the driver's error, such as out of memory.
@@ -95,7 +94,7 @@ pub(crate) fn device_memory(adapter: &wgpu::Adapter) -> Option<u64> {
     Some(own.map(|heap| heap.size).sum())
 }
 
-/// Returns `None`: the other graphics interfaces do not report the size of the memory here.
+/// Returns `None`, because on other graphics interfaces the size of the memory is not known here.
 #[cfg(not(vulkan))]
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
@@ -125,7 +124,7 @@ pub(crate) fn share_with_wgpu(
     Some(unsafe { device.create_buffer_from_hal::<Vulkan>(buffer, &desc) })
 }
 
-/// Returns `None`: wgpu takes only Vulkan buffers without ownership.
+/// Returns `None`, because wgpu takes over only Vulkan buffers without owning them.
 #[cfg(not(vulkan))]
 pub(crate) fn share_with_wgpu(
     _: &wgpu::Device,
@@ -135,7 +134,7 @@ pub(crate) fn share_with_wgpu(
     None
 }
 
-/// Returns the uses that wgpu-hal has to allow. `MAP_READ` asks for cached memory, which the host reads faster.
+/// Returns the uses to request from wgpu-hal. `MAP_READ` gives cached memory, which the host reads faster.
 fn uses(wanted: BufferRequest<'_>) -> wgpu::BufferUses {
     use wgpu::BufferUses as Uses;
     match wanted.heap {
@@ -161,19 +160,19 @@ impl NativeMemory {
         self.view.as_ref()
     }
 
-    /// Returns `true` if the memory is not zeroed yet, and marks it as zeroed. The caller must then zero the memory
+    /// Returns `true` if the memory is not yet zeroed, and marks it as zeroed. In that case the caller must zero it
     /// before any other use, or call [`still_blank`](Self::still_blank). Only the thread that holds the lane's token
-    /// calls this.
+    /// may call this.
     pub(crate) fn take_blank(&self) -> bool {
         self.blank.load(Ordering::Relaxed) && self.blank.swap(false, Ordering::Relaxed)
     }
 
-    /// Records that the memory was not zeroed.
+    /// Records that the memory was not zeroed after all.
     pub(crate) fn still_blank(&self) {
         self.blank.store(true, Ordering::Relaxed);
     }
 
-    /// Maps the memory and fills a piece of it that no submission uses yet. The memory is mapped only for this call.
+    /// Maps the memory, just for this call, and fills a piece of it that no submission uses yet.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -186,8 +185,7 @@ impl NativeMemory {
         self.buffer.visit(true, &mut |bytes| fill(&mut bytes[start..end]))
     }
 
-    /// Maps the memory and reads a piece of it that the submission of `value` fills. The memory is mapped only for this
-    /// call.
+    /// Maps the memory, just for this call, and reads a piece of it that the submission with the value `value` fills.
     ///
     /// # Errors
     /// Returns the driver's error, or `Unexpected` if the submission is not complete.
@@ -204,7 +202,8 @@ impl NativeMemory {
         }
     }
 
-    /// Does the same as [`read_piece`](Self::read_piece) without a fence. On GL the map waits for the device.
+    /// Does the same as [`read_piece`](Self::read_piece) without a fence, because on GL the map itself waits for the
+    /// device.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -230,7 +229,7 @@ pub(crate) fn address<A: Backend>(device: &wgpu::Device) -> Option<usize> {
     Some((&raw const *raw).addr())
 }
 
-/// Returns a key of the driver's build, if the driver returns compiled pipelines.
+/// Returns a key of the driver's build, if the driver can return compiled pipelines.
 pub(crate) fn driver_key<A: Backend>(device: &wgpu::Device) -> Option<[u8; 16]> {
     // SAFETY: the code only reads a property of the device.
     let raw = unsafe { device.as_hal::<A>() }?;
@@ -248,8 +247,7 @@ impl<A: Backend> Native<A> {
         // SAFETY: the size is not zero, and the uses are those of an ordinary buffer.
         let made = unsafe { raw.create_buffer(&desc) };
         let buffer = made.map_err(|error| match error {
-            // The allocator below wgpu-hal reports missing host memory as a loss. A real loss is reported by other
-            // calls.
+            // The allocator below wgpu-hal reports a lack of host memory as a loss. Other calls report a real loss.
             MemoryRefused::Lost => MemoryRefused::OutOfMemory,
             other => other,
         })?;
@@ -338,7 +336,7 @@ impl HostView {
         unsafe { self.bytes.add(range.start as usize) }
     }
 
-    /// Copies the bytes from `offset` into `out`.
+    /// Copies the bytes from `offset` on into `out`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8], right: &HostRight) {
         out.copy_from_slice(self.slice(offset..offset + out.len() as u64, right));
     }
@@ -378,8 +376,8 @@ impl HostView {
         }
     }
 
-    /// Returns the bytes of a piece of staging memory that the submission of `value` fills, or `None` before the
-    /// submission is complete.
+    /// Returns the bytes of a piece of staging memory that the submission with the value `value` fills. Returns `None`
+    /// until the submission is complete.
     ///
     /// # Errors
     /// Returns `Lost` if the device is lost.

@@ -1,4 +1,4 @@
-//! Replaces `native_memory` on targets without mapped memory. No value of these types exists.
+//! Replacement of `native_memory` on targets without mapped memory. No value of these types exists.
 
 use crate::memory::block::BufferRequest;
 use crate::memory::host_access::HostRight;
@@ -13,7 +13,7 @@ pub(crate) enum NativeMemory {}
 /// An uninhabited type: this target has no mapped buffers.
 pub(crate) enum HostView {}
 
-/// An uninhabited type: this target never refuses memory here.
+/// An uninhabited type: on this target, memory is never refused here.
 pub(crate) type MemoryRefused = std::convert::Infallible;
 
 /// Returns `true` if the driver is out of memory.
@@ -21,7 +21,7 @@ pub(crate) fn out_of_memory(refused: &MemoryRefused) -> bool {
     match *refused {}
 }
 
-/// Is never called on this target.
+/// Does nothing, because it is never called on this target.
 pub(crate) fn share_with_wgpu(
     _: &wgpu::Device,
     memory: &NativeMemory,
@@ -84,7 +84,7 @@ impl HostView {
     }
 }
 
-/// Returns `None`: the browser does not report its memory.
+/// Returns `None`, because a browser does not report its memory.
 pub(crate) fn device_memory(_: &wgpu::Adapter) -> Option<u64> {
     None
 }

@@ -1,5 +1,5 @@
-//! The memory pool of a context, which keeps free blocks. Also the lists of free items and of free staging memory,
-//! which later users take instead of making new ones.
+//! The memory pool of a context, which keeps free blocks. Also free lists of other objects and of staging memory, for
+//! reuse.
 
 #[cfg(test)]
 mod pool_tests;
@@ -29,21 +29,21 @@ pub struct PoolStats {
     pub arrays: u64,
     /// Number of pieces of memory that the driver has allocated, for arrays and as free blocks.
     pub blocks: u64,
-    /// Bytes of staging memory that hold the data of uploads and reads until those are complete. Small uploads and
-    /// reads share a chunk of a mebibyte, which counts in full while one of them is in flight.
+    /// Bytes of staging memory in use by uploads and reads that are not complete. Small uploads and reads share chunks
+    /// of 1 MiB, which count in full while any of them is in flight.
     pub staging: u64,
     /// Bytes of staging memory kept for later uploads and reads.
     pub staging_free: u64,
 }
 
 impl PoolStats {
-    /// Returns all bytes: used, pinned, free, staging and free staging bytes.
+    /// Returns the sum of the used, pinned, free, staging and free staging bytes.
     pub fn total(&self) -> u64 {
         self.used + self.pinned + self.free + self.staging + self.staging_free
     }
 }
 
-/// Free bytes that the pool always keeps unless the user sets a threshold.
+/// Number of free bytes that the pool always keeps, unless the user sets a threshold.
 const MIN_KEPT: u64 = 16 << 20;
 
 /// The free blocks by heap and size, and the statistics of all blocks. `stats.free` is the sum of the sizes in `free`,
@@ -51,34 +51,34 @@ const MIN_KEPT: u64 = 16 << 20;
 #[derive(Default)]
 pub(crate) struct BlockPool {
     free: FxHashMap<(Heap, u64), Vec<Free>>,
-    /// Number of blocks that became free so far.
+    /// Number of times that a block has become free.
     turn: u64,
     recent_peak: RecentPeak,
     stats: PoolStats,
-    /// Most bytes that the driver allocates for the pool.
+    /// Maximum number of bytes that the driver allocates for the pool.
     pub(crate) limit: Option<u64>,
-    /// Most free bytes that are kept, if the user sets a threshold.
+    /// Maximum number of free bytes to keep, if the user has set a threshold.
     pub(crate) threshold: Option<u64>,
-    /// Books that record each new array.
+    /// Books of allocation trackers that record each new array.
     pub(crate) books: Vec<Arc<AllocationBook>>,
 }
 
-/// A block that no array is on.
+/// A block without an array.
 struct Free {
-    /// The pool's `turn` at which the block became free: a smaller number is longer ago.
+    /// Value of the pool's `turn` when the block became free. Smaller means longer ago.
     since: u64,
     block: Arc<Block>,
 }
 
 impl Free {
-    /// Returns `true` if no command in flight uses the block: then only the pool refers to it.
+    /// Returns `true` if no command in flight uses the block, so that only the pool refers to it.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.block) == 1
     }
 }
 
 impl BlockPool {
-    /// Takes a free block for which `usable` returns `true`.
+    /// Takes a free block that `usable` accepts.
     pub(crate) fn take(
         &mut self,
         heap: Heap,
@@ -103,7 +103,7 @@ impl BlockPool {
         self.stats.high_water = self.stats.high_water.max(self.stats.used);
     }
 
-    /// Counts a block that its array has left.
+    /// Counts a block whose array is gone.
     fn unused(&mut self, heap: Heap, size: u64) {
         self.stats.arrays -= 1;
         match heap {
@@ -123,7 +123,7 @@ impl BlockPool {
         self.free.entry((free.block.heap, free.block.size)).or_default().push(free);
     }
 
-    /// Counts a block that is about to be made.
+    /// Counts a block that is about to be allocated.
     ///
     /// # Errors
     /// Returns `PoolLimit` if the limit does not allow the block.
@@ -143,8 +143,8 @@ impl BlockPool {
         self.unused(heap, size);
     }
 
-    /// Takes free blocks that no command in flight uses, until at most `keep` free bytes are left. The blocks that have
-    /// been free longest are taken first.
+    /// Takes free blocks that no command in flight uses, until at most `keep` free bytes are left. Takes those first
+    /// that have been free the longest.
     pub(crate) fn take_idle(&mut self, keep: u64) -> Vec<Arc<Block>> {
         let idle = self.free.values().flatten().filter(|free| free.is_idle());
         let mut ages: Vec<(u64, u64)> = idle.map(|free| (free.since, free.block.size)).collect();
@@ -168,33 +168,33 @@ impl BlockPool {
         taken
     }
 
-    /// Returns the free bytes to keep when a block of `size` bytes comes into use.
+    /// Returns how many free bytes to keep when a block of `size` bytes comes into use.
     ///
-    /// The result is the user's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use,
-    /// so that the pool keeps both blocks of a loop which makes two arrays in turn.
+    /// This is the user's threshold if there is one. Otherwise it is twice the recent peak of the bytes in use, so that
+    /// a loop that alternately makes two arrays finds both blocks again.
     fn kept(&self, size: u64) -> u64 {
         let used = self.stats.used + self.stats.pinned + size;
         self.threshold.unwrap_or_else(|| self.recent_peak.most().max(used).saturating_mul(2).max(MIN_KEPT))
     }
 
-    /// Returns `true` if the free bytes exceed the user's threshold.
+    /// Returns `true` if there are more free bytes than the user's threshold.
     pub(crate) fn over_threshold(&self) -> bool {
         self.threshold.is_some_and(|threshold| self.stats.free > threshold)
     }
 
-    /// Returns `true` if the free bytes exceed the bytes to keep.
+    /// Returns `true` if there are more free bytes than to be kept.
     #[inline]
     pub(crate) fn has_surplus(&self) -> bool {
         self.stats.free > 0 && self.stats.free > self.kept(0)
     }
 
     /// Takes the free blocks beyond the bytes to keep. A block of `size` bytes that is about to be made counts as free,
-    /// because the pool has to keep that block later.
+    /// because the pool will keep it later.
     pub(crate) fn take_surplus(&mut self, size: u64) -> Vec<Arc<Block>> {
         if self.stats.free + size <= self.kept(size) {
             return Vec::new();
         }
-        // A free block that a command in flight uses has no array, but is still in use.
+        // A free block that a command in flight uses has no array, but counts as in use.
         let running = self.free.values().flatten().filter(|free| !free.is_idle());
         let running: u64 = running.map(|free| free.block.size).sum();
         self.recent_peak.note(self.stats.used + self.stats.pinned + running);
@@ -210,21 +210,21 @@ impl BlockPool {
     }
 }
 
-/// Returns the size of a block for `bytes` bytes on a device whose largest block has `limit` bytes.
+/// Returns the block size for `bytes` bytes. `limit` is the size of the device's largest block.
 pub(crate) fn size_for(bytes: u64, limit: u64) -> u64 {
     rounded(bytes).min(limit / 16 * 16).max(bytes.next_multiple_of(16))
 }
 
-/// Rounds up to a step of an eighth of a power of two, so that a block fits arrays of several sizes.
+/// Rounds up in steps of an eighth of a power of two, so that a block fits arrays of several sizes.
 fn rounded(bytes: u64) -> u64 {
     let step = (bytes.next_power_of_two() / 8).max(256);
     bytes.max(16).next_multiple_of(step)
 }
 
-/// Items that have no user. Each lent item refers to its list.
+/// Unused items. Each lent item refers to its list.
 pub(crate) struct FreeList<T>(Arc<Mutex<Vec<T>>>);
 
-/// An item that is not in the list. The drop returns the item to the list.
+/// An item taken from a list. Dropping it returns it to the list.
 pub(crate) struct TakenItem<T> {
     /// `Some` until the drop.
     item: Option<T>,
@@ -243,7 +243,7 @@ impl<T> FreeList<T> {
         lock(&self.0).pop()
     }
 
-    /// Gives an item to a user until the drop of the result.
+    /// Lends an item until the result is dropped.
     pub(crate) fn lend(&self, item: T) -> TakenItem<T> {
         TakenItem { item: Some(item), list: Self(self.0.clone()) }
     }
@@ -269,9 +269,9 @@ impl<T> Drop for TakenItem<T> {
     }
 }
 
-/// Free staging memory, each item with the count of its bytes. The sum of the counts is at most `limit`.
+/// Free staging memory, each item with its byte count. The sum of the counts is at most `limit`.
 ///
-/// A [`FreeList`] is not enough here: a user needs an item of a certain size, and the bytes of the list are limited.
+/// This is not a [`FreeList`], because a user needs an item of a certain size, and because the total is limited.
 pub(crate) struct FreeMemory<T> {
     limit: u64,
     items: Mutex<Vec<(MeteredBytes, T)>>,
@@ -302,7 +302,7 @@ impl<T> FreeMemory<T> {
         None
     }
 
-    /// Removes all items. Returns them with their bytes.
+    /// Removes all items. Returns them and their total size.
     pub(crate) fn drain(&self) -> (Vec<(MeteredBytes, T)>, u64) {
         let items = std::mem::take(&mut *lock(&self.items));
         let bytes = items.iter().map(|(count, _)| count.bytes).sum();
@@ -350,7 +350,7 @@ impl SpareBuffers {
         self.gate.drop_in_turn(buffer);
     }
 
-    /// Drops all free buffers and returns the number of their bytes.
+    /// Drops all free buffers, and returns their total size in bytes.
     pub(crate) fn trim(&self) -> u64 {
         let (spares, bytes) = self.free.drain();
         for (_, spare) in spares {

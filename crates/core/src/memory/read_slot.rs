@@ -1,4 +1,4 @@
-//! The state of a read: the place of its bytes. If the bytes are messages, also the launch that wrote them.
+//! The state of a read: where its bytes are, and, if they are messages, which launch wrote them.
 
 use fencepost_kernels::Messages;
 use fencepost_sync::prim::{Mutex, lock};
@@ -7,47 +7,47 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The state of one read. The scheduler decides where the bytes of the read are placed, and the thread that waits for
-/// the read fetches them from there.
+/// The state of one read. The scheduler decides where the bytes go, and the thread that waits for the read fetches them
+/// from there.
 #[derive(Default)]
 pub(crate) struct ReadSlot {
     place: Mutex<ReadState>,
-    /// Number of the batch that copies the bytes to staging memory, if that batch is later than the batch of the read.
+    /// Batch that saves the bytes to staging memory, if it is later than the batch of the read.
     late: Mutex<Option<Seq>>,
     /// Ranges of the block that were copied out before a writer overwrote them, each with its own slot.
     parts: Mutex<ReadParts>,
-    /// Launch of the bytes, if they are messages of a kernel.
+    /// Launch that wrote the bytes, if they are messages of a kernel.
     messages: Option<Arc<MessageSource>>,
 }
 
-/// Ranges of a block, each with the slot of a read of the range.
+/// Ranges of a block, each with the slot of a read of that range.
 pub(crate) type ReadParts = Vec<(Range<u64>, Arc<ReadSlot>)>;
 
-/// Staging memory to which a recorder copied the bytes of a read.
+/// Staging memory that a recorder has copied the bytes of a read to.
 pub(crate) trait Readback: Send + Sync {
-    /// Copies the bytes into `out`. The caller calls this only after the batch that filled the memory is complete.
+    /// Copies the bytes into `out`. May be called only after the batch that fills the memory is complete.
     ///
     /// # Errors
     /// Returns `Lost` if the bytes are lost with their device.
     fn copy_out(&self, out: &mut [u8]) -> Result<(), Lost>;
 }
 
-/// The place of the bytes of a read.
+/// Where the bytes of a read are.
 #[derive(Clone, Default)]
 pub(crate) enum ReadState {
     /// The read is not planned yet.
     #[default]
     Queued,
-    /// The read is lazy: the bytes are in the block itself until a writer is planned, except the parts that were copied
-    /// out.
+    /// The read is lazy: the bytes stay in the block until a writer is planned, except the parts that were already
+    /// saved.
     Lazy,
-    /// A copy to staging memory is planned. The recorder replaces this state with `Staged`.
+    /// A copy to staging memory is planned. The recorder will replace this state by `Staged`.
     Staging,
-    /// The bytes are in this staging memory as soon as the batch that fills the memory is complete.
+    /// The bytes are in this staging memory once the batch that fills it is complete.
     Staged(Arc<dyn Readback>),
-    /// The pending read was dropped, and nothing copies the bytes.
+    /// The pending read was dropped, so nothing copies the bytes.
     Dropped,
-    /// The host copied the bytes out before a write of the host to the block.
+    /// The host has saved these bytes before it wrote to the block.
     Taken(Arc<[u8]>),
 }
 
@@ -56,12 +56,12 @@ impl ReadSlot {
         Arc::new(Self::default())
     }
 
-    /// Returns the slot of a read of messages, which copies the bytes to staging memory on every device.
+    /// Returns the slot of a read of messages. Such a read copies the bytes to staging memory on every device.
     pub(crate) fn of_messages(source: Arc<MessageSource>) -> Arc<Self> {
         Arc::new(Self { messages: Some(source), ..Self::default() })
     }
 
-    /// Returns the launch of the bytes, if they are messages.
+    /// Returns the launch that wrote the bytes, if they are messages.
     pub(crate) fn messages(&self) -> Option<&Arc<MessageSource>> {
         self.messages.as_ref()
     }
@@ -74,13 +74,13 @@ impl ReadSlot {
         *lock(&self.late)
     }
 
-    /// Records that batch `seq` copies the bytes out, because a later writer is planned.
+    /// Records that batch `seq` saves the bytes, because a later writer is planned.
     pub(crate) fn save_in(&self, seq: Seq) {
         *lock(&self.late) = Some(seq);
         self.set(ReadState::Staging);
     }
 
-    /// Returns a new slot for the bytes `range` of the block, which are copied out separately from the rest.
+    /// Returns a new slot for the bytes `range` of the block, which are saved separately from the rest.
     pub(crate) fn part(&self, range: Range<u64>) -> Arc<Self> {
         let part = Self::new();
         lock(&self.parts).push((range, part.clone()));
@@ -96,8 +96,7 @@ impl ReadSlot {
         std::ptr::eq(self, Arc::as_ptr(other)) || lock(&self.parts).iter().any(|(_, part)| part.owns(other))
     }
 
-    /// Replaces `Staged` by `Staging`. The submission that set the place was refused, so its staging memory has no
-    /// bytes.
+    /// Replaces `Staged` by `Staging`. The submission that staged the bytes was refused, so they are not there.
     pub(crate) fn unstage(&self) {
         let mut place = lock(&self.place);
         if matches!(*place, ReadState::Staged(_)) {
@@ -121,7 +120,7 @@ impl ReadSlot {
 /// The launch whose messages a read copies to the host.
 pub(crate) struct MessageSource {
     pub(crate) kernel: Arc<str>,
-    /// Line of the launch.
+    /// Source line of the launch.
     pub(crate) launch: &'static Location<'static>,
     pub(crate) messages: Messages,
 }

@@ -1,7 +1,6 @@
-//! The region of an array that a copy reads or writes, as the user describes it and as places in the array's memory.
-//! Also the shapes of arrays.
+//! Regions of arrays, as the user describes them and as places in memory. Also the shapes of arrays.
 //!
-//! The memory of an array has a shape of its own, which is at least as long as the array on every axis.
+//! The memory of an array has a separate padded shape, which is at least as long on every axis.
 
 use crate::error::{Error, ErrorDetail, Result};
 use fencepost_kernels::Element;
@@ -19,12 +18,13 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 /// | `a..b; step` | every `step`th element of a range | stays |
 /// | [`NewAxis`] | no element | is new, of length 1 |
 ///
-/// An axis without an item is selected whole.
+/// An axis without an item is selected as a whole.
 ///
 /// # Errors
-/// A method that takes a region returns these before any work: [`ErrorDetail::RegionAxes`](crate::ErrorDetail::RegionAxes) for more
-/// items than the array has axes; [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) for an index outside its axis;
-/// [`ErrorDetail::RegionRange`](crate::ErrorDetail::RegionRange) for a range that exceeds its axis or is empty, and for a step below
+/// Methods that take a region check it first. They return [`ErrorDetail::RegionAxes`](crate::ErrorDetail::RegionAxes)
+/// for more items than the array has axes; [`ErrorDetail::RegionIndex`](crate::ErrorDetail::RegionIndex) for an index
+/// outside its axis; [`ErrorDetail::RegionRange`](crate::ErrorDetail::RegionRange) for a range that exceeds its axis or
+/// is empty, and for a step below
 /// 1. Only `..` may select an empty axis.
 ///
 /// # Example
@@ -41,7 +41,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Region(SmallVec<[RegionAxis; 4]>);
 
-/// One item of a [`Region`]. An index, a range, a range with a step, or [`NewAxis`] converts to an item.
+/// One item of a [`Region`]. Indices, ranges, ranges with a step, and [`NewAxis`] convert to items.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RegionAxis(pub(crate) Item);
 
@@ -79,7 +79,7 @@ impl Region {
 }
 
 impl RegionAxis {
-    /// *Returns* every `step`th index of a range, beginning at its start.
+    /// *Returns* the item that selects every `step`th index of a range, beginning at its start.
     pub fn every<R>(step: isize, range: R) -> Self
     where
         Self: From<(R, isize)>,
@@ -171,7 +171,7 @@ impl fmt::Debug for RegionAxis {
     }
 }
 
-/// Makes a [`Region`](crate::Region): `region![3, -1, 1..5, 0..10; 2, .., NewAxis]`.
+/// Makes a [`Region`](crate::Region), as in `region![3, -1, 1..5, 0..10; 2, .., NewAxis]`.
 ///
 /// # Example
 /// ```
@@ -202,18 +202,18 @@ macro_rules! region {
     ($($items:tt)*) => { $crate::region!(@items [] $($items)*) };
 }
 
-/// The shape of an array and the shape of its memory, which is at least as long on every axis.
+/// The shape of an array, and the padded shape of its memory, which is at least as long on every axis.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PaddedShape<'a> {
     pub(crate) shape: &'a [usize],
     pub(crate) padded: &'a [usize],
 }
 
-/// Shape of a new array, and the shape of its memory. An array of lengths converts to a shape without padding, and a
-/// reference to an array converts to the shape and the padding of that array.
+/// Shape of a new array, and the padded shape of its memory. Lengths such as `[2, 3]` convert to a shape without
+/// padding. A reference to an array converts to its shape and its padding.
 ///
-/// Element `[i, j]` of an array is element `[i, j]` of memory with the padded shape. Uploads, reads, downloads and copies
-/// touch only the elements; fills, maps and kernels touch all of the memory.
+/// Element `[i, j]` of the array is element `[i, j]` of the padded memory. Uploads, reads, downloads and copies touch
+/// only the elements; fills, maps and kernels touch all of the memory.
 ///
 /// # Example
 /// ```
@@ -235,8 +235,8 @@ pub struct Shape<const D: usize> {
 }
 
 impl<const D: usize> Shape<D> {
-    /// Returns a shape whose memory has another shape, which is at least as long on every axis. A method that makes an
-    /// array returns [`ErrorDetail::Padding`](crate::ErrorDetail::Padding) otherwise.
+    /// Returns a shape with padded memory. `padded` must be at least as long on every axis; otherwise methods that make
+    /// an array return [`ErrorDetail::Padding`](crate::ErrorDetail::Padding).
     pub fn padded(shape: [usize; D], padded: [usize; D]) -> Self {
         Self { shape, padded }
     }
@@ -248,15 +248,15 @@ impl<const D: usize> From<[usize; D]> for Shape<D> {
     }
 }
 
-/// A selection of an array's elements: the first one, and for each axis a count and a stride.
+/// A selection of an array's elements: the first element, and a count and a stride for each axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StridedRegion {
-    /// Elements of the memory before the first selected element.
+    /// Number of elements of the memory before the first selected one.
     pub(crate) first: usize,
     pub(crate) axes: SmallVec<[StridedAxis; 4]>,
 }
 
-/// The number of elements on an axis and the distance between two of them, in elements of the memory.
+/// The number of elements on an axis, and the distance between neighbours, counted in elements of the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct StridedAxis {
     pub(crate) count: usize,
@@ -269,7 +269,7 @@ impl<'a> PaddedShape<'a> {
         Self { shape, padded: shape }
     }
 
-    /// Returns the pair of a shape and a padded shape.
+    /// Returns a padded shape.
     ///
     /// # Errors
     /// Returns [`ErrorDetail::Padding`] if the memory is shorter on an axis.
@@ -310,13 +310,13 @@ impl<'a> PaddedShape<'a> {
         ErrorDetail::Padding { object, shape: self.shape.into(), padded: self.padded.into(), needed }.into()
     }
 
-    /// Returns `true` if no padding is between elements or after the last.
+    /// Returns `true` if there is no padding between elements or after the last.
     pub(crate) fn is_full(&self) -> bool {
         self.shape == self.padded
     }
 
-    /// Returns the stride of each axis in elements of the memory. A stride saturates if the array has no elements: then
-    /// the other axes may have any length.
+    /// Returns the stride of each axis in elements of the memory. Strides saturate, because in an array without
+    /// elements the other axes may have any length.
     fn strides(&self) -> SmallVec<[usize; 4]> {
         let mut strides: SmallVec<[usize; 4]> = SmallVec::from_elem(1, self.padded.len());
         for axis in (1..strides.len()).rev() {
@@ -416,7 +416,7 @@ impl StridedRegion {
         count(&self.shape())
     }
 
-    /// Returns `true` if no gap is between the elements.
+    /// Returns `true` if there are no gaps between the elements.
     pub(crate) fn is_contiguous(&self) -> bool {
         let mut longer = self.axes.iter().zip(self.packed().axes).filter(|(axis, _)| axis.count > 1);
         longer.all(|(axis, packed)| axis.stride == packed.stride)
@@ -443,13 +443,13 @@ impl Problem {
     }
 }
 
-/// Returns the number of elements of a shape: 0 if an axis has length 0. The number saturates at `usize::MAX`, which
+/// Returns the number of elements of a shape, which is 0 if an axis has length 0. Saturates at `usize::MAX`, which
 /// [`elements`] reports as an error.
 pub(crate) fn count(shape: &[usize]) -> usize {
     if shape.contains(&0) { 0 } else { shape.iter().fold(1, |all, &n| all.saturating_mul(n)) }
 }
 
-/// Returns the number of elements of a shape, after a check that their bytes fit in the address space.
+/// Returns the number of elements of a shape, and checks that their bytes fit into the address space.
 ///
 /// # Errors
 /// Returns [`ErrorDetail::Uncountable`] if the bytes of the elements exceed the address space.
@@ -471,7 +471,7 @@ pub(crate) fn elements<T: Element>(object: &str, shape: &[usize]) -> Result<usiz
     })
 }
 
-/// The two shapes that [`PaddedShape`] borrows: the shape of an array and the shape of its memory.
+/// Owned form of a [`PaddedShape`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrayShape<S> {
     pub(crate) shape: S,

@@ -1,4 +1,4 @@
-//! The memory of the CPU as a device. Kernels and the host access the same bytes.
+//! The memory of the CPU device. Kernels and the host access the same bytes.
 #![allow(unsafe_code, reason = "memory that several threads of the device write")]
 
 use crate::memory::native_memory::HostView;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// Alignment of each allocation: a line of the processor's cache.
+/// Alignment of allocations: a cache line.
 const CACHE_LINE: usize = 64;
 
 /// Bytes of a block.
@@ -53,7 +53,7 @@ impl SharedMemory {
     /// Returns the address of a range.
     ///
     /// # Panics
-    /// Panics if the range ends after the memory, which is a bug.
+    /// Panics if the range ends after the end of the memory, which is a bug.
     pub(crate) fn at(&self, range: &Range<u64>) -> NonNull<u8> {
         let fits = range.start <= range.end && range.end <= self.size;
         assert!(fits, "bug: {range:?} of {} bytes", self.size);
@@ -61,7 +61,7 @@ impl SharedMemory {
         unsafe { self.start.add(range.start as usize) }
     }
 
-    /// Copies the bytes from `offset` into `out`.
+    /// Copies the bytes from `offset` on into `out`.
     pub(crate) fn read(&self, offset: u64, out: &mut [u8]) {
         let from = self.at(&(offset..offset + out.len() as u64));
         // SAFETY: `at` checks the bounds. `out` is a reference, so it does not overlap the memory of a block.
@@ -75,7 +75,7 @@ impl SharedMemory {
         unsafe { to.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     }
 
-    /// Copies a range of another memory, or of this one, to `offset`.
+    /// Copies a range of other memory, or of this one, to `offset`.
     pub(crate) fn copy_from(&self, offset: u64, src: &Self, range: &Range<u64>) {
         let len = range.end - range.start;
         let from = src.at(range);

@@ -1,4 +1,4 @@
-//! Staging memory between user memory and a device, and the bytes in it.
+//! Staging memory between user memory and a device.
 
 use crate::error::Result;
 use crate::memory::allocations::{ByteMeter, MeteredBytes, MeteredVec};
@@ -10,25 +10,26 @@ use fencepost_sync::{Lost, TimelineValue};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, Weak};
 
-/// Alignment of pieces in bytes: no two pieces share a cache line.
+/// Alignment of pieces in bytes, so that no two pieces share a cache line.
 const PIECE_ALIGNMENT: u64 = 256;
 
-/// Chunks of staging memory, cut into pieces from front to back. A chunk is reused when all its pieces are dropped.
+/// Chunks of staging memory. Pieces are cut from a chunk from front to back. A chunk is reused once all its pieces are
+/// dropped.
 pub(crate) struct Arena<T> {
-    /// Bytes of an ordinary chunk. A larger piece has a chunk of its own.
+    /// Size of an ordinary chunk in bytes. A larger piece gets a separate chunk.
     chunk: u64,
     meter: Arc<ByteMeter>,
     open: Mutex<Option<OpenChunk<T>>>,
     free: Arc<FreeMemory<T>>,
 }
 
-/// The chunk from which small pieces are cut. No piece has bytes from `used` on, and `used <= chunk.size`.
+/// The chunk from which small pieces are cut. The bytes from `used` on are free, and `used <= chunk.size`.
 struct OpenChunk<T> {
     chunk: Arc<Chunk<T>>,
     used: u64,
 }
 
-/// One allocation of staging memory. The drop of the last piece of the chunk returns the memory to the arena.
+/// One allocation of staging memory. When its last piece is dropped, the memory returns to the arena.
 struct Chunk<T> {
     size: u64,
     /// `Some` until the drop.
@@ -39,7 +40,7 @@ struct Chunk<T> {
 /// Permission to access a range of a chunk. No two claims on one chunk overlap.
 pub(crate) struct StagingClaim(Range<u64>);
 
-/// A range of a chunk, kept until the drop of the piece.
+/// A range of a chunk, reserved until the piece is dropped.
 pub(crate) struct StagingPiece<T> {
     chunk: Arc<Chunk<T>>,
     claim: StagingClaim,
@@ -72,25 +73,25 @@ impl<T> Arena<T> {
         let chunk = Arc::new(Chunk { size: count.bytes, memory: Some((count, memory)), free });
         if size <= self.chunk / 2 {
             let before = lock(&self.open).replace(OpenChunk { chunk: chunk.clone(), used: size });
-            drop(before); // without the lock: the drop may free memory of the device
+            drop(before); // without the lock, because this may free memory of the device
         }
         Ok(StagingPiece { chunk, claim: StagingClaim(0..size) })
     }
 
-    /// Returns the size of the open chunk if no piece is cut from the chunk, and 0 otherwise.
+    /// Returns the size of the open chunk if it has no pieces, and 0 otherwise.
     pub(crate) fn open(&self) -> u64 {
         lock(&self.open).as_ref().filter(|open| open.has_no_pieces()).map_or(0, |open| open.chunk.size)
     }
 
-    /// Drops the memory that no piece uses, and returns its bytes.
+    /// Drops the memory that no piece uses, and returns its size in bytes.
     pub(crate) fn trim(&self) -> u64 {
         let open = lock(&self.open).take_if(|open| open.has_no_pieces());
-        drop(open); // the drop makes its memory free
+        drop(open); // this makes its memory free
         self.free.drain().1
     }
 
-    /// Returns the size of a chunk for a piece: the size of the piece, rounded up to an eighth of a power of two, and
-    /// at least the size of an ordinary chunk.
+    /// Returns the chunk size for a piece: its size rounded up in steps of an eighth of a power of two, and at least
+    /// that of an ordinary chunk.
     fn chunk_for(&self, size: u64) -> u64 {
         let step = (size.next_power_of_two() / 8).max(PIECE_ALIGNMENT);
         size.next_multiple_of(step).max(self.chunk)
@@ -98,7 +99,7 @@ impl<T> Arena<T> {
 }
 
 impl<T> OpenChunk<T> {
-    /// Returns a piece of the chunk if the chunk has room.
+    /// Returns a piece of the chunk, if there is room.
     fn cut(&mut self, size: u64) -> Option<StagingPiece<T>> {
         if self.has_no_pieces() {
             self.used = 0;
@@ -128,7 +129,7 @@ impl<T> StagingPiece<T> {
         self.claim.range().start
     }
 
-    /// Returns the memory of the chunk, and the claim of this piece on its range.
+    /// Returns the memory of the chunk, and the claim of this piece to its range.
     pub(crate) fn claim(&self) -> (&T, &StagingClaim) {
         (self.memory(), &self.claim)
     }
@@ -160,7 +161,7 @@ impl<T> Drop for Chunk<T> {
     }
 }
 
-/// Bytes that were copied from user memory when a call was made.
+/// Bytes that were copied from user memory during a call.
 pub(crate) enum Staged {
     /// The bytes are in ordinary memory, and the recorder copies them to the device.
     Host(MeteredVec),
@@ -171,11 +172,11 @@ pub(crate) enum Staged {
 /// The bytes of an upload.
 pub(crate) enum Payload {
     Here(Staged),
-    /// A graph keeps the bytes, because each replay copies them again.
+    /// Bytes that a graph keeps, because each replay copies them again.
     Kept(Arc<KeptBytes>),
-    /// The bytes are set before the upload is submitted.
+    /// Bytes that are set before the upload is submitted.
     Later(Arc<OnceLock<Staged>>),
-    /// Each replay of a graph copies the bytes from user memory when it is enqueued. The replay holds them.
+    /// Bytes that each replay of a graph copies from user memory when it is enqueued. The replay holds them.
     PerReplay(Arc<dyn ReplaySource>),
 }
 
@@ -184,17 +185,17 @@ pub(crate) trait ReplaySource: Send + Sync {
     /// Returns the name of the memory for messages.
     fn label(&self) -> &str;
 
-    /// Counts the bytes of the upload.
+    /// Returns the size of the upload in bytes.
     fn size(&self) -> u64;
 
-    /// Copies the present bytes to the start of `to`, which has at least as many bytes.
+    /// Copies the current bytes to the start of `to`, which has at least that size.
     fn copy_to(&self, to: &mut [u8]);
 }
 
 /// The bytes of a captured upload.
 pub(crate) struct KeptBytes {
     staged: Staged,
-    /// The same bytes in ordinary memory, for a copy of the graph in a file.
+    /// The same bytes in ordinary memory, for saving the graph to a file.
     pub(crate) bytes: Arc<[u8]>,
 }
 
@@ -219,8 +220,8 @@ impl Payload {
 }
 
 impl StagingPiece<WgpuMemory> {
-    /// Calls `fill` to write the bytes. Memory that does not stay mapped is mapped for this call, and the caller has
-    /// then entered the device's gate.
+    /// Calls `fill` to write the bytes. If the memory does not stay mapped, it is mapped just for this call, and the
+    /// caller must have entered the device's gate.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -237,8 +238,8 @@ impl StagingPiece<WgpuMemory> {
         Ok(())
     }
 
-    /// Calls `read` with the bytes that the submission with the timeline value `value` has written. The caller has
-    /// waited for that submission. If the memory does not stay mapped, the call waits for the device's gate on GL.
+    /// Calls `read` with the bytes that the submission with the timeline value `value` has written. The caller must
+    /// have waited for that submission. If the memory does not stay mapped, the call waits for the device's gate on GL.
     ///
     /// # Errors
     /// Returns `Lost` if the device is lost.
@@ -259,8 +260,8 @@ impl StagingPiece<WgpuMemory> {
         native.read_piece(claim, (fence, value), read).map_err(|error| lost(&error))
     }
 
-    /// Returns the bytes if the backend is GL, whose maps wait for the submissions before them. Returns `None` on other
-    /// backends, and if the driver refuses the map.
+    /// Returns the bytes on GL, where a map waits for earlier submissions. Returns `None` on other backends, and if the
+    /// driver refuses the map.
     #[cfg(native)]
     pub(crate) fn fetch_on_gl(&self) -> Option<Box<[u8]>> {
         let (memory, claim) = self.claim();

@@ -1,6 +1,6 @@
-//! The last uses of a block's bytes, which order later commands.
+//! The last uses of a block's bytes, which later commands are ordered after.
 //!
-//! A command that is enqueued again and again has one stamp, which the uses of all its blocks share.
+//! For a repeated command, the uses of all its blocks share one stamp.
 
 use crate::error::{CommandKind, Error};
 use crate::memory::block::overlap;
@@ -12,14 +12,14 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Treatment of uses of the same bytes that the program left unordered.
+/// Policy for uses of the same bytes that the program left unordered.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Policy {
-    /// Missing waits are added. The results are the same as if all commands ran one by one in the order of the calls.
+    /// Missing waits are added. The results are as if all commands ran one by one in the order of the calls.
     #[default]
     Ordered,
-    /// A missing wait is an [`Error`](crate::ErrorDetail::Hazard) that names both uses and the call to add. Only the calls of
-    /// the program count, never the progress of the device, so every run gives the same answer.
+    /// A missing wait is an [`Error`](crate::ErrorDetail::Hazard) that names both uses and the call to add. The answer
+    /// depends only on the calls of the program, never on the progress of the device, so it is the same in every run.
     Checked,
     /// Nothing is checked. The program promises that its events and waits order all uses of the same bytes.
     Unchecked,
@@ -29,7 +29,7 @@ pub enum Policy {
 #[derive(Clone, Debug)]
 pub(crate) struct Use {
     pub(crate) slot: Slot,
-    /// Stamp of the command that made the use first. A repetition of the command has a later one.
+    /// Stamp of the command that first made the use. Repetitions of the command have later stamps.
     pub(crate) first: Stamp,
     pub(crate) range: Range<u64>,
     pub(crate) write: bool,
@@ -38,21 +38,21 @@ pub(crate) struct Use {
     pub(crate) more: Option<Arc<UseDetails>>,
 }
 
-/// Details that only some uses have.
+/// Further details of some uses.
 #[derive(Debug)]
 pub(crate) enum UseDetails {
-    /// Origin of the use for messages and later checks, because its queue may be dropped by then. A use has it under
+    /// Origin of the use, for messages and later checks, when its queue may be gone. Present under
     /// [`Policy::Checked`](crate::Policy::Checked), and while waits are recorded.
     Origin(UseOrigin),
-    /// Use of a command that is enqueued again and again.
+    /// Use by a repeated command.
     Repeated(RepeatedUse),
 }
 
-/// The queue of a use.
+/// The queue that made a use.
 #[derive(Debug)]
 pub(crate) struct UseOrigin {
     pub(crate) queue: Arc<str>,
-    /// Points that are ordered before the use.
+    /// Points that come before the use.
     pub(crate) clock: Clock,
 }
 
@@ -61,7 +61,7 @@ impl Use {
         Point { slot: self.slot, stamp: self.stamp() }
     }
 
-    /// Returns the stamp of the last command that made the use.
+    /// Returns the stamp of the last repetition of the command.
     #[inline]
     pub(crate) fn stamp(&self) -> Stamp {
         match self.more.as_deref() {
@@ -70,7 +70,7 @@ impl Use {
         }
     }
 
-    /// Returns the description of the queue, if the use has one.
+    /// Returns the origin of the use, if known.
     pub(crate) fn origin(&self) -> Option<&UseOrigin> {
         match self.more.as_deref() {
             Some(UseDetails::Origin(origin)) => Some(origin),
@@ -83,25 +83,24 @@ impl Use {
         matches!(self.more.as_deref(), Some(UseDetails::Repeated(_)))
     }
 
-    /// Ends the repetitions of the use: a command is recorded after it in one of its blocks.
+    /// Ends the repetitions of the use, because another command was recorded in one of its blocks.
     fn end_repetitions(&self) {
         if let Some(UseDetails::Repeated(repeated)) = self.more.as_deref() {
             repeated.end();
         }
     }
 
-    /// Returns `true` if this use and a use of `range` must not run at once: they overlap, and one of them writes.
+    /// Returns `true` if this use and a use of `range` must be ordered: they overlap, and one of them writes.
     fn conflicts(&self, range: &Range<u64>, write: bool) -> bool {
         (self.write || write) && overlap(&self.range, range)
     }
 
-    /// Returns `true` if `new`, which comes after the points that `clock` covers, is after this use and covers its
-    /// range.
+    /// Returns `true` if `new` comes after this use and covers its range. `clock` covers the points before `new`.
     fn is_replaced_by(&self, new: &Use, clock: &Clock) -> bool {
         self.within(&new.range) && (self.slot == new.slot || clock.covers(self.slot, self.stamp()))
     }
 
-    /// Returns the parts of the use before `range` and after it.
+    /// Returns the parts of the use before and after `range`.
     fn outside(self, range: &Range<u64>) -> SmallVec<[Use; 1]> {
         let before = Use { range: self.range.start..range.start, ..self.clone() };
         let behind = Use { range: range.end..self.range.end, ..self };
@@ -113,28 +112,28 @@ impl Use {
     }
 }
 
-/// Number of uses above which the caller of [`BlockUses::record`] removes a block's complete ones, each time that as
-/// many were recorded as the last removal has left.
+/// Number of uses above which the caller of [`BlockUses::record`] removes complete ones. It does so again once the
+/// number of new uses exceeds the number that the last removal has left.
 const USES_BEFORE_SWEEP: usize = 16;
 
 /// The uses of a block that a later use may have to wait for.
 ///
-/// A read does not wait for other reads. Hundreds of queues may read a block at once, so a read looks only at the
-/// writes once there are many reads.
+/// Reads do not wait for other reads. Because hundreds of queues may read a block at once, a new read ignores the other
+/// reads once there are many.
 #[derive(Default)]
 pub(crate) struct BlockUses {
-    /// Writes, without those that are ordered before a later write that covers their whole range.
+    /// Writes, except those replaced by a later write that is ordered after them and covers their range.
     writes: SmallVec<[Use; 1]>,
-    /// Reads, without those that a write has replaced in this way. A later read of the queue replaces a read too, but
-    /// its removal may come later.
+    /// Reads, except those replaced by a write in the same way. A later read of the same queue also replaces a read,
+    /// but that one may be removed later.
     reads: SmallVec<[Use; 1]>,
     /// `true` if the command of a use may still be repeated.
     repeats: bool,
-    /// Number of uses that were left after the last removal of complete ones.
+    /// Number of uses left by the last removal of complete ones.
     kept: usize,
-    /// Number of uses that were recorded since then.
+    /// Number of uses recorded since then.
     recorded: usize,
-    /// Number of uses that `record` and `conflicts` have looked at.
+    /// Number of uses that `record` and `conflicts` have examined, for tests.
     #[cfg(test)]
     looked: std::cell::Cell<usize>,
 }
@@ -147,7 +146,8 @@ impl BlockUses {
         self.writes.iter().chain(reads).filter(move |u| u.conflicts(&range, write))
     }
 
-    /// Returns the error of a failed write that bytes of `range` come from. `error` returns the error of a write.
+    /// Returns the error of a failed write that was the last to write bytes of `range`. `error` returns the error of a
+    /// write.
     pub(crate) fn failed_write<'e>(
         &self,
         range: &Range<u64>,
@@ -158,13 +158,13 @@ impl BlockUses {
         failed.find(|(u, _)| self.shows(u, range)).map(|(_, error)| error)
     }
 
-    /// Returns the writes of bytes of `range`.
+    /// Returns the writes of bytes in `range`.
     pub(crate) fn writes_of(&self, range: &Range<u64>) -> Self {
         let writes = self.writes.iter().filter(|u| overlap(&u.range, range));
         Self { writes: writes.cloned().collect(), ..Self::default() }
     }
 
-    /// Returns `true` if no later write covers all of the bytes of `range` that `write` writes.
+    /// Returns `true` if `write` wrote bytes of `range` that no later write covers.
     fn shows(&self, write: &Use, range: &Range<u64>) -> bool {
         let later = self.writes.iter().filter(|u| u.stamp() > write.stamp());
         let mut later: Vec<_> = later.map(|u| &u.range).collect();
@@ -174,7 +174,7 @@ impl BlockUses {
         shown < write.range.end.min(range.end)
     }
 
-    /// Removes the bytes of `range` from the failed writes: the host overwrites them.
+    /// Removes the bytes of `range` from the failed writes, because the host overwrites them.
     pub(crate) fn overwrite(&mut self, range: &Range<u64>, is_failed: impl Fn(&Use) -> bool) {
         let is_hit = |u: &Use| overlap(&u.range, range) && is_failed(u);
         if !self.writes.iter().any(is_hit) {
@@ -187,7 +187,7 @@ impl BlockUses {
             .collect();
     }
 
-    /// Keeps the uses for which `still` returns `true`, the failed writes, and all writes after a failed one: they may
+    /// Keeps the uses that `still` accepts, the failed writes, and all writes after a failed one, because they may
     /// cover its bytes.
     pub(crate) fn retain_with_failed(
         &mut self,
@@ -211,8 +211,8 @@ impl BlockUses {
         self.writes.len() + self.reads.len()
     }
 
-    /// Records a use, which comes after the points that `clock` covers. Returns `true` if many uses are recorded now,
-    /// of which some may be complete.
+    /// Records a use. `clock` covers the points before it. Returns `true` if there are now many uses, some of which may
+    /// be complete.
     ///
     /// The new use replaces the earlier uses inside its range that are ordered before it, because a wait for the new
     /// use implies a wait for them. A read replaces only reads, because later reads still have to wait for the writes.
@@ -220,7 +220,7 @@ impl BlockUses {
     pub(crate) fn record(&mut self, new: Use, clock: &Clock) -> bool {
         let replaces_one = !self.repeats && (!new.write || self.reads.is_empty());
         let same = if new.write { &mut self.writes } else { &mut self.reads };
-        // In the common case the command replaces the only use of its kind, which is of its queue.
+        // In the common case, the new use replaces the only use of its kind, by the same queue.
         if replaces_one
             && let [only] = &mut same[..]
             && only.slot == new.slot
@@ -250,9 +250,10 @@ impl BlockUses {
         replace(&mut self.writes, new, clock);
     }
 
-    /// Returns `true` if the read has replaced one of its queue.
+    /// Records a read. Returns `true` if it has replaced a read of the same queue.
     fn record_read(&mut self, new: Use, clock: &Clock) -> bool {
-        // The uses of one queue are ordered. Of many reads, those that are replaced are removed with the complete ones.
+        // The uses of one queue are ordered. If there are many reads, replaced ones are removed later, together with
+        // complete ones.
         if self.reads.len() > USES_BEFORE_SWEEP {
             self.reads.push(new);
             return false;
@@ -266,7 +267,7 @@ impl BlockUses {
         false
     }
 
-    /// Ends the repetitions of the uses of other commands than `new`'s.
+    /// Ends the repetitions of all uses by other commands than that of `new`.
     #[inline]
     fn end_repetitions(&mut self, new: &Use) {
         if self.repeats {
@@ -277,7 +278,7 @@ impl BlockUses {
         self.repeats = new.is_repeated();
     }
 
-    /// Keeps the uses for which `still` returns `true`.
+    /// Keeps the uses that `still` accepts.
     pub(crate) fn retain(&mut self, still: impl Fn(&Use) -> bool) {
         let stays = |u: &mut Use| {
             let stays = still(u);
@@ -293,7 +294,7 @@ impl BlockUses {
         self.recorded = 0;
     }
 
-    /// Removes the reads inside the range of a later read of their queue.
+    /// Removes each read whose range is inside that of a later read of the same queue.
     fn remove_replaced_reads(&mut self) {
         if self.reads.len() <= USES_BEFORE_SWEEP {
             return;
@@ -324,7 +325,7 @@ impl BlockUses {
         self.retain(|_| false);
     }
 
-    /// Adds to the number of uses that the tests compare.
+    /// Adds to the number of examined uses, which tests compare.
     #[inline]
     fn look(&self, _uses: usize) {
         #[cfg(test)]
@@ -346,13 +347,13 @@ fn replace(uses: &mut SmallVec<[Use; 1]>, new: Use, clock: &Clock) {
     }
 }
 
-/// The stamp that the uses of several blocks share. The state lock orders the accesses.
+/// The stamp that the uses of a command's blocks share. The state lock orders accesses to it.
 #[derive(Debug)]
 pub(crate) struct RepeatedUse {
     slot: Slot,
     at: &'static Location<'static>,
-    /// Clock of the queue at the first command. If the queue comes after more points since then, a new use would
-    /// replace the uses before these points, and a repetition does not.
+    /// Clock of the queue at the first command. If the queue has waited since, a new use would replace more earlier
+    /// uses than a repetition does.
     clock: Clock,
     stamp: AtomicU64,
     /// `false` once another command was recorded in one of the blocks.
@@ -379,7 +380,7 @@ impl RepeatedUse {
         self.slot == slot && self.is_last.load(Ordering::Relaxed)
     }
 
-    /// Replaces the stamp by that of the next command. Returns `false` if that command is not a repetition.
+    /// Replaces the stamp by that of the next command. Returns `false` if the next command is not a repetition.
     pub(crate) fn repeat(
         &self,
         slot: Slot,
@@ -491,8 +492,8 @@ mod tests {
         assert!(seen[0].min(seen[1]) > 5000, "{seen:?}");
     }
 
-    /// Compares the conflicts with a list of all uses. A wait for one of a queue's uses is a wait for the earlier ones,
-    /// so the last one counts.
+    /// Compares the conflicts with a list of all uses. Waiting for one use of a queue includes the earlier ones, so
+    /// only the last one counts.
     #[test]
     fn many_uses_conflict_as_the_list_of_all_of_them() {
         let mut rng = fastrand::Rng::with_seed(7);
@@ -526,7 +527,7 @@ mod tests {
         last
     }
 
-    /// The reads of a queue replace each other, however many queues read the block.
+    /// The reads of one queue replace each other, even if many queues read the block.
     #[test]
     fn q01_a_read_among_many_looks_at_few_uses() {
         let read_all = |queues: u32| {

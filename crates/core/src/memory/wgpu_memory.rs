@@ -1,4 +1,4 @@
-//! Memory on a wgpu device, with the host's view if the memory is mapped.
+//! Memory on a wgpu device, and the host's view of it if it is mapped.
 
 use crate::driver::erased::Erased;
 use crate::driver::error_scopes::{Operation, reasons};
@@ -15,7 +15,7 @@ pub(crate) struct WgpuMemory {
     /// The wgpu buffer, if wgpu tracks the memory.
     buffer: Option<Erased<wgpu::Buffer>>,
     native: Option<NativeMemory>,
-    /// Gate that keeps a map and the drop of the memory apart from other calls of wgpu on GL.
+    /// Gate that, on GL, keeps maps and drops of the memory apart from other wgpu calls.
     gate: Erased<Arc<GlGate>>,
     /// `Some` if the buffer is an external buffer.
     external: Option<Erased<ExternalBuffer>>,

@@ -1,4 +1,4 @@
-//! A kernel launch as a plain command, and kernels that are compiled for a device.
+//! Kernel launches as plain commands, and compiled kernels.
 
 use crate::error::{ErrorDetail, KernelId, Result, subject};
 use crate::memory::block::{Block, overlap};
@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// Most boxes kept for later launches: the launches of four full batches.
+/// Maximum number of boxes kept for later launches: those of four full batches.
 const MOST_KEPT_LAUNCHES: usize = 16384;
 
 /// A checked kernel launch, which can no longer fail because of its arguments.
@@ -21,13 +21,13 @@ pub(crate) struct Launch {
     /// `Some` until the launch is complete.
     kernel: Option<Arc<KernelInner>>,
     pub(crate) groups: [u32; 3],
-    /// Device memory of the group counts, three `u32`, for an indirect launch.
+    /// For an indirect launch, the three `u32` group counts in device memory.
     pub(crate) indirect: Option<Span>,
-    /// One argument for each binding of the kernel's interface, in the order of the interface.
+    /// One argument for each binding of the kernel's interface, in order.
     pub(crate) bindings: Vec<BoundArray>,
-    /// Packed `params`; empty if the kernel has none.
+    /// Packed parameters; empty if the kernel has none.
     pub(crate) params: ParamsBlock,
-    /// Line of the program's call: the launch, or the load of its graph.
+    /// Source line of the launch, or of the load of its graph.
     #[cfg_attr(not(cpu_code), allow(dead_code, reason = "only the checks of kernels name the line"))]
     pub(crate) at: Option<&'static Location<'static>>,
 }
@@ -45,8 +45,8 @@ pub(crate) struct BoundArray {
     pub(crate) used: Option<Access>,
 }
 
-/// Boxes of completed launches, kept for later launches. This is not a
-/// [`FreeList`](crate::memory::pool::FreeList), because a whole batch of boxes returns under one lock.
+/// Boxes of completed launches, kept for reuse. This is not a [`FreeList`](crate::memory::pool::FreeList), because a
+/// whole batch of boxes is returned under one lock.
 #[derive(Default)]
 #[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
 pub(crate) struct LaunchPool(Mutex<Vec<Box<Launch>>>);
@@ -85,20 +85,20 @@ impl Launch {
         self.kernel.as_ref().expect("bug: the launch is complete")
     }
 
-    /// Returns the memory of the messages of the launch, if its kernel prints or asserts.
+    /// Returns the message buffer of the launch, if the kernel prints or asserts.
     #[cfg(cpu)]
     pub(crate) fn message_buffer(&self) -> Option<&Arc<Block>> {
         self.kernel().interface.messages.as_ref()?;
         self.bindings.last().map(|bound| &bound.block)
     }
 
-    /// Replaces the kernel by another form of the same kernel.
+    /// Replaces the kernel by another variant of the same kernel.
     pub(crate) fn set_kernel(&mut self, kernel: Arc<KernelInner>) {
         debug_assert!(self.kernel().name == kernel.name, "bug: a launch changes its kernel");
         self.kernel = Some(kernel);
     }
 
-    /// Returns the pipeline, which the recorder of the launch compiled.
+    /// Returns the compiled pipeline for the recorder's type `P`.
     ///
     /// # Panics
     /// Panics if the kernel was compiled for another recorder, or the launch is complete, which is a bug.
@@ -160,8 +160,8 @@ impl Launch {
     }
 }
 
-/// Returns the accesses of bindings, then those of `spans`: the first span is read and the second is written. One
-/// iterator yields both kinds, so that the compiler inlines the caller's code into the loop over a launch.
+/// Returns the accesses of bindings, followed by those of `spans`: the first is read and the second is written. A
+/// single iterator yields both, so that the compiler inlines the caller's code into the loop.
 #[inline]
 pub(crate) fn touches<'a>(
     bound: &'a [BoundArray],
@@ -206,7 +206,7 @@ fn of_span(span: &Span, write: bool) -> Touch<'_> {
 }
 
 impl BoundArray {
-    /// Returns `true` for an empty array that has no memory yet. It shares no byte with another binding.
+    /// Returns `true` for an empty array that has no memory yet, and so shares no bytes with another binding.
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         self.size == 0
@@ -227,9 +227,9 @@ impl BoundArray {
 /// A compiled and checked kernel, shared by all its launches.
 pub(crate) struct KernelInner {
     pub(crate) id: KernelId,
-    /// Name in messages: the entry point, or the verb that launches the kernel.
+    /// Name in messages: that of the entry point, or of the verb that launches the kernel.
     pub(crate) name: Arc<str>,
-    /// Name in profiles, where a verb has a row for each of its kernels.
+    /// Name in profiles, where each kernel of a verb has a separate row.
     pub(crate) label: Arc<str>,
     /// Interface of the entry point. Its `entry` is the `name`.
     pub(crate) interface: Interface,
@@ -250,7 +250,7 @@ pub(crate) struct KernelText {
 }
 
 impl KernelInner {
-    /// Returns the subject of a launch of the kernel in messages.
+    /// Returns how messages refer to a launch of the kernel.
     pub(crate) fn subject(&self) -> String {
         subject(&self.label)
     }
@@ -266,20 +266,20 @@ impl KernelInner {
 /// Compiled form of a kernel for one kind of recorder. The kernels of several verbs share it.
 #[derive(Clone)]
 pub(crate) enum Pipeline {
-    /// Pipeline of the wgpu recorder, or of the native recorder for its backend.
+    /// Pipeline of the wgpu recorder, or of the native recorder for its graphics interface.
     Device(Arc<DevicePipeline>),
     /// Code that the CPU runs.
     #[cfg(cpu)]
     Host(HostCode),
-    /// Pipeline that another thread compiles, or has compiled.
+    /// Pipeline that another thread is compiling, or has compiled.
     Late(Arc<LatePipeline>),
 }
 
 impl Pipeline {
-    /// Returns the pipeline that is compiled.
+    /// Returns the compiled pipeline.
     ///
     /// # Panics
-    /// Panics if the pipeline is late and not compiled, which is a bug: its launches wait for it.
+    /// Panics if a late pipeline is not compiled, which is a bug, because its launches wait for it.
     #[inline]
     pub(crate) fn compiled(&self) -> &Self {
         match self {
@@ -288,7 +288,7 @@ impl Pipeline {
         }
     }
 
-    /// Returns the pipeline if it is not compiled yet, or if its compilation has failed.
+    /// Returns a late pipeline that is not yet compiled, or whose compilation has failed.
     #[inline]
     pub(crate) fn unfinished(&self) -> Option<&Arc<LatePipeline>> {
         match self {
@@ -304,7 +304,7 @@ impl Pipeline {
     }
 }
 
-/// A pipeline that another thread compiles. Its launches are enqueued meanwhile, and their queues wait.
+/// A pipeline that another thread compiles. Meanwhile its launches can be enqueued, and their queues wait.
 pub(crate) struct LatePipeline {
     /// Result of the compilation.
     made: OnceLock<Result<Pipeline>>,
@@ -315,24 +315,24 @@ pub(crate) struct LatePipeline {
 /// A function that compiles a pipeline.
 type Compile = Box<dyn FnOnce() -> Result<Pipeline> + Send>;
 
-/// A receiver of the result of a compilation.
+/// A function that receives the result of a compilation.
 type AfterCompile = Box<dyn FnOnce(Result<()>) + Send>;
 
 struct LateProgress {
-    /// `None` once a thread has begun to compile.
+    /// Function that compiles; `None` once a thread has begun.
     compile: Option<Compile>,
-    /// Receivers to call when the compilation ends.
+    /// Functions to call when the compilation ends.
     after: Vec<AfterCompile>,
 }
 
 impl LatePipeline {
-    /// Returns the pipeline that `compile` returns. The function does not panic.
+    /// Returns a late pipeline that `compile` will compile. `compile` must not panic.
     pub(crate) fn new(compile: Compile) -> Arc<Self> {
         let progress = LateProgress { compile: Some(compile), after: Vec::new() };
         Arc::new(Self { made: OnceLock::new(), progress: Mutex::new(progress), ended: Condvar::new() })
     }
 
-    /// Compiles the pipeline on this thread, unless a thread has begun before.
+    /// Compiles the pipeline on this thread, unless a thread has already begun.
     pub(crate) fn compile(&self) {
         let Some(compile) = lock(&self.progress).compile.take() else { return };
         let made = compile();
@@ -361,7 +361,7 @@ impl LatePipeline {
         }
     }
 
-    /// Calls a function with the result: on the thread that compiles, or here if the compilation has ended.
+    /// Calls a function with the result: on the compiling thread, or here if the compilation has ended.
     pub(crate) fn after(&self, call: AfterCompile) {
         let mut progress = lock(&self.progress);
         let Some(result) = self.result() else { return progress.after.push(call) };
@@ -369,7 +369,7 @@ impl LatePipeline {
         call(result);
     }
 
-    /// Returns the result of the compilation, or `None` before its end.
+    /// Returns the result of the compilation, or `None` while there is none.
     pub(crate) fn result(&self) -> Option<Result<()>> {
         self.made.get().map(|made| made.as_ref().map(|_| ()).map_err(Clone::clone))
     }
@@ -386,8 +386,8 @@ impl LatePipeline {
     }
 }
 
-/// Pipeline of a device recorder. Every launch reads it, so it has a fixed place in its `Arc`, unlike the value of an
-/// `Arc<dyn Any>`.
+/// Pipeline of a device recorder. Every launch reads it. Unlike a value in an `Arc<dyn Any>`, the box is at a fixed
+/// offset.
 pub(crate) struct DevicePipeline(Box<dyn Any + Send + Sync>);
 
 impl DevicePipeline {
@@ -410,7 +410,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) overrides: &'a [(&'a str, f64)],
     /// Sequential host function of the kernel, if it has one.
     pub(crate) reference: Option<Arc<dyn HostKernel>>,
-    /// Proven properties of all launches of the kernel, for which a device may leave out runtime checks.
+    /// Proven properties of all launches of the kernel, which allow a device to omit runtime checks.
     pub(crate) trust: Option<Trust>,
 }
 
@@ -420,7 +420,7 @@ impl Recipe<'_> {
         self.entry.interface()
     }
 
-    /// Compiles a recorder's own kernel from `text`, the contents of the file named after the entry point.
+    /// Compiles one of a recorder's own kernels. `text` is the contents of the file with the name of the entry point.
     pub(crate) fn own<T>(
         entry: &str,
         text: &'static str,

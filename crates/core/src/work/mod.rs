@@ -1,4 +1,4 @@
-//! Work for a device as plain data, which queues hold, batches order and recorders record.
+//! Work for a device as plain data: queues hold it, batches order it, and recorders record it.
 
 pub(crate) mod graph;
 pub(crate) mod kernel_launch;

@@ -1,4 +1,4 @@
-//! The copy of a region as a plain command: rows of bytes at fixed distances on either side.
+//! Region copies as plain commands: rows of bytes at fixed distances on both sides.
 
 use crate::memory::block::{Block, overlap};
 use crate::memory::region::StridedRegion;
@@ -6,19 +6,19 @@ use crate::work::step::Span;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Size in bytes of a word, the unit that a copy command or a dispatch addresses.
+/// Size in bytes of a word, the unit of copy commands and dispatches.
 pub(crate) const WORD: u64 = 4;
 
-/// Copy of rows of bytes to a place that shares no word with the source.
+/// Copy of rows of bytes. Source and destination share no word.
 pub(crate) struct RegionCopy {
-    /// Source from the first element to the last, rounded out to words.
+    /// Source, from the first element to the last, extended to whole words.
     pub(crate) src: Span,
     pub(crate) dst: Span,
-    /// Rows, with offsets from the starts of the blocks.
+    /// Rows, with offsets relative to the blocks.
     pub(crate) rows: Rows,
 }
 
-/// Rows of bytes in a source and in a destination.
+/// Rows of bytes in a source and a destination.
 pub(crate) struct Rows {
     /// Number of bytes before the first row in the source.
     pub(crate) from: u64,
@@ -26,12 +26,12 @@ pub(crate) struct Rows {
     pub(crate) to: u64,
     /// Size of a row in bytes.
     pub(crate) row: u64,
-    /// Axes of rows, outermost first: the fewest axes that describe the rows.
+    /// Axes of rows, outermost first, as few as possible.
     pub(crate) axes: SmallVec<[RowAxis; 4]>,
 }
 
-/// An axis of rows: the number of indices on the axis, and the bytes from one index to the next in the source and in
-/// the destination.
+/// An axis of rows: the number of indices, and the number of bytes from one index to the next in the source and in the
+/// destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowAxis {
     pub(crate) count: u64,
@@ -46,7 +46,7 @@ impl RegionCopy {
         Self { src, dst: rows.target(dst), rows }
     }
 
-    /// Returns the copy of consecutive words to as many others.
+    /// Returns the copy of consecutive words to as many consecutive words.
     pub(crate) fn run(src: Span, dst: Span) -> Self {
         let rows = Rows { from: src.offset, to: dst.offset, row: src.size, axes: SmallVec::new() };
         Self { src, dst, rows }
@@ -66,8 +66,8 @@ impl RegionCopy {
 }
 
 impl Rows {
-    /// Returns the rows of two selections of elements of `size` bytes. Each selection comes with the bytes before its
-    /// array. Both have axes of the same lengths and at least one element.
+    /// Returns the rows of a copy between two selections of elements of `size` bytes. Each selection is passed with the
+    /// offset of its array in bytes. Both must have the same axis lengths, and at least one element.
     pub(crate) fn new(src: (u64, &StridedRegion), dst: (u64, &StridedRegion), size: u64) -> Self {
         let at = |(offset, strided): (u64, &StridedRegion)| offset + strided.first as u64 * size;
         let (row, axes) = collapse(src.1, dst.1, size);
@@ -79,7 +79,7 @@ impl Rows {
         span(dst, self.to, extent(self.row, &self.axes, |axis| axis.dst))
     }
 
-    /// Returns the start of each row on either side.
+    /// Returns the start of each row on both sides.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.count()).map(|mut row| {
             let mut from = self.from;
@@ -100,7 +100,7 @@ impl Rows {
         if counts.clone().any(|count| count == 0) { 0 } else { counts.fold(1, u64::saturating_mul) }
     }
 
-    /// Returns `true` if each row starts and ends at a word boundary on both sides.
+    /// Returns `true` if each row starts and ends at word boundaries on both sides.
     pub(crate) fn is_words(&self) -> bool {
         self.alignment() >= WORD
     }
@@ -113,7 +113,7 @@ impl Rows {
     }
 }
 
-/// Returns the bytes from the first row to the end of the last.
+/// Returns the number of bytes from the start of the first row to the end of the last.
 pub(crate) fn extent(row: u64, axes: &[RowAxis], stride: fn(&RowAxis) -> u64) -> u64 {
     row + axes.iter().map(|axis| (axis.count - 1) * stride(axis)).sum::<u64>()
 }
@@ -124,7 +124,7 @@ fn span(block: &Arc<Block>, start: u64, bytes: u64) -> Span {
     Span { block: block.clone(), offset, size: (start + bytes).next_multiple_of(WORD) - offset }
 }
 
-/// Returns the bytes of a row and the axes of rows. Axes that follow each other without a gap on both sides become one.
+/// Returns the size of a row in bytes, and the axes of rows. Axes that are contiguous on both sides are merged.
 fn collapse(src: &StridedRegion, dst: &StridedRegion, size: u64) -> (u64, SmallVec<[RowAxis; 4]>) {
     let (mut row, mut axes): (u64, SmallVec<[RowAxis; 4]>) = (size, SmallVec::new());
     for (src, dst) in src.axes.iter().zip(&dst.axes).rev().filter(|(axis, _)| axis.count > 1) {

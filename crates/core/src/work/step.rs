@@ -1,6 +1,6 @@
-//! The commands of batches and recorders as plain data, with the ranges of blocks that they access.
+//! The commands in batches as plain data, with the ranges of blocks that they access.
 //!
-//! Also the code of a kernel on the CPU, and commands that the program records with wgpu.
+//! Also the code of kernels on the CPU, and commands that the program records with wgpu.
 
 use crate::driver::erased::Erased;
 use crate::error::CommandKind;
@@ -23,7 +23,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// An operation of a device: the only part of a command that a recorder sees.
+/// An operation of a device: the only part of a command that recorders see.
 pub(crate) enum Work {
     /// Launch of a kernel, boxed because a command is moved several times before it is submitted.
     Launch(Box<Launch>),
@@ -35,14 +35,14 @@ pub(crate) enum Work {
         dst: Span,
         pattern: Pattern,
     },
-    /// Copy of staged bytes to a block. The call of the program staged them.
+    /// Copy of staged bytes to a block. They were staged during the call of the program.
     Upload {
         src: Payload,
         dst: Span,
     },
     /// Copy of rows of bytes, boxed because it is larger than the other variants.
     Region(Box<RegionCopy>),
-    /// Copy of bytes to staging memory for the host. The slot receives the place of that memory.
+    /// Copy of bytes to staging memory for the host. The slot receives the location of that memory.
     Read {
         src: Span,
         slot: Arc<ReadSlot>,
@@ -51,32 +51,33 @@ pub(crate) enum Work {
     WgpuCommands(Box<WgpuCommands>),
     /// Replay of a part of a graph.
     Graph(Box<GraphStep>),
-    /// Gate that decides if the nodes of a body execute. Only a graph has gates, as nodes.
+    /// Gate that decides if the nodes of a body execute. Occurs only as a node of a graph.
     Gate(Box<Gate>),
-    /// Read of the clock before a command. `Start`, the command and `End` have one stamp and one level.
+    /// Read of the clock before a command. `Start`, the command and `End` have the same stamp and level.
     Start(Arc<TimeSlot>),
     /// Read of the clock after a command.
     End(Arc<TimeSlot>),
-    /// No operation. The command completes after all earlier work of the hardware queue, of any context.
+    /// No operation. Completes after all earlier work on the hardware queue, whichever context it belongs to.
     QueueFence,
-    /// No operation. The command was removed and keeps its place in the order, because other commands may depend on it.
+    /// No operation. Replaces a removed command, to keep its place in the order, because other commands may depend on
+    /// it.
     Nothing,
 }
 
-/// Commands of one call.
+/// Works of one call.
 pub(crate) type Works = SmallVec<[Work; 3]>;
 
-/// Commands of one call, each with its kind.
+/// Works of one call, each with the kind of its command.
 pub(crate) type KindsOfWork = SmallVec<[(CommandKind, Work); 3]>;
 
-/// Returns `true` if the span is in pinned memory, which the program may read or refill when the copy is complete.
+/// Returns `true` if the span is in pinned memory, which the program may access when the copy is complete.
 fn is_pinned(span: &Span) -> bool {
     matches!(span.block.heap, Heap::Download | Heap::Upload)
 }
 
 impl Work {
-    /// Returns `true` for a read, for a copy from or to pinned memory, and for an upload of bytes of each replay: the
-    /// program may wait for its end to access bytes.
+    /// Returns `true` if the program may wait for the end of this work before it accesses bytes: for a read, for a copy
+    /// from or to pinned memory, and for an upload that each replay repeats.
     #[inline]
     pub(crate) fn returns_to_host(&self) -> bool {
         match self {
@@ -87,7 +88,7 @@ impl Work {
         }
     }
 
-    /// Returns the bytes of staging memory that an upload holds until it is complete.
+    /// Returns the size in bytes of the staging memory that an upload occupies until it is complete.
     #[inline]
     pub(crate) fn staged_bytes(&self) -> u64 {
         if let Work::Upload { dst, .. } = self { dst.size } else { 0 }
@@ -98,7 +99,7 @@ impl Work {
         matches!(self, Work::Launch(launch) if launch.is_empty())
     }
 
-    /// Returns all accesses of this command. A binding that the entry point does not use is not an access.
+    /// Returns all accesses of this command. Bindings that the entry point does not use are left out.
     #[inline]
     pub(crate) fn touches(&self) -> impl Iterator<Item = Touch<'_>> {
         let bound: &[BoundArray] = match self {
@@ -110,7 +111,7 @@ impl Work {
         touches(bound, self.spans())
     }
 
-    /// Returns the bytes that the command moves, or `None` for a launch.
+    /// Returns the number of bytes that the command moves, or `None` for a launch.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Work::Launch(_) => None,
@@ -147,13 +148,13 @@ impl Work {
         }
     }
 
-    /// Returns the number of levels that the command takes in a batch.
+    /// Returns the number of levels in a batch that the command occupies.
     #[inline]
     pub(crate) fn depth(&self) -> u32 {
         if let Work::Graph(graph) = self { graph.depth() } else { 1 }
     }
 
-    /// Returns the range that is read and the range that is written, besides bindings.
+    /// Returns the ranges that are read and written other than through bindings.
     #[inline]
     fn spans(&self) -> [Option<&Span>; 2] {
         match self {
@@ -172,7 +173,7 @@ impl Work {
         }
     }
 
-    /// Calls `visit` for each block that this command names, even if the command does not access it.
+    /// Calls `visit` for each block that this command refers to, even if it does not access it.
     pub(crate) fn each_block<'a>(&'a self, mut visit: impl FnMut(&'a Arc<Block>)) {
         match self {
             Work::Launch(launch) => launch.bindings.iter().for_each(|bound| visit(&bound.block)),
@@ -187,17 +188,17 @@ impl Work {
 pub(crate) struct Step {
     pub(crate) slot: Slot,
     pub(crate) stamp: Stamp,
-    /// Level in the batch: a step depends only on steps of lower levels. Steps of one level are independent, except a
-    /// command and its `Start` and `End`.
+    /// Level in the batch. A step depends only on steps of lower levels. Steps of one level are independent, except for
+    /// a command with its `Start` and `End`.
     pub(crate) level: u32,
-    /// Earlier steps of the batch that this step comes after, besides those of the same queue.
+    /// Earlier steps of the batch that this step comes after, not counting those of the same queue.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) work: Work,
 }
 
 impl Step {
-    /// Returns `true` if the step is work of its queue. A copy for a lazy read is not: it saves bytes that a read of
-    /// another queue has left in place, before a command of this queue overwrites them.
+    /// Returns `true` if the step is work of its own queue. A copy for a lazy read is not: it saves the bytes of
+    /// another queue's read before a command of this queue overwrites them.
     pub(crate) fn is_own(&self) -> bool {
         match &self.work {
             Work::Nothing => false,
@@ -206,7 +207,7 @@ impl Step {
         }
     }
 
-    /// Returns the launch of the step, if the step is a launch, and drops the rest of the step.
+    /// Returns the launch, if the step is one, and drops the rest of the step.
     pub(crate) fn launch(self) -> Option<Box<Launch>> {
         if let Work::Launch(launch) = self.work { Some(launch) } else { None }
     }
@@ -222,9 +223,9 @@ impl From<RegionCopy> for Work {
 #[derive(Clone)]
 #[cfg(cpu)]
 pub(crate) enum HostCode {
-    /// The program or the library gives a function for the whole grid.
+    /// A function of the program or the library, for the whole grid.
     Function(Arc<dyn HostKernel>),
-    /// The text of the kernel is compiled or interpreted.
+    /// The compiled or interpreted text of the kernel.
     #[cfg(cpu_code)]
     Program(Arc<CpuKernel>),
 }
@@ -261,7 +262,7 @@ pub(crate) struct Pattern {
 impl Pattern {
     pub(crate) const ZERO: Pattern = Pattern { bytes: [0; 16], len: 4 };
 
-    /// Returns the bytes of `value`, repeated to 4, 8 or 16 bytes. Returns `None` if a pattern cannot hold them.
+    /// Returns the bytes of `value`, repeated to 4, 8 or 16 bytes. Returns `None` if a pattern cannot hold that.
     pub(crate) fn of(value: &[u8]) -> Option<Self> {
         if value.iter().all(|&byte| byte == 0) {
             return Some(Self::ZERO);
@@ -290,11 +291,12 @@ pub(crate) struct Touch<'a> {
     pub(crate) write: bool,
 }
 
-/// The program's command buffers at their place in a queue's order. They form a batch of their own, which wgpu submits.
+/// The program's command buffers, at their place in the order of a queue. They form a separate batch, which wgpu
+/// submits.
 pub(crate) struct WgpuCommands {
     /// Command buffers, until they are submitted.
     commands: Erased<Mutex<Vec<wgpu::CommandBuffer>>>,
-    /// Arrays that the commands read and write, as the program declares them.
+    /// Arrays that the commands read and write, as declared by the program.
     pub(crate) uses: Vec<BoundArray>,
 }
 
@@ -303,7 +305,7 @@ impl WgpuCommands {
         Self { commands: Erased::new(Mutex::new(commands)), uses }
     }
 
-    /// Takes the command buffers, because wgpu submits a command buffer only once.
+    /// Takes the command buffers, because wgpu can submit them only once.
     pub(crate) fn take(&self) -> Vec<wgpu::CommandBuffer> {
         std::mem::take(&mut *lock(&self.commands))
     }

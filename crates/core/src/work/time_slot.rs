@@ -5,7 +5,7 @@ use fencepost_sync::prim::{Mutex, lock};
 use fencepost_sync::{Lost, Seq};
 use std::sync::{Arc, OnceLock};
 
-/// Device time of one command. The recorder stores the ticks, or their place, in it.
+/// Device time of one command. The recorder stores in it the ticks, or where they will be.
 #[derive(Default)]
 pub(crate) struct TimeSlot {
     location: Mutex<Option<TimeLocation>>,
@@ -14,11 +14,11 @@ pub(crate) struct TimeSlot {
 
 #[derive(Clone)]
 enum TimeLocation {
-    /// The slot itself holds the ticks.
+    /// The ticks themselves.
     Here(Ticks),
-    /// The ticks are the start of the first command and the end of the last one.
+    /// The start of the first command and the end of the last.
     Span { first: Arc<TimeSlot>, last: Arc<TimeSlot> },
-    /// The results of two queries are the ticks.
+    /// The results of two queries.
     Pages { start: TickAt, end: TickAt },
 }
 
@@ -50,7 +50,7 @@ impl TimeSlot {
         *lock(&self.location) = Some(TimeLocation::Here(ticks));
     }
 
-    /// Stores the tick at the end, if the tick at the start is stored.
+    /// Stores the tick at the end, provided that the tick at the start is stored.
     pub(crate) fn end(&self, end: u64) {
         if let Some(TimeLocation::Here(ticks)) = &mut *lock(&self.location) {
             ticks.end = end;
@@ -62,7 +62,7 @@ impl TimeSlot {
         *lock(&self.location) = Some(TimeLocation::Pages { start, end });
     }
 
-    /// Makes this the time from the start of a command to the end of another one.
+    /// Makes the slot report the time from the start of one command to the end of another.
     pub(crate) fn span(&self, first: &Arc<TimeSlot>, last: &Arc<TimeSlot>) {
         *lock(&self.location) = Some(TimeLocation::Span { first: first.clone(), last: last.clone() });
     }
@@ -72,7 +72,7 @@ impl TimeSlot {
         *lock(&self.location) = None;
     }
 
-    /// Stores the batch of the command.
+    /// Stores the batch in which the command is.
     pub(crate) fn plan(&self, batch: Seq) {
         self.batch.get_or_init(|| batch);
     }
@@ -82,7 +82,7 @@ impl TimeSlot {
         self.batch.get().copied()
     }
 
-    /// Returns the ticks, or `None` if the command was never recorded. The caller calls this only after the command is
+    /// Returns the ticks, or `None` if the command was never recorded. May be called only after the command is
     /// complete.
     ///
     /// # Errors
@@ -121,7 +121,7 @@ impl TickPage {
     /// Size in bytes of the result of one query.
     pub(crate) const BYTES_A_QUERY: usize = 8;
 
-    /// Returns the page of the first `queries` queries, whose results `read` copies to the host.
+    /// Returns a page of the first `queries` queries. `read` copies their results to the host.
     pub(crate) fn new(read: Arc<ReadSlot>, queries: u32) -> Arc<Self> {
         Arc::new(Self { read, queries, fetched: OnceLock::new() })
     }
@@ -166,7 +166,7 @@ mod tests {
         let page = TickPage::new(read.clone(), 3);
         let at = |query| TickAt { page: page.clone(), query };
         times[0].note(at(0), at(1));
-        times[1].note(at(0), at(2)); // the commands are on one level and share the first tick
+        times[1].note(at(0), at(2)); // both commands are on one level and share the first tick
         let bytes = [5_u64, 7, 8].iter().flat_map(|tick| tick.to_le_bytes()).collect();
         read.set(ReadState::Staged(Arc::new(Bytes(bytes))));
         assert_eq!(times[1].ticks(), Ok(Some(Ticks { start: 5, end: 8 })));

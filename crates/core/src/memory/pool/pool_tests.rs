@@ -109,7 +109,7 @@ fn m10_a_rounded_size_is_at_most_the_largest_block() {
     assert_eq!(size_for(1, 4096), 256);
 }
 
-/// Makes a context without threads on a CPU device with `memory` bytes.
+/// Makes a context without threads on a CPU device with `memory` bytes of memory.
 fn context(memory: u64) -> Context {
     Context::simulated(SimulatorOptions { threads: false, memory, ..SimulatorOptions::default() })
 }
@@ -242,7 +242,7 @@ fn m08_arrays_of_many_sizes_in_turn_keep_twice_the_largest() {
 #[test]
 fn m08_a_loop_of_the_same_arrays_allocates_each_once() {
     const MIB: u64 = 1 << 20;
-    // The arrays of one list are alive at once, and the lists follow each other.
+    // The arrays of an inner list are alive at the same time; the lists come one after the other.
     let loops: [&[&[u64]]; 5] = [
         &[&[100 * MIB]],
         &[&[100 * MIB, 100 * MIB]],

@@ -1,12 +1,12 @@
 //! Control flow of a graph: gates, the control table, and loops.
 //!
-//! A *gate* is a node that decides on the device whether the nodes of a body execute. The table has the words that the
-//! gates set and the group counts that they choose, and a layout says which bytes belong to which node.
+//! A *gate* is a node that decides on the device if the nodes of a body execute. The control table holds the words that
+//! the gates set and the group counts that they choose; its layout says which bytes belong to which node.
 //!
-//! The iterations of a loop in chunks are submitted in several batches, as long as the loop goes on. The nodes of such
-//! a loop are one *part* of it, which executes a few iterations. A part is a segment of the plan, and the scheduler
-//! executes it again and again. The gates of a part form a ring of words: the gate before an iteration reads the word
-//! of the iteration before, and the last gate of a part sets the word that the first body of the next part reads.
+//! The iterations of a chunked loop are submitted in several batches, as long as the loop goes on. The graph stores
+//! only one *part* of such a loop, with a few iterations. A part is a segment of the plan, which the scheduler executes
+//! repeatedly. The gates of a part form a ring: each gate reads the word of the previous iteration, and the last gate
+//! sets the word that the first iteration of the next part reads.
 
 use crate::memory::block::Block;
 use crate::work::graph::nodes::GraphNode;
@@ -20,55 +20,55 @@ use std::sync::Arc;
 /// Test of a gate on the value of its condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GateTest {
-    /// Any value passes. The first gate of a `do_while` has this test.
+    /// Any value passes. For the first gate of a `do_while`.
     Always,
     NonZero,
-    /// Only 0 passes. The gate of the other half of an `if_else` has this test.
+    /// Only 0 passes. For the second body of an `if_else`.
     Zero,
-    /// Values above this number pass. The gates of a `repeat` have this test. A gate with a bound adds the number of
-    /// past iterations.
+    /// Values above this number pass. For the gates of a `repeat`. A gate with a bound adds the number of finished
+    /// iterations.
     Above(u32),
     /// Signed values above this number pass.
     SignedAbove(u32),
-    /// No value passes. A gate with this test only resets a counter.
+    /// No value passes. For a gate that only resets a counter.
     Never,
 }
 
-/// A gate. The nodes that name the word `own` execute if the words `parent` and `previous` are set and the condition
-/// passes the test. Words are words of the graph's [`ControlTable`](super::control_table::ControlTable).
+/// A gate. The nodes with the gate word `own` execute if the words `parent` and `previous` are set and the condition
+/// passes the test. The words are in the graph's [`ControlTable`](super::control_table::ControlTable).
 #[derive(Clone)]
 pub(crate) struct Gate {
-    /// Four bytes of the condition, which the gate reads at its place in the order of the graph.
+    /// Four bytes of the condition, which the gate reads at its point in the order of the graph.
     pub(crate) condition: Span,
     pub(crate) test: GateTest,
-    /// Word of the body that the gate is in, if any.
+    /// Word of the gate of the enclosing body, if any.
     pub(crate) parent: Option<u32>,
-    /// Word of the previous iteration of the loop, if the gate belongs to a later one.
+    /// Word of the previous iteration, if the gate belongs to a later iteration of a loop.
     pub(crate) previous: Option<u32>,
-    /// Word that the gate sets: to 0 if the body does not execute, and otherwise to 1, or to the number of the
-    /// iteration if the gate has a bound.
+    /// Word that the gate sets: to 0 if the body does not execute. Otherwise to 1 or, for a gate with a bound, to the
+    /// number of the iteration.
     pub(crate) own: u32,
-    /// Most iterations, if the gate belongs to a loop in chunks. The word `previous` then holds the number of past
-    /// iterations, because the same gate decides about many iterations.
+    /// Maximum number of iterations, if the gate belongs to a chunked loop. The word `previous` then holds the number
+    /// of finished iterations, because the same gate decides about many iterations.
     pub(crate) bound: Option<u32>,
     pub(crate) counter: Option<GateCounter>,
 }
 
-/// Counter of a gate of a loop.
+/// Counter of a loop, as one of its gates uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct GateCounter {
     /// Index of the loop in the graph.
     pub(crate) index: u32,
-    /// `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. The end of the
-    /// capture decides this.
+    /// `true` for the first gate of the loop in the graph, which sets the counter to 0 before it counts. Set at the end
+    /// of the capture.
     pub(crate) resets: bool,
     /// `true` for the gate after the last iteration. It has no body: if it passes, the loop has reached its bound.
     pub(crate) last: bool,
 }
 
 impl GateTest {
-    /// Returns `true` if a condition of this value passes after `past` iterations. `past` is 0 for a gate without a
-    /// bound.
+    /// Returns `true` if a condition with this value passes after `past` iterations. For a gate without a bound, `past`
+    /// is 0.
     pub(crate) fn passes(self, value: u32, past: u32) -> bool {
         match self {
             GateTest::Always => true,
@@ -82,7 +82,7 @@ impl GateTest {
         }
     }
 
-    /// Returns the test of a gate with a bound, which adds the number of past iterations to the limit itself.
+    /// Returns the test for a gate with a bound, which itself adds the number of finished iterations to the limit.
     pub(crate) fn after_past(self) -> Self {
         match self {
             GateTest::Above(_) => GateTest::Above(0),
@@ -91,15 +91,15 @@ impl GateTest {
         }
     }
 
-    /// Returns what a gate writes to its word for a condition of this value, and `true` if the condition passes. `past` is
-    /// the word `previous` of a gate with a bound, and otherwise 0.
+    /// Returns what a gate writes to its word if the condition has this value, and `true` if the condition passes. For
+    /// a gate with a bound, `past` is the word `previous`; otherwise it is 0.
     pub(crate) fn decide(self, bound: Option<u32>, value: u32, past: u32) -> (u32, bool) {
         let passes = self.passes(value, past);
         let goes = passes && bound.is_none_or(|bound| past < bound);
         (if goes { past + 1 } else { 0 }, passes)
     }
 
-    /// Returns the number of the test and its limit, as the shader of gates takes them.
+    /// Returns the number and the limit of the test, in the form that the gate shader takes.
     pub(crate) fn code(self) -> [u32; 2] {
         match self {
             GateTest::Always => [0, 0],
@@ -113,7 +113,7 @@ impl GateTest {
 }
 
 impl Gate {
-    /// Names the gate in dumps.
+    /// Returns the name of the gate in dumps.
     pub(crate) fn name(&self) -> String {
         match self.test {
             GateTest::Always => "always".into(),
@@ -127,8 +127,8 @@ impl Gate {
         }
     }
 
-    /// Returns the gate, moved into a graph with `words` words before its own, where it counts the loop as `counter`. A
-    /// gate outside any body gets the body of the word `parent`.
+    /// Returns the gate moved into another graph. `words` is the number of gate words there before its own, and
+    /// `counter` its counter there. A gate outside any body gets the parent word `parent`.
     pub(crate) fn moved(&self, words: u32, parent: Option<u32>, counter: Option<GateCounter>) -> Self {
         Self {
             condition: self.condition.clone(),
@@ -142,21 +142,21 @@ impl Gate {
     }
 }
 
-/// Alignment of each upload's bytes in the table. No device needs a larger alignment of a binding.
+/// Alignment of each upload's bytes in the table. No device needs a larger binding alignment.
 const ALIGNMENT: u64 = 256;
 
-/// A layout, with the initial contents of the table.
+/// A layout, and the initial contents of the table.
 pub(crate) struct ControlContents {
     pub(crate) layout: ControlLayout,
     /// Initial contents of the table's words.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Group counts of each dispatch of a node, if the node is in a body.
+/// Group counts of each dispatch of a node in a body; `None` for other nodes.
 type NodeCounts = Option<Arc<[[u32; 3]]>>;
 
-/// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body, and
-/// `contents` the bytes and the size of an upload.
+/// Lays out the table of the nodes. `dispatches` returns the group counts of each dispatch of a node in a body.
+/// `contents` returns the bytes and the size of an upload.
 pub(crate) fn lay_out(
     nodes: &[GraphNode],
     (gates, loops): (u32, Vec<u64>),
@@ -173,7 +173,7 @@ pub(crate) fn lay_out(
     ControlContents { layout, bytes }
 }
 
-/// Returns for each gate the places of the dispatches of its nodes, one gate after the other.
+/// Returns, for each gate in order, the places of the dispatches of its nodes.
 fn places(nodes: &[GraphNode], of_nodes: &[NodeCounts], gates: u32) -> Vec<Range<u32>> {
     let mut counts = vec![0; gates as usize];
     for (node, of_node) in nodes.iter().zip(of_nodes) {
@@ -189,7 +189,7 @@ fn places(nodes: &[GraphNode], of_nodes: &[NodeCounts], gates: u32) -> Vec<Range
     counts.into_iter().map(place).collect()
 }
 
-/// Gives each node in a body its places, and stores the group counts that its gate allows there.
+/// Gives each node in a body its places, and stores there the group counts that apply if its gate allows it.
 fn add_wanted(layout: &mut ControlLayout, nodes: &[GraphNode], of_nodes: &[NodeCounts], bytes: &mut [u8]) {
     let mut next: Vec<u32> = layout.places.iter().map(|place| place.start).collect();
     for (node, of_node) in nodes.iter().zip(of_nodes) {
@@ -206,7 +206,7 @@ fn add_wanted(layout: &mut ControlLayout, nodes: &[GraphNode], of_nodes: &[NodeC
     }
 }
 
-/// Adds the bytes of each upload in a body. The nodes of all iterations share the bytes of their command.
+/// Adds the bytes of each upload in a body. All iterations share the bytes of one command.
 fn add_uploads(
     layout: &mut ControlLayout,
     nodes: &[GraphNode],
@@ -232,14 +232,13 @@ pub(crate) const COUNTS: u32 = 3;
 /// Number of words of one loop's counter: the iterations, and 1 if the loop has reached its bound.
 pub(crate) const COUNTER: u32 = 2;
 
-/// Memory of a graph's gates. The replays of a graph with a table come one after the other, so one table serves all of
-/// them. An edit makes another table.
+/// Memory of a graph's gates. Replays of a graph with a table run one after the other, so one table serves all of them.
+/// An edit makes a new table.
 pub(crate) struct ControlTable {
-    /// Words of the gates, counters of the loops, wanted group counts and bytes of uploads.
+    /// Words of the gates, counters of the loops, wanted group counts, and bytes of uploads.
     pub(crate) words: Arc<Block>,
-    /// Group counts from which the device dispatches: the wanted counts in `words`, or zeros. They have a block of
-    /// their own, because a dispatch cannot both bind the buffer of its own counts for writing and read the counts from
-    /// it.
+    /// Group counts that the device dispatches: the wanted counts in `words`, or zeros. They are in a separate block,
+    /// because a dispatch cannot read its counts from a buffer that it binds for writing.
     pub(crate) counts: Arc<Block>,
     pub(crate) layout: ControlLayout,
 }
@@ -247,25 +246,25 @@ pub(crate) struct ControlTable {
 /// Layout of a [`ControlTable`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ControlLayout {
-    /// Number of words of the gates.
+    /// Number of gate words.
     pub(crate) gates: u32,
     /// Tokens of the graph's loops. Each loop has one counter.
     pub(crate) loops: Vec<u64>,
-    /// For each word of a gate, the places of the dispatches that the gate allows.
+    /// For each gate word, the places of the dispatches that the gate allows.
     pub(crate) places: Vec<Range<u32>>,
     /// For each node in a body, the place of its first dispatch; 0 for other nodes.
     pub(crate) first: Vec<u32>,
-    /// First byte in the table of the contents of each upload in a body, by node.
+    /// For each upload in a body, by its node, the first byte of its contents in the table.
     pub(crate) uploads: FxHashMap<u32, u64>,
-    /// Output of the graph that reads the counters. The last node of the graph is this read.
+    /// Output of the graph for the counters. The last node of the graph reads it.
     pub(crate) output: Option<u32>,
 }
 
-/// Place of a body's node in the control table.
+/// Location in the control table of the data of a node in a body.
 #[derive(Clone, Copy)]
 pub(crate) struct GatedPlace<'e> {
     pub(crate) table: &'e ControlTable,
-    /// Word of the gate that the node belongs to.
+    /// Word of the node's gate.
     pub(crate) gate: u32,
     /// Place of the node's first dispatch.
     pub(crate) first: u32,
@@ -279,7 +278,7 @@ impl ControlLayout {
         self.places.last().map_or(0, |last| last.end)
     }
 
-    /// Returns the number of gates and dispatches of all bodies.
+    /// Returns the number of gates, plus that of the dispatches of all bodies.
     pub(crate) fn all_dispatches(&self) -> u64 {
         u64::from(self.gates) + u64::from(self.dispatches())
     }
@@ -299,17 +298,17 @@ impl ControlLayout {
         self.counter_at(self.loops.len() as u32)
     }
 
-    /// Returns the number of bytes before the uploads.
+    /// Returns the size of the table before the uploads, in bytes.
     pub(crate) fn head(&self) -> u64 {
         4 * u64::from(self.wanted_at() + COUNTS * self.dispatches())
     }
 
-    /// Returns the bytes of the counters.
+    /// Returns the byte range of the counters.
     pub(crate) fn counters(&self) -> Range<u64> {
         4 * u64::from(self.counter_at(0))..4 * u64::from(self.wanted_at())
     }
 
-    /// Returns the nodes without the read of the counters.
+    /// Returns the nodes except the read of the counters.
     pub(crate) fn own_nodes<'n, N>(&self, nodes: &'n [N]) -> &'n [N] {
         &nodes[..nodes.len() - usize::from(self.output.is_some())]
     }
@@ -323,7 +322,7 @@ impl ControlTable {
         GatedPlace { table: self, gate, first, upload }
     }
 
-    /// Returns the uses of the table by a replay.
+    /// Returns how a replay uses the table.
     pub(crate) fn uses(&self) -> impl Iterator<Item = BoundArray> {
         [&self.words, &self.counts].into_iter().map(|block| BoundArray {
             at: 0,
@@ -340,11 +339,11 @@ pub(crate) fn counts_at(place: u32) -> u64 {
     4 * u64::from(COUNTS * place)
 }
 
-/// Most gates and dispatches of a chunk with several parts, so that a device skips a chunk after the loop's end in
-/// little time.
+/// Maximum number of gates and dispatches in a chunk with several parts, so that skipping a chunk after the loop's end
+/// takes little time.
 const MOST_OF_A_CHUNK: u64 = 512;
 
-/// A loop in chunks.
+/// A chunked loop.
 #[derive(Clone, Debug)]
 pub(crate) struct ChunkedLoop {
     /// Nodes of one part.
@@ -353,7 +352,7 @@ pub(crate) struct ChunkedLoop {
     pub(crate) iterations: u32,
     /// Number of gates and dispatches of one part.
     pub(crate) dispatches: u64,
-    /// Most iterations of the loop.
+    /// Maximum number of iterations of the loop.
     pub(crate) bound: u32,
     /// Word that says, after each part, if the loop goes on.
     pub(crate) word: u32,
@@ -362,26 +361,26 @@ pub(crate) struct ChunkedLoop {
 /// Boundary between two segments of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
-    /// A host callback runs.
+    /// A host callback, which runs between the segments.
     HostCall,
-    /// The segment after the cut is a part of this loop in chunks.
+    /// The start of a chunked loop, with this index. The next segment is a part of it.
     LoopStart(u32),
-    /// The segment before the cut is a part of a loop in chunks.
+    /// The end of a chunked loop. The previous segment is a part of it.
     LoopEnd,
 }
 
-/// Nodes before which a segment starts, each with the cut before it.
+/// First nodes of segments, each with the cut before it.
 pub(crate) type Cuts = Vec<(u32, Cut)>;
 
 impl Cut {
-    /// Returns the number of levels that the cut takes.
+    /// Returns the number of levels that the cut occupies.
     pub(crate) fn levels(self) -> u32 {
         u32::from(!matches!(self, Cut::LoopStart(_)))
     }
 }
 
 impl ChunkedLoop {
-    /// Returns the loop, moved into a graph with this many nodes and words before it.
+    /// Returns the loop moved into a graph with this many nodes and words before it.
     pub(crate) fn moved(&self, nodes: u32, words: u32) -> Self {
         let nodes = self.nodes.start + nodes..self.nodes.end + nodes;
         Self { nodes, word: self.word + words, ..self.clone() }
@@ -392,13 +391,14 @@ impl ChunkedLoop {
         (MOST_OF_A_CHUNK / self.dispatches.max(1)).clamp(1, MOST_OF_A_CHUNK) as u32
     }
 
-    /// Returns the bytes of the word that says whether the loop goes on.
+    /// Returns the word that says if the loop goes on.
     pub(crate) fn state(&self, table: &ControlTable) -> Span {
         Span { block: table.words.clone(), offset: 4 * u64::from(self.word), size: 4 }
     }
 }
 
-/// Returns the cuts of a graph, in the order of the nodes. `calls` lists the number of nodes before each host callback.
+/// Returns the cuts of a graph, in the order of the nodes. `calls` has, for each host callback, the number of nodes
+/// before it.
 pub(crate) fn cuts(calls: impl Iterator<Item = u32>, loops: &[ChunkedLoop]) -> Cuts {
     let of_loops = loops.iter().zip(0..).flat_map(|(chunked, at)| {
         [(chunked.nodes.start, Cut::LoopStart(at)), (chunked.nodes.end, Cut::LoopEnd)]

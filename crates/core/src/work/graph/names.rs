@@ -1,6 +1,6 @@
-//! The inputs, values and named nodes of a graph: which nodes a change of one of them concerns.
+//! The inputs, values and named nodes of a graph, and which nodes use them.
 //!
-//! A load compares the hash of a kernel's interface, and so detects a kernel whose arguments have changed.
+//! When a graph is loaded, a hash of each kernel's interface shows if the kernel's arguments have changed.
 
 use crate::error::{Error, ErrorDetail, Result};
 use crate::memory::block::{Block, overlap};
@@ -21,7 +21,7 @@ pub(crate) struct GraphNames {
     pub(crate) values: Vec<GraphParameter>,
     /// Nodes of each label.
     pub(crate) labels: FxHashMap<Arc<str>, SmallVec<[u32; 1]>>,
-    /// Label of each loop that has one, by the token of the loop.
+    /// Labels of loops, by the token of the loop.
     pub(crate) loops: FxHashMap<u64, Arc<str>>,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct GraphInput {
     pub(crate) dtype: DType,
     pub(crate) shape: SmallVec<[usize; 4]>,
     pub(crate) padded: SmallVec<[usize; 4]>,
-    /// Size of the array in bytes, with the padding.
+    /// Size of the array in bytes, including padding.
     pub(crate) bytes: u64,
-    /// Number of bytes from the start of the block to the array that the capture used.
+    /// Offset in its block of the array that the capture used, in bytes.
     pub(crate) offset: u64,
-    /// Parts of commands that name bytes of the input, in the order of the nodes.
+    /// Parts of commands that use bytes of the input, in the order of the nodes.
     pub(crate) places: Vec<InputPlace>,
     /// `true` if a kernel binds bytes of the input.
     pub(crate) is_bound: bool,
@@ -44,19 +44,19 @@ pub(crate) struct GraphInput {
     pub(crate) is_written: bool,
 }
 
-/// A part of a command that names bytes of an input.
+/// A part of a command that uses bytes of an input.
 #[derive(Clone)]
 pub(crate) struct InputPlace {
     pub(crate) node: u32,
     pub(crate) part: CommandPart,
-    /// Number of bytes from the start of the input to the named bytes.
+    /// Number of bytes from the start of the input to the used bytes.
     pub(crate) start: u64,
 }
 
 /// A named value, which is a parameter of launches.
 #[derive(Clone)]
 pub(crate) struct GraphParameter {
-    /// Identifier of the value among the values of all graphs.
+    /// Identifier of the value, unique among the values of all graphs.
     pub(crate) token: u64,
     pub(crate) name: Arc<str>,
     pub(crate) dtype: DType,
@@ -64,7 +64,7 @@ pub(crate) struct GraphParameter {
     pub(crate) places: Vec<(u32, ArgumentSlot)>,
 }
 
-/// Bytes that an input stands for.
+/// Bytes that are bound to an input.
 #[derive(Clone)]
 pub(crate) struct BoundInput {
     pub(crate) block: Arc<Block>,
@@ -77,7 +77,7 @@ impl GraphInput {
         self.bytes.next_multiple_of(4)
     }
 
-    /// Returns the range of a block that the input stands for.
+    /// Returns the range of a block that is bound to the input.
     pub(crate) fn range(&self, bound: &BoundInput) -> Range<u64> {
         bound.offset..bound.offset + self.size()
     }
@@ -103,7 +103,7 @@ impl GraphNames {
         }
     }
 
-    /// Finds the nodes of the inputs, values and labels. `bound` names the bytes of each input.
+    /// Finds the nodes of the inputs, values and labels. `bound` has the bytes of each input.
     ///
     /// # Errors
     /// Returns `Graph` if a node uses bytes of an input and bytes outside of it.
@@ -114,7 +114,7 @@ impl GraphNames {
                 self.labels.entry(label.clone()).or_default().push(at);
             }
             for &(token, slot) in &node.command.values {
-                // A node of a child graph may hold a value of the child, which has no name in this graph.
+                // The node may come from a child graph and hold a value of it, which has no name in this graph.
                 if let Some(value) = self.values.iter_mut().find(|value| value.token == token) {
                     value.places.push((at, slot));
                 }
@@ -146,12 +146,12 @@ impl GraphNames {
         Ok(())
     }
 
-    /// Returns the input whose bytes a part of a command names.
+    /// Returns the input that a part of a command uses.
     pub(crate) fn input_of(&self, node: u32, part: CommandPart) -> Option<&GraphInput> {
         self.input_number(node, part).map(|at| &self.inputs[at])
     }
 
-    /// Returns the number of the input whose bytes a part of a command names.
+    /// Returns the number of the input that a part of a command uses.
     pub(crate) fn input_number(&self, node: u32, part: CommandPart) -> Option<usize> {
         self.inputs.iter().position(|input| {
             let first = input.places.partition_point(|place| place.node < node);
@@ -189,8 +189,8 @@ fn outside(
     ErrorDetail::Graph { graph: graph.into(), problem }.into()
 }
 
-/// Returns the hash of the entry point's name and of everything in its interface that places arguments. It is equal on all
-/// machines.
+/// Returns a hash of the entry point's name, and of everything in its interface that affects the placement of
+/// arguments. It is the same on all machines.
 pub(crate) fn interface_hash(entry: &str, interface: &Interface) -> u64 {
     let mut out = ByteWriter::default();
     out.text(entry);

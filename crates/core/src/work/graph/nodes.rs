@@ -1,8 +1,8 @@
-//! The nodes of a graph: captured commands as plain data. Plans share a list of nodes, and a plan with changed nodes
-//! keeps only these for itself.
+//! The nodes of a graph: captured commands as plain data. Plans share a list of nodes; a plan with changed nodes stores
+//! only those separately.
 //!
-//! An input of a graph can replace the parts of a command that name memory. Two captured commands that use the same
-//! bytes and that nothing orders can be an error.
+//! An input can replace the parts of a command that refer to memory. Two unordered captured commands on the same bytes
+//! can be an error.
 
 use crate::error::{CommandKind, Error, ErrorDetail, Result, Site};
 use crate::memory::block::{Block, overlap};
@@ -15,15 +15,15 @@ use std::ops::{Index, Range};
 use std::panic::Location;
 use std::sync::Arc;
 
-/// A command of a graph, with its place among the others. A clone shares the command.
+/// A command of a graph, and its place in the order. A clone shares the command.
 #[derive(Clone)]
 pub(crate) struct GraphNode {
-    /// Number of the captured queue. The nodes of one queue execute in the order of their indices.
+    /// Number of the captured queue. The nodes of one queue execute in order.
     pub(crate) queue: u32,
     /// Earlier nodes of other queues that the program has ordered before this node with a fork, a join or an event.
     pub(crate) after: SmallVec<[u32; 2]>,
     pub(crate) command: Arc<NodeCommand>,
-    /// Word in the graph's control table of the gate that decides if the node executes, if the node is in a body.
+    /// Word of the gate that decides if the node executes, if the node is in a body.
     pub(crate) gate: Option<u32>,
 }
 
@@ -34,9 +34,9 @@ pub(crate) struct NodeCommand {
     pub(crate) at: &'static Location<'static>,
     /// Name that the program has given the node, if any.
     pub(crate) label: Option<Arc<str>>,
-    /// Number of the graph output that the node reads, if the node is a read. Each run has its own slot for it.
+    /// Number of the graph output that the node reads, if the node is a read. Each replay has a separate slot for it.
     pub(crate) output: Option<u32>,
-    /// Parameters of the launch that hold named values, each with the token of the value.
+    /// Parameters of the launch that hold named values, each with the token of its value.
     pub(crate) values: SmallVec<[(u64, ArgumentSlot); 1]>,
 }
 
@@ -54,13 +54,13 @@ impl GraphNode {
 }
 
 impl NodeCommand {
-    /// Returns `true` for a timed marker: a node that executes nothing and has a time in each run.
+    /// Returns `true` for a timed marker: a node that only takes a time in each replay.
     pub(crate) fn is_timed_marker(&self) -> bool {
         matches!(self.work, Work::Nothing)
     }
 
-    /// Returns `true` for a side of a copy between contexts: a read of the source or a fill of the target, which stands
-    /// for the copy in the order of the graph.
+    /// Returns `true` for one side of a copy between contexts. In the order of the graph, a read of the source and a
+    /// fill of the target stand for the copy.
     pub(crate) fn is_side_of_copy(&self) -> bool {
         let is_copy = matches!(self.what, CommandKind::Copy | CommandKind::BetweenContexts);
         is_copy && matches!(self.work, Work::Read { .. } | Work::Fill { .. })
@@ -84,12 +84,12 @@ impl NodeCommand {
         matches!(&self.work, Work::Launch(launch) if launch.is_empty())
     }
 
-    /// Returns the command with another number of its output.
+    /// Returns the command with another output number.
     pub(crate) fn with_output(&self, output: u32) -> Self {
         Self { output: Some(output), ..self.duplicate() }
     }
 
-    /// Returns the name of the node in messages and dumps: its label, or the name of its kernel or its kind.
+    /// Returns the name of the node in messages and dumps: its label, else the name of its kernel or its kind.
     pub(crate) fn name(&self) -> String {
         if let Some(label) = &self.label {
             return label.to_string();
@@ -107,7 +107,7 @@ impl NodeCommand {
         }
     }
 
-    /// Describes the place of the command in the program, for messages.
+    /// Describes where the program captured the command, for messages.
     pub(crate) fn site(&self, queue: &Arc<str>) -> Site {
         let command = match &self.work {
             _ if self.is_side_of_copy() => "a copy between contexts".into(),
@@ -123,11 +123,11 @@ impl NodeCommand {
     }
 }
 
-/// A list of nodes. A clone shares them, and a list with changed nodes shares the others.
+/// A list of nodes. Clones share it. A list with changed nodes shares the unchanged ones.
 #[derive(Clone)]
 pub(crate) struct NodeList {
     captured: Arc<[GraphNode]>,
-    /// Changed nodes by their numbers, in ascending order, or `None` if no node is changed.
+    /// Changed nodes by number, in ascending order, or `None` if none is changed.
     changed: Option<Arc<Vec<(u32, GraphNode)>>>,
 }
 
@@ -156,8 +156,8 @@ impl NodeList {
         (0..self.len()).map(|node| &self[node])
     }
 
-    /// Returns the list with other nodes in place of some. `changes` is in ascending order. The cost does not depend on
-    /// the length of the list, as long as less than half of the nodes are changed.
+    /// Returns the list with some nodes replaced. `changes` must be in ascending order. The cost does not depend on the
+    /// length of the list, as long as less than half of its nodes are changed.
     pub(crate) fn with(&self, changes: Vec<(u32, GraphNode)>) -> Self {
         if changes.is_empty() {
             return self.clone();
@@ -172,7 +172,7 @@ impl NodeList {
         if many { Self::new(all.to_vec()) } else { all }
     }
 
-    /// Puts the changed nodes into the list, if no other plan shares it. Then the list names no old block.
+    /// Moves the changed nodes into the list, if no other plan shares it. Then it no longer refers to old blocks.
     pub(crate) fn absorb(&mut self) {
         let Some(captured) = Arc::get_mut(&mut self.captured) else { return };
         for (node, changed) in self.changed.take().map(Arc::unwrap_or_clone).into_iter().flatten() {
@@ -180,7 +180,7 @@ impl NodeList {
         }
     }
 
-    /// Returns a copy of all nodes. A node shares its command with the list.
+    /// Returns a copy of all nodes. They share their commands with the list.
     pub(crate) fn to_vec(&self) -> Vec<GraphNode> {
         self.iter().cloned().collect()
     }
@@ -195,7 +195,7 @@ impl Index<usize> for NodeList {
     }
 }
 
-/// Merges two ascending lists of changes. A later change replaces an earlier one of the same node.
+/// Merges two ascending lists of changes. A later change of a node replaces an earlier one.
 fn merged(earlier: &[(u32, GraphNode)], later: Vec<(u32, GraphNode)>) -> Vec<(u32, GraphNode)> {
     let mut all = Vec::with_capacity(earlier.len() + later.len());
     let mut earlier = earlier.iter().peekable();
@@ -210,7 +210,7 @@ fn merged(earlier: &[(u32, GraphNode)], later: Vec<(u32, GraphNode)>) -> Vec<(u3
     all
 }
 
-/// Part of a command that names a range of a block.
+/// Part of a command that refers to a range of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandPart {
     /// Argument for this binding of the kernel's interface.
@@ -223,12 +223,12 @@ pub(crate) enum CommandPart {
     Target,
 }
 
-/// A part of a command, with its range.
+/// A part of a command, and its range.
 pub(crate) struct NamedRange<'w> {
     pub(crate) part: CommandPart,
     pub(crate) block: &'w Arc<Block>,
     pub(crate) range: Range<u64>,
-    /// `true` for a write, and `None` if the command does not access the bytes.
+    /// `true` for a write, `false` for a read, and `None` if the command does not access the bytes.
     pub(crate) write: Option<bool>,
 }
 
@@ -263,7 +263,7 @@ fn whole(part: CommandPart, span: &Span) -> NamedRange<'_> {
     NamedRange { part, block: &span.block, range: span.range(), write: Some(part == CommandPart::Target) }
 }
 
-/// Makes a part of a command name another range of the same size.
+/// Makes a part of a command refer to another range of the same size.
 pub(crate) fn move_part(work: &mut Work, part: CommandPart, block: &Arc<Block>, offset: u64) {
     match (work, part) {
         (Work::Launch(launch), CommandPart::Binding(at)) => {
@@ -292,7 +292,7 @@ pub(crate) fn move_part(work: &mut Work, part: CommandPart, block: &Arc<Block>, 
     }
 }
 
-/// Checks that the parts of one command overlap only where the command may read both.
+/// Checks that the parts of a command overlap only where it reads both.
 ///
 /// # Errors
 /// Returns `Aliased`.
@@ -313,7 +313,7 @@ pub(crate) fn check_parts(work: &Work) -> Result<()> {
     }
 }
 
-/// Returns the error of two captured commands that nothing orders.
+/// Returns the error for two unordered captured commands.
 pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedNodes) -> Error {
     let site = |at: u32| {
         let node = &nodes[at as usize];

@@ -1,10 +1,10 @@
-//! The order of a graph's nodes: which nodes come before a node, and at which level it executes.
+//! The order of a graph's nodes: which nodes come before a node, and on which level it executes.
 //!
 //! The order has three sources: the nodes of one captured queue are in order; forks, joins and events order nodes of
-//! several queues; and two uses of the same bytes, one of them a write, are ordered as the program captured them. The
-//! last source is the policy of a context, applied to the graph alone.
+//! several queues; and the policy of the context, applied within the graph, orders two uses of the same bytes as they
+//! were captured, if one of them is a write.
 //!
-//! The barriers of a graph are counted without a recording, by the rule of the native recorder.
+//! The barriers that the native recorder would record for a graph are counted here, by the same rule.
 
 use crate::error::CommandKind;
 use crate::memory::block::{BlockId, overlap};
@@ -16,31 +16,30 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-/// Policy for two nodes that use the same bytes and that nothing orders.
+/// Policy for two unordered nodes that use the same bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MissingOrder {
     /// The later node comes after the earlier one.
     Add,
-    /// The pair is returned as an error.
+    /// The pair is an error.
     Report,
     /// The nodes stay unordered.
     Ignore,
 }
 
-/// Policy for each captured queue. The nodes of a queue use memory of the queue's context, which has a policy of its
-/// own.
+/// Policy for each captured queue: that of the queue's context.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct MissingOrders(SmallVec<[MissingOrder; 8]>);
 
 impl From<MissingOrder> for MissingOrders {
-    /// Returns one policy for all queues.
+    /// Returns the same policy for all queues.
     fn from(missing: MissingOrder) -> Self {
         Self(smallvec![missing])
     }
 }
 
 impl FromIterator<MissingOrder> for MissingOrders {
-    /// Returns a policy for each queue.
+    /// Returns one policy for each queue.
     fn from_iter<I: IntoIterator<Item = MissingOrder>>(missing: I) -> Self {
         Self(missing.into_iter().collect())
     }
@@ -53,22 +52,21 @@ impl MissingOrders {
     }
 }
 
-/// Order of the nodes `first..first + levels.len()` of a graph. Indices of nodes count from the start of the graph.
+/// Order of the nodes `first..first + levels.len()` of a graph. Node indices count from the start of the graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GraphOrder {
     pub(crate) first: u32,
     /// Level of each node. A node depends only on nodes of lower levels.
     pub(crate) levels: Vec<u32>,
-    /// For each node, the nodes that come before it: the previous node of its queue, if there is one, and nodes of
-    /// other queues.
+    /// For each node, its direct predecessors: the previous node of its queue, if any, and nodes of other queues.
     pub(crate) before: Vec<SmallVec<[u32; 2]>>,
-    /// Nodes by level, and within a level as they were captured.
+    /// Nodes by level, and within a level in the order of the capture.
     pub(crate) sorted: Vec<u32>,
     /// Number of levels.
     pub(crate) depth: u32,
 }
 
-/// Two nodes that use the same bytes and that nothing orders, for an error.
+/// Two unordered nodes that use the same bytes, for an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnorderedNodes {
     pub(crate) earlier: u32,
@@ -79,7 +77,7 @@ pub(crate) struct UnorderedNodes {
     pub(crate) later_writes: bool,
 }
 
-/// A node's use of a block, for later nodes.
+/// A node's use of a block, recorded for comparison with later nodes.
 struct NodeUse {
     node: u32,
     queue: u32,
@@ -87,11 +85,11 @@ struct NodeUse {
     write: bool,
 }
 
-/// Derivation of an order, one node after the other.
+/// State while an order is derived, node by node.
 struct Derivation<'n> {
     nodes: &'n [GraphNode],
     missing: &'n MissingOrders,
-    /// Clock of each queue: for every queue, the number of nodes (as an index plus 1) that the next node comes after.
+    /// Clock of each queue: for every queue, the index plus 1 of the last node that the next node comes after.
     clocks: Vec<Vec<u32>>,
     /// Clock after each node; empty if the graph has one queue.
     behind: Vec<Vec<u32>>,
@@ -103,7 +101,7 @@ struct Derivation<'n> {
 /// Returns the order of the nodes in `range`.
 ///
 /// # Errors
-/// Returns the first pair of nodes that nothing orders, if `missing` is [`MissingOrder::Report`] for the later one.
+/// Returns the first pair of unordered nodes, if `missing` is [`MissingOrder::Report`] for the queue of the later one.
 pub(crate) fn derive(
     nodes: &[GraphNode],
     range: Range<u32>,
@@ -188,7 +186,7 @@ impl Derivation<'_> {
             if earlier.queue == queue {
                 continue;
             }
-            // The program has no call that could order the half of a copy between contexts that the capture adds.
+            // A copy between contexts adds a half that no call of the program can order.
             let is_unnamed = [earlier.node, at]
                 .iter()
                 .any(|&node| self.nodes[node as usize].command.what == CommandKind::BetweenContexts);
@@ -231,7 +229,7 @@ impl Derivation<'_> {
 pub(crate) struct GraphBarriers {
     /// Number of barriers.
     pub(crate) count: usize,
-    /// For each barrier, the last node that used the block, then the node that needs the barrier.
+    /// For each barrier, the last node that used the block, and the node that needs the barrier.
     pub(crate) pairs: Vec<(u32, u32)>,
 }
 
@@ -250,8 +248,8 @@ struct BarrierCount {
 }
 
 /// Returns the barriers that the native recorder records for a replay. A command counts as one dispatch or copy, even
-/// if a device splits it. A host callback and a part of a loop in chunks end a submission, and no barrier is between
-/// two submissions.
+/// if a device splits it. Host callbacks and parts of chunked loops end a submission, and no barrier is needed between
+/// submissions.
 pub(crate) fn barriers(plan: &GraphPlan) -> GraphBarriers {
     let mut count = BarrierCount::default();
     for segment in &plan.segments {
@@ -267,7 +265,7 @@ impl BarrierCount {
             let work = &plan.command(node).work;
             let gated = plan.nodes[node as usize].gate.and(plan.control.as_deref());
             if let Some(counts) = indirect(work) {
-                // A kernel of the recorder reads the group counts before the launch, and copies those of a body.
+                // A kernel of the recorder reads the group counts before the launch, and copies them in a body.
                 let copied =
                     gated.into_iter().flat_map(|table| [(table.words.id, false), (table.counts.id, true)]);
                 let uses: Vec<_> = std::iter::once((counts.block.id, false)).chain(copied).collect();
@@ -279,7 +277,7 @@ impl BarrierCount {
         }
     }
 
-    /// Adds a command with its uses: blocks, each with `true` for a write.
+    /// Adds a command. `uses` are the blocks that it uses, each with `true` for a write.
     fn admit(&mut self, node: u32, uses: &[(BlockId, bool)]) {
         let earlier = uses.iter().filter_map(|&(block, write)| self.conflict(block, write)).max();
         if let Some(earlier) = earlier {
@@ -299,14 +297,14 @@ impl BarrierCount {
         }
     }
 
-    /// Returns the last node since the last barrier that uses the block, if one of the two uses is a write.
+    /// Returns the last conflicting node since the last barrier: it uses the block, and one of the two uses is a write.
     fn conflict(&self, block: BlockId, write: bool) -> Option<u32> {
         let last = self.uses.get(&block)?;
         if write { last.read.max(last.write) } else { last.write }
     }
 }
 
-/// Returns the uses of the control table by a gate, or by a command in a body, whose table is `gated`.
+/// Returns how a gate, or a command in a body with the table `gated`, uses the control table.
 fn table_uses(
     table: Option<&ControlTable>,
     gated: Option<&ControlTable>,
@@ -314,7 +312,7 @@ fn table_uses(
 ) -> impl Iterator<Item = (BlockId, bool)> {
     let written = table.filter(|_| matches!(work, Work::Gate(_)));
     let by_gate = written.into_iter().flat_map(|table| [(table.words.id, true), (table.counts.id, true)]);
-    // The contents of an upload are in the table.
+    // The table also holds the contents of uploads.
     let contents = gated.filter(|_| matches!(work, Work::Upload { .. })).map(|table| (table.words.id, false));
     by_gate.chain(gated.map(|table| (table.counts.id, false))).chain(contents)
 }

@@ -1,10 +1,9 @@
-//! The plan of a graph: its nodes with their order, as recorders execute them. A plan does not change: an edit of
-//! commands, arrays or values makes a new plan, which shares everything else with the old one. Runs in flight keep
-//! theirs.
+//! The plan of a graph: its nodes and their order, for recorders to execute. Plans are immutable: an edit of commands,
+//! arrays or values makes a new plan, which shares everything else with the old one. Replays in flight keep their plan.
 //!
-//! The order depends on the ways in which the inputs overlap other bytes. Two bindings of the inputs need the same
-//! order if the same uses overlap. A signature describes the overlaps, and a graph keeps the orders of the last few
-//! signatures. A signature names blocks by their numbers and keeps no memory.
+//! The order depends on how the inputs overlap each other and other bytes. A *signature* describes these overlaps:
+//! bindings with the same signature have the same order. A graph caches the orders of the last few signatures. A
+//! signature refers to blocks by number, and keeps no memory alive.
 
 use crate::error::{ErrorDetail, Result};
 use crate::memory::block::{BlockId, overlap};
@@ -29,39 +28,39 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Nodes of a graph in the order in which they execute. A clone shares the nodes.
 #[derive(Clone)]
 pub(crate) struct GraphPlan {
-    /// Identifier of the plan's commands and their arrays. Plans that differ only in values share it.
+    /// Identifier of the plan's commands and arrays. Plans that differ only in values share it.
     pub(crate) commands: Arc<PlanId>,
-    /// Identifier of the plan's work. Plans that differ only in values and arrays have equal numbers.
+    /// Identifier of the plan's work. Plans that differ only in values and arrays share it.
     pub(crate) shape: u64,
     pub(crate) label: Arc<str>,
     pub(crate) nodes: NodeList,
     /// Names of the captured queues.
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Parts of the graph.
+    /// Segments of the graph.
     pub(crate) segments: SmallVec<[GraphSegment; 1]>,
-    /// Cut between each two parts.
+    /// Cuts between the segments.
     pub(crate) cuts: Arc<[Cut]>,
-    /// Loops in chunks.
+    /// Chunked loops.
     pub(crate) loops: Arc<[ChunkedLoop]>,
     /// Uses of the whole graph.
     pub(crate) uses: Arc<BoundUses>,
-    /// Owner of the memory of the nodes.
+    /// Owner that keeps the memory of the nodes alive.
     pub(crate) keep: Arc<dyn Send + Sync>,
-    /// `true` if each replay comes after the previous one: nodes may write memory that no array outside of the graph
-    /// refers to, or the graph has host callbacks.
+    /// `true` if replays run one after the other, because nodes may write memory of the graph itself, or because the
+    /// graph has host callbacks.
     pub(crate) takes_turns: bool,
     pub(crate) names: Arc<GraphNames>,
-    /// Bytes that each input stands for.
+    /// Bytes bound to each input.
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
-    /// Present values.
+    /// Current values.
     pub(crate) values: SmallVec<[Value; 1]>,
-    /// `true` if a value differs from the one that the commands hold.
+    /// `true` if a value differs from those stored in the commands.
     pub(crate) values_differ: bool,
-    /// Uses of each segment, then of the whole graph if it has several segments.
+    /// Uses of each segment, followed by those of the whole graph if there are several segments.
     pub(crate) split: Arc<[SplitUses]>,
     pub(crate) orders: Arc<AliasOrders>,
     pub(crate) missing: MissingOrders,
-    /// Table of the gates, if the graph has control flow.
+    /// Gate table, if the graph has control flow.
     pub(crate) control: Option<Arc<ControlTable>>,
     /// Nodes that are timed markers, in ascending order.
     pub(crate) timed_markers: Arc<[u32]>,
@@ -69,28 +68,28 @@ pub(crate) struct GraphPlan {
     pub(crate) sources: Arc<[Arc<dyn ReplaySource>]>,
 }
 
-/// A number that no other plan has.
+/// A number that is unique among plans.
 pub(crate) struct PlanId(pub(crate) u64);
 
-/// A part of a graph that becomes one step of a batch.
+/// A segment of a graph, which becomes one step of a batch.
 #[derive(Clone)]
 pub(crate) struct GraphSegment {
     pub(crate) order: Arc<GraphOrder>,
     pub(crate) uses: Arc<BoundUses>,
 }
 
-/// Parts from which a plan is made.
+/// Components of a new plan.
 pub(crate) struct PlanParts {
     pub(crate) label: Arc<str>,
     pub(crate) nodes: Vec<GraphNode>,
     pub(crate) queues: Arc<[Arc<str>]>,
-    /// Number of nodes before each host callback, in ascending order.
+    /// For each host callback, the number of nodes before it, in ascending order.
     pub(crate) calls: Vec<u32>,
-    /// Loops in chunks, in the order of their nodes.
+    /// Chunked loops, in the order of their nodes.
     pub(crate) loops: Vec<ChunkedLoop>,
     pub(crate) keep: Arc<dyn Send + Sync>,
     pub(crate) takes_turns: bool,
-    /// Inputs and values, without their nodes.
+    /// Inputs and values, not yet with their nodes.
     pub(crate) names: GraphNames,
     pub(crate) inputs: SmallVec<[BoundInput; 2]>,
     pub(crate) values: SmallVec<[Value; 1]>,
@@ -99,7 +98,7 @@ pub(crate) struct PlanParts {
 
 #[cfg(test)]
 impl PlanParts {
-    /// Returns the parts of a graph that one queue has captured, without names, loops and memory of its own.
+    /// Returns the components of a graph captured on one queue, without names, loops and memory of its own.
     pub(crate) fn of_one_queue(nodes: Vec<GraphNode>) -> Self {
         Self {
             label: "graph".into(),
@@ -125,11 +124,11 @@ impl PlanId {
 }
 
 impl GraphPlan {
-    /// Derives the order of the nodes.
+    /// Makes a plan, and derives the order of the nodes.
     ///
     /// # Errors
-    /// Returns `Hazard` for two nodes that nothing orders, if `missing` asks to report them, and `Graph` for a
-    /// node that uses an input in part.
+    /// Returns `Hazard` for two unordered nodes, if `missing` is to report them, and `Graph` for a node that uses both
+    /// bytes of an input and other bytes.
     pub(crate) fn new(parts: PlanParts, missing: impl Into<MissingOrders>) -> Result<Self> {
         let missing = missing.into();
         let PlanParts {
@@ -192,7 +191,7 @@ impl GraphPlan {
         &self.nodes.get(node).command
     }
 
-    /// Returns the parameters of a launch with the present values, or `None` if those of the command are right.
+    /// Returns the parameters of a launch with the current values, or `None` if those of the command are up to date.
     #[inline]
     pub(crate) fn other_params(&self, command: &NodeCommand) -> Option<ParamsBlock> {
         if !self.values_differ || command.values.is_empty() {
@@ -206,16 +205,16 @@ impl GraphPlan {
         Some(params)
     }
 
-    /// Lists the values that a launch holds, each with the place in its parameters. A node of a child graph may hold
-    /// values of the child, which are not values of this graph.
+    /// Lists the values that a launch holds, each with its place in the parameters. Values of a child graph are left
+    /// out, because they are not values of this graph.
     pub(crate) fn values_of(&self, command: &NodeCommand) -> impl Iterator<Item = (usize, ArgumentSlot)> {
         let known = |token| self.names.values.iter().position(|value| value.token == token);
         command.values.iter().filter_map(move |&(token, slot)| Some((known(token)?, slot)))
     }
 
-    /// Returns the overlaps of the inputs.
+    /// Returns the signature of the inputs' overlaps.
     pub(crate) fn signature(&self) -> AliasSignature {
-        // The last uses are those of the whole graph.
+        // The last entry has the uses of the whole graph.
         let fixed = self.split.last().map(|split| &*split.fixed).unwrap_or_default();
         AliasSignature::new(&self.names, &self.inputs, fixed)
     }
@@ -229,14 +228,14 @@ impl GraphPlan {
             orders.into_iter().zip(uses).map(|(order, uses)| GraphSegment { order, uses }).collect();
     }
 
-    /// Returns the ranges of nodes of the segments.
+    /// Returns the range of nodes of each segment.
     pub(crate) fn segment_ranges(&self) -> SmallVec<[Range<u32>; 1]> {
         let range = |order: &GraphOrder| order.first..order.first + order.levels.len() as u32;
         self.segments.iter().map(|segment| range(&segment.order)).collect()
     }
 }
 
-/// Lists the memory of the program that the nodes upload in each replay, each once.
+/// Returns the pinned arrays that the nodes upload in each replay, each once.
 fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
     let mut sources: Vec<Arc<dyn ReplaySource>> = Vec::new();
     for node in nodes {
@@ -249,7 +248,7 @@ fn sources(nodes: &[GraphNode]) -> Arc<[Arc<dyn ReplaySource>]> {
     sources.into()
 }
 
-/// Lists the nodes that are timed markers.
+/// Returns the nodes that are timed markers.
 fn timed_markers(nodes: &[GraphNode]) -> Arc<[u32]> {
     nodes.iter().zip(0..).filter(|(node, _)| node.command.is_timed_marker()).map(|(_, at)| at).collect()
 }
@@ -261,13 +260,13 @@ fn ranges(cuts: &Cuts, nodes: u32) -> SmallVec<[Range<u32>; 1]> {
     starts.zip(places().chain([nodes])).map(|(start, end)| start..end).collect()
 }
 
-/// Counts the uses of each segment, and then those of the whole graph if it has several segments.
+/// Counts the uses of each segment, followed by those of the whole graph if there are several segments.
 pub(crate) fn count_uses(nodes: &[GraphNode], ranges: &[Range<u32>], names: &GraphNames) -> Vec<UseCounts> {
     let whole = (ranges.len() > 1).then_some(0..nodes.len() as u32);
     ranges.iter().cloned().chain(whole).map(|range| UseCounts::new(nodes, range, names)).collect()
 }
 
-/// Returns the uses that are counted.
+/// Returns the counted uses.
 pub(crate) fn split(counts: &[UseCounts], control: Option<&ControlTable>) -> Arc<[SplitUses]> {
     counts.iter().map(|counts| SplitUses::new(counts, control)).collect()
 }
@@ -275,7 +274,7 @@ pub(crate) fn split(counts: &[UseCounts], control: Option<&ControlTable>) -> Arc
 /// Derives the order of each segment.
 ///
 /// # Errors
-/// Returns `Hazard` for two nodes that nothing orders, if `missing` asks to report them.
+/// Returns `Hazard` for two unordered nodes, if `missing` is to report them.
 pub(crate) fn derive_all(
     nodes: &[GraphNode],
     ranges: &[Range<u32>],
@@ -289,24 +288,24 @@ pub(crate) fn derive_all(
     ranges.iter().map(order).collect()
 }
 
-/// Changes that one new plan gets together.
+/// Changes that are made together in a new plan.
 #[derive(Default)]
 pub(crate) struct PlanChange {
-    /// Nodes with other commands, in ascending order.
+    /// Nodes with new commands, in ascending order.
     pub(crate) commands: Vec<(u32, Arc<NodeCommand>)>,
-    /// Uses of the new plan, if the other commands may use other bytes.
+    /// Uses of the new plan, if the new commands may use other bytes.
     pub(crate) split: Option<Arc<[SplitUses]>>,
-    /// Inputs with other bytes.
+    /// Inputs with new bytes.
     pub(crate) inputs: SmallVec<[(usize, BoundInput); 2]>,
-    /// Values with other contents.
+    /// Values with new contents.
     pub(crate) values: SmallVec<[(usize, Value); 1]>,
-    /// Owner of the new plan's memory, or `None` to keep the memory of the old plan.
+    /// Owner of the new plan's memory, or `None` to keep the old owner.
     pub(crate) keep: Option<Arc<dyn Send + Sync>>,
-    /// Table of the gates of the new plan, if a node in a body has other dispatches.
+    /// Gate table of the new plan, if a node in a body has other dispatches.
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
-/// Change of one place in a command: the part names the bytes of an input from the byte `start` on.
+/// Change of one place in a command: the part refers to the bytes of an input from the byte `start` on.
 struct Move {
     node: u32,
     input: usize,
@@ -315,12 +314,12 @@ struct Move {
 }
 
 impl GraphPlan {
-    /// Returns the plan with a change. The cost depends on the changed nodes and on the number of used blocks; only a
-    /// change of what overlaps in a graph of several queues looks at all nodes.
+    /// Returns the plan with the given changes. The cost depends on the number of changed nodes and of used blocks. All
+    /// nodes are examined only if, in a graph of several queues, the overlaps change.
     ///
     /// # Errors
-    /// Returns `Aliased` if two arguments of one command overlap now and one of them is written, and `Hazard` under
-    /// `Checked` if nothing orders two nodes that overlap now. The old plan is unchanged.
+    /// Returns `Aliased` if two arguments of a command now overlap and one of them is written, and `Hazard` under
+    /// `Checked` if two nodes now overlap without an order. The old plan is unchanged.
     pub(crate) fn changed(&self, change: PlanChange) -> Result<Self> {
         let mut plan = self.clone();
         if !change.commands.is_empty() || !change.inputs.is_empty() || change.control.is_some() {
@@ -350,7 +349,7 @@ impl GraphPlan {
         Ok(plan)
     }
 
-    /// Lists the places that the inputs change, by node.
+    /// Lists the changes of places because of new input bytes, by node.
     fn moves(&self, moved: &[usize]) -> SmallVec<[Move; 1]> {
         let mut moves: SmallVec<[Move; 1]> = SmallVec::new();
         for &input in moved {
@@ -366,7 +365,7 @@ impl GraphPlan {
         moves
     }
 
-    /// Returns the nodes with other commands, in ascending order. Nodes that shared a command share the new one.
+    /// Returns the changed nodes, in ascending order. Nodes that shared a command share its replacement.
     fn rewrite(
         &self,
         commands: Vec<(u32, Arc<NodeCommand>)>,
@@ -411,10 +410,10 @@ impl GraphPlan {
         Ok(Arc::new(new))
     }
 
-    /// Checks that the parts of a command overlap only where the command may read both.
+    /// Checks that the parts of a command overlap only where it reads both.
     ///
     /// # Errors
-    /// Returns `Aliased`, with the place of the command in the graph.
+    /// Returns `Aliased`, which names the command in the graph.
     fn check(&self, command: &NodeCommand) -> Result<()> {
         check_parts(&command.work).map_err(|error| match error.detail() {
             ErrorDetail::Aliased { subject, first, second, array, .. } => {
@@ -429,7 +428,7 @@ impl GraphPlan {
         })
     }
 
-    /// Sets the uses and the order, if nodes use other bytes than before.
+    /// Sets the uses and the order anew if nodes now use other bytes.
     fn order_again(&mut self, split: Option<Arc<[SplitUses]>>, inputs_change: bool) -> Result<()> {
         if split.is_none() && !inputs_change {
             return Ok(());
@@ -440,7 +439,7 @@ impl GraphPlan {
             self.orders = Arc::new(AliasOrders::default());
         }
         if self.queues.len() == 1 {
-            // The nodes of one queue execute in its order, whatever they use.
+            // The nodes of a single queue always execute in order.
             let orders = self.segments.iter().map(|segment| segment.order.clone()).collect();
             self.set_segments(orders);
             return Ok(());
@@ -459,35 +458,35 @@ impl GraphPlan {
     }
 }
 
-/// Returns `true` if two bindings name different bytes.
+/// Returns `true` if two bindings of an input differ.
 fn differ(old: &BoundInput, new: &BoundInput) -> bool {
     old.block.id != new.block.id || old.offset != new.offset
 }
 
-/// Most signatures whose orders are kept.
+/// Maximum number of signatures with cached orders.
 const MOST_KEPT: usize = 4;
 
-/// Overlaps of the inputs with each other and with bytes of no input.
+/// Overlaps of the inputs with each other, and with bytes that belong to no input.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct AliasSignature(SmallVec<[Alias; 2]>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Alias {
-    /// Two inputs overlap. The second one starts `distance` bytes after the first one.
+    /// Two overlapping inputs. The second one starts `distance` bytes after the first one.
     Inputs { first: u32, second: u32, distance: i64 },
-    /// An input overlaps bytes that other nodes use.
+    /// An input that overlaps bytes used by nodes and belonging to no input.
     Fixed { input: u32, block: BlockId, offset: u64 },
 }
 
-/// One order for each segment of a plan.
+/// The order of each segment of a plan.
 pub(crate) type SegmentOrders = SmallVec<[Arc<GraphOrder>; 1]>;
 
-/// Orders of the last few signatures, the most recently used last.
+/// Cached orders of the last few signatures, the most recently used last.
 #[derive(Default)]
 pub(crate) struct AliasOrders(Mutex<Vec<(AliasSignature, SegmentOrders)>>);
 
 impl AliasSignature {
-    /// Returns the signature of a binding of the inputs. `fixed` lists the uses of bytes that belong to no input.
+    /// Returns the signature of a binding of the inputs. `fixed` has the uses of bytes that belong to no input.
     pub(crate) fn new(names: &GraphNames, bound: &[BoundInput], fixed: &[BoundArray]) -> Self {
         let mut all = SmallVec::new();
         for (at, (input, own)) in names.inputs.iter().zip(bound).enumerate() {
@@ -511,7 +510,7 @@ impl AliasSignature {
 }
 
 impl AliasOrders {
-    /// Returns the orders for a signature, if they are kept.
+    /// Returns the cached orders for a signature.
     pub(crate) fn find(&self, signature: &AliasSignature) -> Option<SegmentOrders> {
         let mut kept = lock(&self.0);
         let at = kept.iter().rposition(|(known, _)| known == signature)?;
@@ -521,7 +520,7 @@ impl AliasOrders {
         Some(orders)
     }
 
-    /// Keeps the orders for a signature, in place of the orders that were used least recently.
+    /// Caches the orders for a signature, in place of the least recently used ones.
     pub(crate) fn keep(&self, signature: AliasSignature, orders: SegmentOrders) {
         let mut kept = lock(&self.0);
         if kept.iter().any(|(known, _)| *known == signature) {

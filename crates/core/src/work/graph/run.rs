@@ -1,6 +1,6 @@
-//! One replay of a graph, with the times of its nodes.
+//! One replay of a graph, and the times of its nodes.
 //!
-//! The scheduler sees a part of a graph as one step of a batch; only recorders see its nodes.
+//! For the scheduler, a segment of a graph is one step of a batch; only recorders see its nodes.
 
 use crate::error::{Error, ErrorDetail};
 use crate::memory::block::{Block, LastUse};
@@ -22,20 +22,20 @@ pub(crate) struct GraphRun {
     pub(crate) plan: Arc<GraphPlan>,
     /// Slot of each output of the graph.
     pub(crate) outputs: Vec<Arc<ReadSlot>>,
-    /// Bytes of the uploads that copy from the program in each replay, in the order of the plan's sources.
+    /// Bytes of pinned arrays that this replay uploads, in the order of the plan's sources.
     pub(crate) uploads: Vec<Staged>,
-    /// Times of the nodes, if the context was profiled when the replay was enqueued or the graph has a timed marker.
+    /// Times of the nodes, if a profiler was running when the replay was enqueued, or the graph has a timed marker.
     pub(crate) times: OnceLock<RunTimes>,
-    /// Line of the program that replays.
+    /// Source line of the program's replay.
     pub(crate) at: &'static Location<'static>,
 }
 
-/// A part of a replay: one step of a batch.
+/// A part of a replay, which is one step of a batch.
 #[derive(Clone)]
 pub(crate) struct GraphStep {
     pub(crate) run: Arc<GraphRun>,
-    /// Number of the segment in the plan, or `None` for the whole graph, which is compared with other uses and is never
-    /// a step.
+    /// Number of the segment in the plan. `None` means the whole graph, which is only compared with other uses and
+    /// never a step.
     pub(crate) segment: Option<u32>,
 }
 
@@ -93,7 +93,7 @@ impl GraphStep {
         .into()
     }
 
-    /// Returns the uses of all nodes of the part.
+    /// Returns the uses of the part's nodes.
     pub(crate) fn uses(&self) -> &[BoundArray] {
         match self.segment {
             Some(at) => &self.run.plan.segments[at as usize].uses.bound,
@@ -101,12 +101,12 @@ impl GraphStep {
         }
     }
 
-    /// Returns the blocks of the part's table of gates, which do not count as uses.
+    /// Returns the blocks of the gate table, which do not count as uses.
     pub(crate) fn tables(&self) -> Option<[&Arc<Block>; 2]> {
         self.run.plan.control.as_ref().map(|table| [&table.words, &table.counts])
     }
 
-    /// Returns the last use of the blocks of the part.
+    /// Returns the last use of the part's blocks.
     pub(crate) fn last_use(&self) -> &LastUse {
         match self.segment {
             Some(at) => &self.run.plan.segments[at as usize].uses.last,
@@ -122,12 +122,12 @@ impl GraphStep {
         }
     }
 
-    /// Returns the number of levels of a batch that the part takes: at least one.
+    /// Returns the number of levels in a batch that the part occupies: at least one.
     pub(crate) fn depth(&self) -> u32 {
         self.order().depth.max(1)
     }
 
-    /// Returns a number that parts with the same nodes share: they are expected to take the same time.
+    /// Returns a number that is the same for parts with the same nodes, which are expected to take the same time.
     pub(crate) fn kind(&self) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write_u64(self.run.plan.shape);
@@ -154,25 +154,25 @@ impl GraphStep {
         }
     }
 
-    /// Resets the reads of the part, whose staging memory was assigned by a refused submission.
+    /// Resets the reads of the part, to which a refused submission had assigned staging memory.
     pub(crate) fn unstage(&self) {
         self.outputs().for_each(|slot| slot.unstage());
     }
 }
 
-/// Times of the nodes of a replay, and the queue that replays.
+/// Times of the nodes of a replay, and the queue of the replay.
 pub(crate) struct RunTimes {
     pub(crate) queue: Arc<str>,
     pub(crate) lane: usize,
-    /// Place of the replay among the commands of its queue.
+    /// Stamp of the replay.
     pub(crate) stamp: Stamp,
     /// `true` if the device has a clock.
     pub(crate) clocked: bool,
     pub(crate) slots: NodeTimes,
 }
 
-/// A slot for each node whose time is needed. A replay without a profile has slots only for its timed markers, so that
-/// the cost of the call does not depend on the other nodes.
+/// A slot for each node whose time is needed. Without a profiler, these are only the timed markers, so that the cost of
+/// a replay does not depend on the other nodes.
 pub(crate) struct NodeTimes {
     /// Nodes in ascending order, or `None` if each node of the graph has a slot.
     nodes: Option<Arc<[u32]>>,
@@ -185,7 +185,7 @@ impl NodeTimes {
         Self { nodes: None, slots: (0..count).map(|_| Arc::default()).collect() }
     }
 
-    /// Makes slots for some nodes, which are listed in ascending order.
+    /// Makes slots for some nodes, listed in ascending order.
     pub(crate) fn of_some(nodes: &Arc<[u32]>) -> Self {
         Self { nodes: Some(nodes.clone()), slots: nodes.iter().map(|_| Arc::default()).collect() }
     }
@@ -205,7 +205,7 @@ impl NodeTimes {
         self.slots.get(at)
     }
 
-    /// Lists the slots of a range of nodes.
+    /// Returns the slots of a range of nodes.
     fn of_range(&self, range: Range<u32>) -> impl Iterator<Item = &Arc<TimeSlot>> {
         let first_from = |node: u32| match &self.nodes {
             None => node as usize,
@@ -226,7 +226,7 @@ impl RunTimes {
         self.slots.of_range(nodes).for_each(|slot| slot.plan(batch));
     }
 
-    /// Removes the times of some nodes, which are not submitted.
+    /// Removes the times of some nodes, because they are not submitted.
     pub(crate) fn forget(&self, nodes: Range<u32>) {
         self.slots.of_range(nodes).for_each(|slot| slot.forget());
     }
@@ -236,7 +236,7 @@ impl RunTimes {
 mod tests {
     use super::*;
 
-    /// Returns the nodes of a range whose slots are listed, among ten nodes.
+    /// Returns the nodes of a range that have slots, in a graph of ten nodes.
     fn listed(times: &NodeTimes, range: Range<u32>) -> Vec<u32> {
         let is =
             |node: u32, slot: &Arc<TimeSlot>| times.of_node(node).is_some_and(|of| Arc::ptr_eq(of, slot));

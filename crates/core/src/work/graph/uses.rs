@@ -1,5 +1,5 @@
-//! The uses of a whole graph: which ranges of blocks its nodes read and write, and how many nodes use each range. A
-//! change of one node changes the counts of this node only.
+//! The uses of a whole graph: which ranges of blocks its nodes read and write, and how many nodes use each range.
+//! Changing a node updates only the counts for that node.
 
 use crate::memory::block::{Block, BlockId, LastUse};
 use crate::work::graph::control::ControlTable;
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Uses of a part of a graph whose inputs are bound.
+/// Uses of a part of a graph with bound inputs.
 #[derive(Default)]
 pub(crate) struct BoundUses {
     pub(crate) bound: Arc<[BoundArray]>,
@@ -21,22 +21,22 @@ pub(crate) struct BoundUses {
     pub(crate) last: LastUse,
 }
 
-/// Uses of nodes: those of the inputs apart, because each run may bind other arrays to the inputs.
+/// The uses by nodes. Those of inputs are separate, because each replay may bind other arrays.
 pub(crate) struct SplitUses {
     /// Uses of bytes that belong to no input.
     pub(crate) fixed: Arc<[BoundArray]>,
-    /// Used ranges of each input, from the start of the input.
+    /// Used ranges of each input, relative to its start.
     inputs: Vec<Vec<(Range<u64>, Access)>>,
 }
 
 impl SplitUses {
-    /// Returns the uses that are counted, and those of the table of the gates.
+    /// Returns the counted uses, and those of the gate table.
     pub(crate) fn new(counts: &UseCounts, control: Option<&ControlTable>) -> Self {
         let control = control.into_iter().flat_map(ControlTable::uses);
         Self { fixed: counts.fixed().chain(control).collect(), inputs: counts.inputs().collect() }
     }
 
-    /// Returns all uses if the inputs stand for the bytes `bound`.
+    /// Returns all uses, with the bytes `bound` bound to the inputs.
     pub(crate) fn bound(&self, bound: &[BoundInput]) -> BoundUses {
         let last = LastUse::default();
         if self.inputs.is_empty() {
@@ -55,26 +55,27 @@ impl SplitUses {
     }
 }
 
-/// Most ranges of a block that are listed apart. More ranges become one, from the first byte to the last.
+/// Maximum number of ranges of a block that are listed separately. More ranges are replaced by one that contains all of
+/// them.
 const MOST_RANGES: usize = 256;
 
-/// Counts of the uses of the nodes `range`.
+/// Counts of the uses by the nodes `range`.
 #[derive(Clone)]
 pub(crate) struct UseCounts {
     range: Range<u32>,
-    /// Input and start of the bytes, for each part of a node that names bytes of an input.
+    /// For each part of a node that uses an input, the input and the start of the bytes in it.
     starts: FxHashMap<(u32, CommandPart), (usize, u64)>,
     places: FxHashMap<BlockId, usize>,
     blocks: Vec<BlockCounts>,
-    /// Counts of the used ranges of each input, from the start of the input.
+    /// Counts of the used ranges of each input, relative to its start.
     inputs: Vec<RangeCounts>,
 }
 
-/// Counts of the uses of one block, without those of inputs.
+/// Counts of the uses of one block, without uses through inputs.
 #[derive(Clone)]
 struct BlockCounts {
     block: Arc<Block>,
-    /// Number of parts of nodes that name the block.
+    /// Number of parts of nodes that refer to the block.
     parts: u32,
     ranges: RangeCounts,
 }
@@ -102,7 +103,7 @@ impl UseCounts {
         counts
     }
 
-    /// Counts the uses of a node's new command in place of the uses of the old one.
+    /// Replaces the counted uses of a node's old command by those of its new command.
     pub(crate) fn replace(&mut self, node: u32, old: &NodeCommand, new: &NodeCommand) {
         if self.range.contains(&node) {
             self.add(node, new);
@@ -110,18 +111,18 @@ impl UseCounts {
         }
     }
 
-    /// Lists the blocks that nodes name, without those of inputs.
+    /// Returns the blocks that nodes refer to, except through inputs.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &Arc<Block>> {
         self.blocks.iter().map(|counted| &counted.block)
     }
 
-    /// Lists the uses of bytes that belong to no input: for each block, the ranges that are read and the ranges that are
+    /// Returns the uses of bytes that belong to no input: for each block, the ranges that are read and those that are
     /// written.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = BoundArray> {
         self.blocks.iter().flat_map(BlockCounts::uses)
     }
 
-    /// Lists for each input the ranges that are used, from the start of the input.
+    /// Returns the used ranges of each input, relative to its start.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = Vec<(Range<u64>, Access)>> {
         self.inputs.iter().map(|ranges| ranges.accesses().collect())
     }
@@ -165,7 +166,7 @@ impl UseCounts {
         }
     }
 
-    /// Returns the counts of a block, which are empty for a new block.
+    /// Returns the counts of a block; they are empty if the block is new.
     fn counted(&mut self, block: &Arc<Block>) -> &mut BlockCounts {
         let at = *self.places.entry(block.id).or_insert(self.blocks.len());
         if at == self.blocks.len() {
@@ -174,7 +175,7 @@ impl UseCounts {
         &mut self.blocks[at]
     }
 
-    /// Forgets a block that no node names any more.
+    /// Removes a block that no node refers to any more.
     fn forget_unnamed(&mut self, id: BlockId) {
         let at = self.places[&id];
         if self.blocks[at].parts > 0 {
@@ -188,8 +189,8 @@ impl UseCounts {
     }
 }
 
-/// Returns the key of a use, or `None` if the command binds the bytes and does not access them. The ranges of an input
-/// count from the start of the input.
+/// Returns the key of a use, or `None` if the command only binds the bytes. Ranges of an input are relative to its
+/// start.
 fn key(named: &NamedRange<'_>, start: Option<(usize, u64)>) -> Option<(u64, u64, bool)> {
     let Range { start: first, end } = named.range;
     let from = start.map_or(first, |(_, start)| start);
@@ -205,7 +206,7 @@ impl BlockCounts {
             BoundArray { at: 0, block, offset, size, used }
         };
         if self.ranges.0.is_empty() {
-            // A kernel binds the block and does not access it.
+            // A kernel binds the block without accessing it.
             return SmallVec::from_iter([use_of(0..0, None)]);
         }
         self.ranges.accesses().map(|(range, access)| use_of(range, Some(access))).collect()
@@ -239,7 +240,7 @@ impl RangeCounts {
     }
 }
 
-/// Merges ranges that overlap or touch each other. The ranges come in the order of their starts.
+/// Merges ranges that overlap or touch each other. The ranges must be sorted by their starts.
 fn merged(ranges: impl Iterator<Item = Range<u64>>) -> SmallVec<[Range<u64>; 2]> {
     let mut merged: SmallVec<[Range<u64>; 2]> = SmallVec::new();
     for range in ranges {
