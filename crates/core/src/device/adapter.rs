@@ -1,4 +1,4 @@
-//! The adapters of this machine: their descriptions, the choice of one, and the advice for a machine without any.
+//! The adapters of this machine: their descriptions, the choice of one, and advice if there are none.
 
 use crate::device::open;
 use crate::device::open::{backends, has_interface, instance};
@@ -8,7 +8,7 @@ use std::{env, fmt};
 use wgpu::{Backend, DeviceType, Features};
 
 /// Environment variable that chooses an adapter, by a part of its name and backend or by its index in [`adapters`].
-/// `lavapipe` stands for the driver of Mesa for Vulkan.
+/// `lavapipe` stands for Mesa's software driver for Vulkan.
 const CHOICE: &str = "FENCEPOST_ADAPTER";
 
 /// The adapter that a context opens.
@@ -19,18 +19,18 @@ pub(crate) enum Chosen {
     Cpu,
 }
 
-/// Returns the adapters of this machine: discrete, integrated, virtual, unknown, software, and last the CPU, which
-/// needs no driver. Among adapters of one kind, Vulkan, Metal and DX12 come before GL. `Auto` picks the first adapter
-/// that is not a software driver.
+/// Returns the adapters of this machine, in this order: discrete, integrated, virtual, unknown, software, and last the
+/// CPU, which needs no driver. Among adapters of one kind, Vulkan, Metal and DX12 come before GL. `Auto` picks the
+/// first adapter other than a software driver.
 ///
-/// In the browser the list is empty, because a browser does not enumerate adapters. Without the feature `cpu`, the CPU
-/// is not in the list.
+/// In a browser the list is empty, because browsers do not enumerate adapters. Without the feature `cpu`, the CPU is
+/// not in the list.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterInfo> {
     crate::device::open::one_at_a_time(|| described(&pollster::block_on(sorted())))
 }
 
-/// Describes the adapters of wgpu, and the CPU after them.
+/// Describes the wgpu adapters, followed by the CPU.
 fn described(found: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
     let known = found.iter().map(describe);
     #[cfg(cpu_code)]
@@ -38,14 +38,14 @@ fn described(found: &[wgpu::Adapter]) -> Vec<AdapterInfo> {
     known.collect()
 }
 
-/// Returns an empty list: a browser does not enumerate adapters.
+/// Returns an empty list, because browsers do not enumerate adapters.
 #[cfg(target_arch = "wasm32")]
 pub fn adapters() -> Vec<AdapterInfo> {
     Vec::new()
 }
 
-/// Returns the adapter that `choice` names. For `Auto`, the environment variable can name another. If `needs_driver` is
-/// `true`, `Auto` takes the CPU only if there is no adapter of wgpu.
+/// Returns the chosen adapter. For `Auto`, the environment variable may choose. If `needs_driver` is `true`, `Auto`
+/// takes the CPU only if there is no wgpu adapter.
 ///
 /// # Errors
 /// Returns `NoAdapter`, which lists the adapters of this machine.
@@ -74,7 +74,7 @@ pub(crate) async fn choose(choice: &AdapterChoice, needs_driver: bool) -> Result
 async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
     #[cfg(cpu_code)]
     if *choice == AdapterChoice::Cpu {
-        return Ok(Chosen::Cpu); // no driver is asked
+        return Ok(Chosen::Cpu); // without asking any driver
     }
     let mut found = sorted().await;
     let known = described(&found);
@@ -87,7 +87,7 @@ async fn find(choice: &AdapterChoice, needs_driver: bool) -> Result<Chosen> {
     }
 }
 
-/// Returns the adapter that the browser chooses.
+/// Returns the adapter chosen by the browser.
 #[cfg(target_arch = "wasm32")]
 async fn any() -> Result<wgpu::Adapter> {
     let options = wgpu::RequestAdapterOptions {
@@ -100,7 +100,7 @@ async fn any() -> Result<wgpu::Adapter> {
 /// Returns all adapters that can compute, the preferred ones first.
 async fn sorted() -> Vec<wgpu::Adapter> {
     if !has_interface() {
-        return Vec::new(); // wgpu panics without a backend
+        return Vec::new(); // wgpu panics if it has no backend
     }
     let mut adapters = instance().enumerate_adapters(backends()).await;
     let computes = wgpu::DownlevelFlags::COMPUTE_SHADERS;
@@ -132,12 +132,12 @@ async fn sorted() -> Vec<wgpu::Adapter> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
     /// The adapter that `FENCEPOST_ADAPTER` names. Without that variable, the first of [`adapters`](crate::adapters)
-    /// that is not a software driver: the CPU needs no driver and comes before them. If a recorder is named, which the
-    /// CPU does not have, or without the feature `cpu`, a software driver is taken too.
+    /// that is not a software driver; the CPU is preferred to those. Software drivers are considered only without the
+    /// feature `cpu`, or if a recorder is chosen, because the CPU has none.
     #[default]
     Auto,
-    /// The first adapter whose name and backend, joined by a space, contain this text in any case. `lavapipe` also fits
-    /// the driver of Mesa for Vulkan, which calls itself `llvmpipe`, as the one for GL does.
+    /// The first adapter whose name and backend, joined by a space, contain this text, ignoring case. `lavapipe` stands
+    /// for Mesa's software driver for Vulkan, which reports itself as `llvmpipe`.
     Name(String),
     /// The adapter at this index of [`adapters`](crate::adapters).
     Index(usize),
@@ -166,13 +166,13 @@ impl AdapterChoice {
     }
 }
 
-/// Returns `true` if a driver computes on the processor.
+/// Returns `true` if the adapter is a software driver, which computes on the processor.
 fn is_software_driver(adapter: &AdapterInfo) -> bool {
     adapter.kind == AdapterKind::Software && adapter.backend != AdapterInfo::CPU_BACKEND
 }
 
-/// Returns the text in which a name is searched. Mesa calls its software driver for Vulkan lavapipe, but the driver
-/// reports the name `llvmpipe`.
+/// Returns the text in which a chosen name is searched. It includes `lavapipe` for Mesa's software driver for Vulkan,
+/// which reports itself as `llvmpipe`.
 fn names(adapter: &AdapterInfo) -> String {
     let names = format!("{} {}", adapter.name, adapter.backend).to_lowercase();
     let is_lavapipe = adapter.backend == "Vulkan" && names.starts_with("llvmpipe");
@@ -207,8 +207,8 @@ impl fmt::Display for AdapterChoice {
     }
 }
 
-/// Returns the error for a choice that no adapter fits. The error lists the adapters, or the packages to install if
-/// there are none.
+/// Returns the error for a choice that fits no adapter. It lists the adapters or, if there are none, the packages to
+/// install.
 pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error {
     let list: Vec<String> =
         known.iter().enumerate().map(|(at, adapter)| format!("{at}: {adapter}")).collect();
@@ -216,7 +216,7 @@ pub(crate) fn no_adapter(choice: &AdapterChoice, known: &[AdapterInfo]) -> Error
     ErrorDetail::NoAdapter { wanted: choice.to_string(), found }.into()
 }
 
-/// An adapter and its limits. Errors name the same limits.
+/// Properties and limits of an adapter. Errors refer to the same limits.
 ///
 /// # Example
 /// ```
@@ -236,34 +236,34 @@ pub struct AdapterInfo {
     pub kind: AdapterKind,
     /// Name of the driver, with its version if the driver reports one.
     pub driver: String,
-    /// Optional abilities of kernels that the adapter supports.
+    /// Optional kernel features that the adapter supports.
     pub abilities: Vec<&'static str>,
-    /// Most bytes of an array.
+    /// Maximum size of an array in bytes.
     pub max_array: u64,
-    /// Most bytes of an argument. A launch takes a larger array in slices.
+    /// Maximum size of a launch argument in bytes. A larger array must be passed in slices.
     pub max_binding: u64,
-    /// Alignment of an argument: its offset in bytes is a multiple of this number.
+    /// Alignment of arguments: their offset in bytes must be a multiple of this number.
     pub binding_alignment: u64,
-    /// Most arrays that one launch binds.
+    /// Maximum number of arrays that one launch can bind.
     pub max_bindings: u32,
-    /// Most workgroups of a grid in each dimension.
+    /// Maximum number of workgroups of a grid in each dimension.
     pub max_groups: u32,
-    /// Most invocations of a workgroup.
+    /// Maximum number of invocations of a workgroup.
     pub max_invocations: u32,
-    /// Most invocations of a workgroup in each dimension.
+    /// Maximum number of invocations of a workgroup in each dimension.
     pub max_workgroup: [u32; 3],
-    /// Most bytes of workgroup memory.
+    /// Maximum size of workgroup memory in bytes.
     pub max_workgroup_memory: u64,
-    /// Invocations of the smallest and of the largest subgroup; `None` if the driver does not report them.
+    /// Size of the smallest and of the largest subgroup; `None` if the driver does not report them.
     pub subgroup: Option<[u32; 2]>,
-    /// Most bytes of parameters that a launch passes without a buffer; 0 if the adapter has no immediates.
+    /// Maximum number of parameter bytes that a launch passes without a buffer; 0 if the adapter has no immediates.
     pub max_immediates: u32,
-    /// Bytes of the device's own memory, which Vulkan drivers report and others do not. For an adapter that shares the
-    /// host's memory, bytes of that memory.
+    /// Size of the device's memory in bytes, which only Vulkan drivers report. For an adapter that shares the host's
+    /// memory, the size of that.
     pub memory: Option<u64>,
-    /// The vendor's number on the bus, or 0.
+    /// The vendor's id on the bus, or 0.
     pub vendor_id: u32,
-    /// The device's number among those of its vendor, or 0.
+    /// The device's id among those of its vendor, or 0.
     pub device_id: u32,
 }
 
@@ -277,10 +277,10 @@ impl AdapterInfo {
         from_parts(device.adapter_info(), device.features(), &device.limits())
     }
 
-    /// Backend of the CPU as a device.
+    /// Backend name of the CPU device.
     pub(crate) const CPU_BACKEND: &'static str = "native code";
 
-    /// Describes the CPU as a device.
+    /// Describes the CPU device.
     #[cfg(cpu_code)]
     pub(crate) fn cpu() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -322,15 +322,15 @@ impl AdapterInfo {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum AdapterKind {
-    /// The adapter is a card with its own memory.
+    /// A card with its own memory.
     Discrete,
-    /// The adapter is a part of the processor and shares its memory.
+    /// A part of the processor, which shares its memory.
     Integrated,
-    /// The adapter is passed through to this virtual machine.
+    /// A device passed through to this virtual machine.
     Virtual,
-    /// The driver does not report the kind.
+    /// A device of a kind that the driver does not report.
     Unknown,
-    /// The adapter is software on the processor.
+    /// Software on the processor.
     Software,
 }
 
@@ -418,7 +418,7 @@ impl fmt::Display for AdapterKind {
         })
     }
 }
-/// Linux packages of a software adapter: a word of `ID` or `ID_LIKE` in /etc/os-release, and the command.
+/// Linux packages of software adapters: a word in `ID` or `ID_LIKE` of /etc/os-release, and the install command.
 const PACKAGES: [(&str, &str); 5] = [
     ("debian", "apt-get install mesa-vulkan-drivers"),
     ("fedora", "dnf install mesa-vulkan-drivers"),
@@ -439,7 +439,7 @@ pub(crate) fn remedy() -> String {
     of(std::env::consts::OS, release.as_deref().unwrap_or_default())
 }
 
-/// Returns the advice for a system with the given /etc/os-release.
+/// Returns the advice for a system with this /etc/os-release.
 fn of(system: &str, release: &str) -> String {
     let driver = "the driver of its graphics card";
     let software = match system {
@@ -452,8 +452,7 @@ fn of(system: &str, release: &str) -> String {
     format!("install {driver}{software}; `Context::simulated` needs none and runs built-in kernels")
 }
 
-/// Returns the command for a Linux distribution. A distribution that derives from one in the list names that one in
-/// `ID_LIKE`.
+/// Returns the install command for a Linux distribution. Derived distributions name their base in `ID_LIKE`.
 fn package(release: &str) -> Option<&'static str> {
     let value = |line: &str| {
         let value = line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE="));

@@ -1,9 +1,9 @@
-//! The options for the checks of kernels, and the check for endless waits of threads that execute host functions.
+//! Options for the checks of kernels, and detection of endless waits by threads that execute host functions.
 //!
-//! The environment variable `FENCEPOST_CHECK` turns the checks on, and `FENCEPOST_CHECKED` compiles all kernels with
-//! all runtime checks.
+//! The environment variable `FENCEPOST_CHECK` turns on the checks of kernels. `FENCEPOST_CHECKED` is another one: it
+//! makes all kernels keep all runtime checks.
 //!
-//! A device continues only when its host function returns, so a cycle of waits between such devices never ends.
+//! While a device executes a host function, it does nothing else, so a cycle of waits between such devices never ends.
 
 use crate::error::{ErrorDetail, Result};
 use fencepost_sync::PerProcess;
@@ -14,8 +14,8 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(cpu_code)]
 const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 
-/// The mistakes that the checks of kernels look for, besides races between invocations, barriers that only some
-/// invocations reach, indices out of range and reads of device memory that nothing wrote.
+/// Additional mistakes that the checks of kernels look for. They always look for races between invocations, barriers
+/// that only some invocations reach, indices out of range, and reads of device memory that nothing wrote.
 ///
 /// # Example
 /// ```
@@ -28,21 +28,22 @@ const CHECK_VARIABLE: &str = "FENCEPOST_CHECK";
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// `true` to find integer divisions by zero, divisions of the least integer by -1, shifts by too many bits, and
-    /// conversions of floats that the integer type lacks. WGSL gives all of them a result, which is rarely meant.
+    /// `true` to find integer divisions by zero, divisions of the smallest integer by -1, shifts by too many bits, and
+    /// conversions of floats outside the integer's range. WGSL defines a result for all of them, but it is rarely
+    /// intended.
     pub operands: bool,
-    /// `true` to find operations that make a NaN from operands that are not NaN. Such a kernel computes each float
-    /// twice.
+    /// `true` to find operations that make a NaN from operands that are not NaN. With this check, each float is
+    /// computed twice.
     pub nan: bool,
-    /// `true` to find reads of workgroup variables that no invocation wrote. WGSL sets the variables to zero, so such a
-    /// read is not a mistake by itself.
+    /// `true` to find reads of workgroup variables that no invocation wrote. WGSL sets these variables to zero, so such
+    /// a read is not necessarily a mistake.
     pub unwritten_workgroup: bool,
-    /// `true` to count a store to a component of a vector as a store to the whole vector, which WGSL allows a device to
-    /// do.
+    /// `true` to count a store to a component of a vector as a store to the whole vector, because WGSL allows devices
+    /// to implement it that way.
     pub whole_vectors: bool,
-    /// `true` to fail the queue of a launch that has mistakes, with
-    /// [`ErrorDetail::KernelMistakes`](crate::ErrorDetail::KernelMistakes). The later commands of the queue are not executed then,
-    /// and the contents of the arrays that the launch writes are undefined.
+    /// `true` to make the queue of a launch with mistakes fail with
+    /// [`ErrorDetail::KernelMistakes`](crate::ErrorDetail::KernelMistakes). Then later commands of the queue do not
+    /// execute, and the contents of the arrays that the launch writes are undefined.
     pub fail_queue: bool,
 }
 
@@ -85,7 +86,7 @@ impl Default for CheckOptions {
 }
 
 impl CheckOptions {
-    /// With `true`, finds operands without a meaningful result.
+    /// With `true`, finds integer operations and conversions without a meaningful result.
     #[must_use]
     pub fn operands(mut self, operands: bool) -> Self {
         self.operands = operands;
@@ -113,7 +114,7 @@ impl CheckOptions {
         self
     }
 
-    /// With `true`, fails the queue of a launch that has mistakes.
+    /// With `true`, makes the queue of a launch with mistakes fail.
     #[must_use]
     pub fn fail_queue(mut self, fail_queue: bool) -> Self {
         self.fail_queue = fail_queue;
@@ -123,7 +124,7 @@ impl CheckOptions {
 
 const CHECKED_VARIABLE: &str = "FENCEPOST_CHECKED";
 
-/// Returns `true` if the variable demands all runtime checks for all kernels.
+/// Returns `true` if the variable requires all runtime checks for all kernels.
 ///
 /// # Errors
 /// Returns `Setting` if the variable has an unknown value.
@@ -144,28 +145,28 @@ fn is_yes(value: &str) -> Result<bool> {
 }
 
 thread_local! {
-    /// Devices whose functions this thread executes. A function may wait for another device, and the waiting thread may
-    /// execute a function of that device.
+    /// Devices whose host functions this thread is executing. There may be several, because a thread that waits inside
+    /// a function may execute a function of another device.
     static DEVICES: RefCell<Vec<DeviceNumber>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Endless waits of all threads that execute functions: the device of a function, and the device that the
-/// function waits for. This is a lock of `std` even in loom models, since a static needs a constant initializer. No
-/// other lock is taken while it is held.
+/// Endless waits inside host functions, on all threads: pairs of the function's device and the device that it waits
+/// for. A lock of `std` even in loom models, because a static needs a constant initializer. No other lock is taken
+/// under it.
 static FUNCTION_WAITS: PerProcess<Mutex<Vec<(DeviceNumber, DeviceNumber)>>> =
     PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
-/// Id of a device among those that exist.
+/// Id of a device, unique among the existing ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DeviceNumber(pub(crate) usize);
 
-/// A guard that marks this thread as one that executes a host function.
+/// Guard that marks this thread as executing a host function.
 #[cfg(cpu)]
 pub(crate) struct FunctionMark(());
 
 #[cfg(cpu)]
 impl FunctionMark {
-    /// Marks this thread as one that executes a function of `device`.
+    /// Marks this thread as executing a function of `device`.
     pub(crate) fn set(device: DeviceNumber) -> Self {
         let _ = DEVICES.try_with(|devices| devices.borrow_mut().push(device));
         Self(())
@@ -179,19 +180,19 @@ impl Drop for FunctionMark {
     }
 }
 
-/// Returns `true` if this thread executes a function of `device`.
+/// Returns `true` if this thread is executing a function of `device`.
 pub(crate) fn is_set(device: DeviceNumber) -> bool {
     with_devices(|devices| devices.contains(&device))
 }
 
-/// Returns `true` if this thread executes a function of any device.
+/// Returns `true` if this thread is executing a function of any device.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn is_any_set() -> bool {
     with_devices(|devices| !devices.is_empty())
 }
 
-/// Calls `look` with the devices whose functions this thread executes. At the end of a thread the list may be gone
-/// already when a destructor calls this; the thread executes no function then.
+/// Calls `look` with the devices whose functions this thread is executing. In a destructor at the end of a thread, the
+/// list may be gone; then the thread executes no function.
 fn with_devices<R>(mut look: impl FnMut(&[DeviceNumber]) -> R) -> R {
     let looked = DEVICES.try_with(|devices| look(&devices.borrow()));
     looked.unwrap_or_else(|_| look(&[]))
@@ -202,9 +203,8 @@ fn with_devices<R>(mut look: impl FnMut(&[DeviceNumber]) -> R) -> R {
 pub(crate) struct FunctionWait(Vec<(DeviceNumber, DeviceNumber)>);
 
 impl FunctionWait {
-    /// Records the wait of this thread for `device`, unless the wait has a limit. Returns `None` if the wait can never
-    /// end, because the thread executes a function of the device, or the device waits for a device whose function the
-    /// thread executes.
+    /// Records that this thread waits for `device`, unless the wait has a limit. Returns `None` if the wait can never
+    /// end: because the thread is executing a function of that device, or of a device that `device` itself waits for.
     pub(crate) fn begin(device: DeviceNumber, is_endless: bool) -> Option<Self> {
         with_devices(|own| {
             if own.is_empty() || !is_endless {

@@ -34,15 +34,15 @@ pub(crate) struct HalPipeline<A: Backend> {
     /// `true` for each binding that the shader declares writable.
     writable: Vec<bool>,
     origin: Arc<KernelOrigin>,
-    /// The form with every storage binding writable. A launch that binds one buffer both to a readable and to a
-    /// writable binding uses it, on a backend where a buffer must be in exactly one state.
+    /// The variant with all storage bindings writable. On exact backends, where a buffer must be in exactly one state,
+    /// it serves launches that bind one buffer to both a read-only and a writable binding.
     writable_form: OnceLock<Box<Self>>,
     gate: Arc<GlGate>,
     /// `Some` until the drop.
     parts: Option<PipelineParts<A>>,
 }
 
-/// Native objects of a pipeline. The drop destroys them in this order.
+/// Native objects of a pipeline, destroyed in this order.
 struct PipelineParts<A: Backend> {
     pipeline: NativeObject<A, A::ComputePipeline>,
     layout: NativeObject<A, A::PipelineLayout>,
@@ -50,7 +50,7 @@ struct PipelineParts<A: Backend> {
     groups: Arc<GroupLayout<A>>,
 }
 
-/// An object of wgpu-hal. The drop destroys it.
+/// An object of wgpu-hal, which is destroyed when this is dropped.
 struct NativeObject<A: Backend, T> {
     /// `Some` until the drop.
     native: Option<T>,
@@ -58,11 +58,11 @@ struct NativeObject<A: Backend, T> {
     destroy: unsafe fn(&A::Device, T),
 }
 
-/// The layout of a bind group. A group holds a reference to its layout, so no group outlives it.
+/// The layout of a bind group. A group holds a reference to its layout, so it never outlives it.
 type GroupLayout<A> = NativeObject<A, <A as hal::Api>::BindGroupLayout>;
 
-/// A bind group. It refers to buffers and does not keep them alive. It is not a [`NativeObject`], because some launches
-/// each make a group: it does not clone the device's handle, and uses its layout's.
+/// A bind group, which does not keep its buffers alive. Because some launches make one each, it is not a
+/// [`NativeObject`] with its own device handle, but uses that of its layout.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,
@@ -75,7 +75,7 @@ pub(crate) struct HalQueries<A: Backend> {
 }
 
 impl<A: Backend, T> NativeObject<A, T> {
-    /// Takes `native`, an object of `device`. `destroy` is the function of wgpu-hal for the type of the object.
+    /// Takes ownership of `native`, an object of `device`. `destroy` is wgpu-hal's function for destroying its type.
     fn new(device: &wgpu::Device, native: T, destroy: unsafe fn(&A::Device, T)) -> Self {
         Self { native: Some(native), device: device.clone(), destroy }
     }
@@ -141,10 +141,11 @@ impl<A: Backend> HalPipeline<A> {
         })
     }
 
-    /// Returns the form of the pipeline for a launch: the writable form if an exact backend needs it, otherwise `self`.
+    /// Returns the variant of the pipeline for a launch: the writable one if an exact backend needs it, otherwise
+    /// `self`.
     ///
     /// # Errors
-    /// Returns `Compile` if this call makes the form and the driver rejects it.
+    /// Returns `Compile` if the variant is compiled now and the driver rejects it.
     pub(crate) fn form(&self, bindings: &[BoundArray]) -> Result<&Self> {
         if !A::EXACT || !self.origin.mixes(bindings) {
             return Ok(self);
@@ -177,7 +178,7 @@ impl<A: Backend> HalPipeline<A> {
         &self.parts().layout
     }
 
-    /// Makes a group of these bindings, each of which has at least the smallest size that the shader declares.
+    /// Makes a group of these bindings. Each must have at least the smallest size that the shader declares.
     ///
     /// # Errors
     /// Returns the driver's error.
@@ -244,7 +245,7 @@ impl<A: Backend> PipelineParts<A> {
         // proven that no launch needs the checks that it lacks.
         let shader = unsafe { raw.create_shader_module(&desc, hal::ShaderInput::Naga(shader)) }?;
         let shader = NativeObject::new(device, shader, A::Device::destroy_shader_module);
-        let constants = Default::default(); // the module has them applied
+        let constants = Default::default(); // they are already applied in the module
         let stage = hal::ProgrammableStage {
             module: &*shader,
             entry_point: &origin.kernel,
@@ -260,7 +261,7 @@ impl<A: Backend> PipelineParts<A> {
         if let (Some(file), Some(cache)) = (file, cache) {
             // SAFETY: the cache belongs to this device.
             let data = unsafe { raw.pipeline_cache_get_data(&cache) };
-            // Some drivers return more data each time for the same kernel, so an existing file stays as it is.
+            // Some drivers return more and more data for the same kernel, so an existing file is left as it is.
             if let (Some(data), None, Ok(_)) = (data, loaded, &pipeline) {
                 file.keep(&data);
             }
@@ -273,7 +274,7 @@ impl<A: Backend> PipelineParts<A> {
 }
 
 /// Makes a pipeline cache from the data of an earlier run, or an empty one if the driver refuses the data. Returns
-/// `None` if the driver has no pipeline cache; the kernel is then compiled without one.
+/// `None` if the driver has no pipeline cache; then the kernel is compiled without one.
 fn pipeline_cache<A: Backend>(raw: &A::Device, loaded: Option<&[u8]>) -> Option<A::PipelineCache> {
     let make = |data| {
         let desc = hal::PipelineCacheDescriptor { label: Some("kernel"), data };
@@ -284,7 +285,7 @@ fn pipeline_cache<A: Backend>(raw: &A::Device, loaded: Option<&[u8]>) -> Option<
     loaded.and_then(|data| make(Some(data))).or_else(|| make(None))
 }
 
-/// Makes a pipeline cache of wgpu for a device with the feature, as [`pipeline_cache`] does.
+/// Makes a pipeline cache of wgpu, as [`pipeline_cache`] does, for a device with that feature.
 pub(crate) fn portable_cache(device: &wgpu::Device, data: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     let desc = wgpu::PipelineCacheDescriptor { label: Some("kernel"), data, fallback: true };
     // SAFETY: the bytes come from a cache of this device and driver: the name, the length and the checksum of the file
@@ -305,9 +306,9 @@ pub(crate) fn portable_module(
 
 /// Reason why a pipeline could not be made.
 enum PipelineFailure {
-    /// The driver failed for a reason other than the shader.
+    /// A failure of the driver for a reason other than the shader.
     Refused(hal::DeviceError),
-    /// The validator or the driver rejects the shader, for this reason.
+    /// A rejection of the shader by the validator or the driver, with the reason.
     Rejected(String),
 }
 
@@ -395,7 +396,7 @@ impl<A: Backend> HalQueries<A> {
     }
 }
 
-/// Returns the shader, validated for the abilities of the device as wgpu validates it.
+/// Returns the shader, validated for the device's features as wgpu does it.
 fn naga_shader(
     device: &wgpu::Device,
     origin: &KernelOrigin,

@@ -1,7 +1,7 @@
-//! A folder of compiled kernels for the next run of a program, with a file for each form of a kernel.
+//! A folder that keeps compiled kernels for the next run of a program, with one file for each variant of a kernel.
 //!
-//! A form is compiled from the source of its kernel, after a check that the device can run the kernel. The pipeline
-//! cache of wgpu for the form is read from its file and written to it.
+//! Variants of a kernel are compiled from its source, after a check that the device can run it. wgpu's pipeline cache
+//! for a variant is read from, and written to, the variant's file.
 
 #[cfg(native)]
 use crate::device::hal_pipeline::portable_cache;
@@ -24,10 +24,10 @@ use std::{fs, io};
 const MAGIC: [u8; 8] = *b"fencekn1";
 const HEAD: usize = MAGIC.len() + 2 * size_of::<u128>();
 
-/// Most bytes of a file. This crate writes no larger file.
+/// Maximum size of a file in bytes. This crate never writes a larger one.
 const MOST_KERNEL_FILE_BYTES: u64 = 256 << 20;
 
-/// A folder with one file for each form of a kernel.
+/// A folder with one file for each variant of a kernel.
 #[derive(Debug)]
 pub(crate) struct KernelFolder {
     path: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct KernelFolder {
     device: String,
 }
 
-/// The file of one form of a kernel. `key` is the hash of the form and of the device; the file contains it too.
+/// The file of one variant of a kernel. `key` is a hash of the variant and the device, which the file also contains.
 pub(crate) struct KernelFile {
     path: PathBuf,
     key: u128,
@@ -48,7 +48,7 @@ impl KernelFolder {
         Self { path: std::path::absolute(&path).unwrap_or(path), device }
     }
 
-    /// Returns the file of the form that `form` describes in full.
+    /// Returns the file of a variant. `form` describes the variant completely.
     pub(crate) fn file(&self, form: &impl Hash) -> KernelFile {
         let mut hasher = SipHasher13::new();
         (&self.device, form).hash(&mut hasher);
@@ -58,7 +58,7 @@ impl KernelFolder {
 }
 
 impl KernelFile {
-    /// Returns the data of the file, or `None` if there is no file or the file is damaged.
+    /// Returns the data of the file, or `None` if the file is missing or damaged.
     pub(crate) fn load(&self) -> Option<Vec<u8>> {
         match read(&self.path) {
             Ok(bytes) => {
@@ -107,7 +107,7 @@ impl KernelFile {
 
     /// Writes a temporary file and renames it, so that no other program reads an incomplete file.
     fn write(&self, data: &[u8]) -> io::Result<()> {
-        // The name is random because programs in containers may have equal process ids.
+        // The name is random, because programs in containers may have equal process ids.
         let temporary = self.path.with_extension(format!("{:016x}.part", fastrand::u64(..)));
         if let Some(folder) = self.path.parent() {
             fs::create_dir_all(folder)?;
@@ -142,20 +142,20 @@ pub(crate) struct CompileTarget<'a> {
     pub(crate) folder: Option<&'a Arc<KernelFolder>>,
 }
 
-/// The source from which each form of a kernel is compiled.
+/// The source from which each variant of a kernel is compiled.
 pub(crate) struct KernelOrigin {
     pub(crate) device: wgpu::Device,
     pub(crate) kernel: String,
-    /// Shader with its overrides applied, changed for the path of its parameters.
+    /// Shader with its overrides applied, adapted to the way in which parameters are passed.
     pub(crate) source: wgpu::naga::Module,
-    /// Text of the module.
+    /// Source text of the module.
     pub(crate) text: String,
     /// For each binding: its index, its smallest size, and `true` if the shader declares it writable.
     pub(crate) bindings: Vec<(u32, u64, bool)>,
     pub(crate) parameter_path: ParameterPath,
-    /// Bytes of immediates.
+    /// Size of the immediates in bytes.
     pub(crate) immediates: u32,
-    /// Overrides with their values.
+    /// Overrides, by name and value.
     pub(crate) constants: Vec<(String, f64)>,
     /// Proof that the kernel does not need some runtime checks; `None` if it needs all of them.
     trust: Option<Trust>,
@@ -187,7 +187,7 @@ impl KernelOrigin {
         }
     }
 
-    /// Returns the file of one form, if the context has a folder of compiled kernels.
+    /// Returns the file of one variant, if the context has a folder of compiled kernels.
     pub(crate) fn file(&self, all_writable: bool) -> Option<KernelFile> {
         let constants: Vec<_> = self.constants.iter().map(|(name, value)| (name, value.to_bits())).collect();
         let carried = match self.parameter_path {
@@ -199,8 +199,7 @@ impl KernelOrigin {
         self.folder.as_ref().map(|folder| folder.file(&form))
     }
 
-    /// Returns the runtime checks that the compiler of the device adds to the kernel: all of them, or the checks of
-    /// what is not proven.
+    /// Returns the runtime checks that the device's compiler adds to the kernel: all, or those not proven redundant.
     #[cfg(native)]
     pub(crate) fn runtime_checks(&self) -> wgpu::ShaderRuntimeChecks {
         let is_checked = self.trust.is_none();
@@ -211,7 +210,7 @@ impl KernelOrigin {
         }
     }
 
-    /// Returns `true` if memory of the workgroup begins with zeros.
+    /// Returns `true` if workgroup memory is zeroed at the start.
     pub(crate) fn zeroes_workgroup_memory(&self) -> bool {
         self.trust != Some(Trust::IndicesAndMemory)
     }
@@ -230,7 +229,7 @@ impl KernelOrigin {
         entries
     }
 
-    /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    /// Returns `true` if one block is bound to both a read-only and a writable binding.
     #[inline]
     pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
         let writable = |at: usize| self.bindings[at].2;
@@ -239,7 +238,7 @@ impl KernelOrigin {
     }
 }
 
-/// Declares all storage bindings of a module readable and writable.
+/// Makes all storage bindings of a module writable.
 pub(crate) fn make_writable(module: &mut wgpu::naga::Module) {
     use wgpu::naga::{AddressSpace, StorageAccess};
     for (_, variable) in module.global_variables.iter_mut() {
@@ -258,8 +257,8 @@ fn entry(binding: u32, ty: wgpu::BufferBindingType, dynamic: bool, size: u64) ->
     wgpu::BindGroupLayoutEntry { binding, visibility: wgpu::ShaderStages::COMPUTE, ty, count: None }
 }
 
-/// Returns the path of the parameters, the bytes of immediates, and the module for that path. Parameters become
-/// immediates if they fit and immediates can hold their types. Otherwise a uniform buffer holds them.
+/// Returns how parameters are passed, the size of the immediates, and the module adapted to that. Parameters become
+/// immediates if they fit and immediates support their types. Otherwise they are in a uniform buffer.
 fn pass_parameters(caps: &Caps, entry: &Entry) -> (ParameterPath, u32, wgpu::naga::Module) {
     let plain = || entry.module().clone();
     let Some(params) = &entry.interface().params else { return (ParameterPath::Nothing, 0, plain()) };
@@ -280,7 +279,7 @@ pub(crate) fn panicked(kernel: &str, NagaPanic(panic): &NagaPanic) -> Error {
     ErrorDetail::Compile { kernel: kernel.into(), message }.into()
 }
 
-/// Checks that the device's limits, abilities and compiler allow the kernel.
+/// Checks that the device's limits, features and compiler allow the kernel.
 pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Result<()> {
     let kernel = interface.entry.clone();
     let parameters = interface.params.as_ref().map_or(0, |params| params.size);
@@ -301,10 +300,10 @@ pub(crate) fn check(caps: &Caps, module: &Module, interface: &Interface) -> Resu
     Ok(())
 }
 
-/// Most bytes of a kernel's parameters. Every device can bind a uniform buffer of this size.
+/// Maximum size of a kernel's parameters in bytes. Every device can bind a uniform buffer of this size.
 const MOST_PARAMETERS: u32 = 16 << 10;
 
-/// Returns the first ability that the kernel needs and the device lacks.
+/// Returns the first feature that the kernel needs and the device lacks.
 fn missing(caps: &Caps, needs: Needs) -> Option<&'static str> {
     let abilities = [
         (needs.f16, caps.f16, "16-bit floats"),
@@ -316,7 +315,7 @@ fn missing(caps: &Caps, needs: Needs) -> Option<&'static str> {
     abilities.iter().find(|(needed, there, _)| *needed && !there).map(|&(_, _, what)| what)
 }
 
-/// The pipeline cache of one compilation, with its file.
+/// The pipeline cache of one compilation, and its file.
 pub(crate) struct PipelineCache {
     file: KernelFile,
     /// Data of the file, if there was a file.
@@ -325,7 +324,7 @@ pub(crate) struct PipelineCache {
 }
 
 impl PipelineCache {
-    /// Reads the file and makes the cache. The device has the feature `PIPELINE_CACHE`.
+    /// Reads the file and makes the cache. The device must have the feature `PIPELINE_CACHE`.
     pub(crate) fn open(device: &wgpu::Device, file: KernelFile) -> Option<Self> {
         let loaded = file.load();
         let cache = portable_cache(device, loaded.as_deref())?;
@@ -336,8 +335,8 @@ impl PipelineCache {
         &self.cache
     }
 
-    /// Writes the driver's data to the file if there was no file. An existing file stays as it is, because some drivers
-    /// return more data each time for the same kernel.
+    /// Writes the driver's data to the file if there was no file. An existing file is left as it is, because some
+    /// drivers return more and more data for the same kernel.
     pub(crate) fn close(self) {
         if let (None, Some(data)) = (self.loaded, self.cache.get_data()) {
             self.file.keep(&data);
@@ -345,7 +344,7 @@ impl PipelineCache {
     }
 }
 
-/// Returns `None`: no driver of this target returns compiled kernels.
+/// Returns `None`, because no driver on this target returns compiled kernels.
 #[cfg(not(native))]
 fn portable_cache(_: &wgpu::Device, _: Option<&[u8]>) -> Option<wgpu::PipelineCache> {
     None
@@ -362,7 +361,7 @@ mod tests {
     impl Temporary {
         fn new(name: &str) -> Self {
             let path = std::env::temp_dir().join(format!("fencepost-{name}-{}", std::process::id()));
-            fs::remove_dir_all(&path).ok(); // the folder of a run that was killed
+            fs::remove_dir_all(&path).ok(); // left over from a run that was killed
             Self(path)
         }
 

@@ -40,18 +40,18 @@ pub(crate) trait NativeBackend: Send + Sync {
     /// Returns the errors of [`WgpuPipeline::new`](crate::device::wgpu_pipeline::WgpuPipeline::new).
     fn compile(&self, target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Pipeline>;
 
-    /// Returns `true` if wgpu still records for the device. wgpu accepts submissions for a lost device and reports no
+    /// Returns `true` if wgpu still records for the device. For a lost device, wgpu accepts submissions without an
     /// error.
     fn still_records(&self, device: &wgpu::Device) -> bool;
 
-    /// Records a barrier after which the host sees all writes of the device's queue so far. Returns `None` if the host
-    /// sees them without one.
+    /// Records a barrier after which the host sees all writes of the device's queue so far. Returns `None` if no
+    /// barrier is needed for that.
     fn host_barrier(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Option<wgpu::CommandBuffer>;
 
     /// Returns the address of the native device below wgpu, or `None` if wgpu has dropped that device.
     fn address(&self, device: &wgpu::Device) -> Option<usize>;
 
-    /// Returns a key of the driver's build, if the driver returns compiled pipelines.
+    /// Returns a key of the driver's build, if the driver can return compiled pipelines.
     fn driver_key(&self, device: &wgpu::Device) -> Option<[u8; 16]>;
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn native_backend(backend: wgpu::Backend) -> Option<&'static dyn Nati
     with_backend(backend, Find)
 }
 
-/// Returns `None`: no backend of this target can be used without wgpu.
+/// Returns `None`, because no backend on this target can be used without wgpu.
 #[cfg(not(native))]
 pub(crate) fn native_backend(_: wgpu::Backend) -> Option<&'static dyn NativeBackend> {
     None

@@ -1,7 +1,7 @@
-//! Opens a device, or adopts a device of the user. Also the wgpu instance of the process.
+//! Opening of a device, and adoption of a user's device. Also the process's wgpu instance.
 //!
-//! Two threads must not use GL adapters that one instance found at the same time. Old versions of desktop GL have no
-//! compute shaders, so the version that a driver names is checked.
+//! Two threads must not use GL adapters of one instance at the same time. Old versions of desktop GL have no compute
+//! shaders, so the driver's version is checked.
 
 use crate::device::CostModel;
 use crate::device::checks::all_checked;
@@ -25,21 +25,20 @@ use wgpu::Features;
 #[cfg(not(target_arch = "wasm32"))]
 use wgpu::{Backend, Backends};
 
-/// Means of a device that change the cost of work and never the results. Tests switch them off.
+/// Device capabilities that affect the cost of work but never its results. Tests switch them off.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceSwitches {
     /// `true` to pass small parameters as immediates where the device has them; otherwise a uniform buffer holds them.
     pub immediates: bool,
     /// `true` to use native fences, native recorders and mapped memory where the device has them; otherwise wgpu alone.
     pub native: bool,
-    /// `true` to place arrays in memory that the host can access where device and host share their memory; otherwise
-    /// the context copies, as for a discrete device.
+    /// `true` to place arrays in host-accessible memory if device and host share their memory; otherwise the context
+    /// copies, as for a discrete device.
     pub shared_memory: bool,
-    /// Least number of launches for which a stretch of a graph is recorded once and submitted many times, where the
-    /// device can do that. Shorter stretches are recorded at each replay.
+    /// Minimum number of launches in a stretch of a graph that is recorded once and submitted many times, where the
+    /// device supports that. Shorter stretches are recorded at each replay.
     pub native_replay_from: usize,
-    /// `true` to compile trusted kernels without the runtime checks that they do not need; otherwise all kernels have
-    /// all checks.
+    /// `true` to compile trusted kernels without redundant runtime checks; otherwise all kernels have all checks.
     pub trusted_kernels: bool,
 }
 
@@ -66,15 +65,15 @@ impl DeviceSwitches {
     }
 }
 
-/// Options with which a device is opened.
+/// Options for opening a device.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenOptions {
     pub(crate) switches: DeviceSwitches,
-    /// Path of batches to the device.
+    /// Requested path of batches to the device.
     pub(crate) submit_path: SubmitPath,
     /// `true` if only the context submits to the queue.
     pub(crate) exclusive: bool,
-    /// Most device time by which a result may be late, because a batch also holds later commands.
+    /// Longest delay of a result, in device time, because of later commands in its batch.
     pub(crate) lateness: Duration,
     /// Folder that keeps compiled kernels for the next run, if there is one.
     pub(crate) kernel_folder: Option<PathBuf>,
@@ -91,7 +90,7 @@ impl WgpuDevice {
             label: Some("fencepost"),
             required_features: features(adapter.features(), options.kernel_folder.is_some()),
             required_limits: limits(adapter.limits()),
-            // By default wgpu allocates hundreds of megabytes at once. It needs little here, because this crate
+            // By default, wgpu allocates hundreds of megabytes at once. Here it needs little, because this crate
             // allocates the memory of most arrays itself.
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
@@ -106,15 +105,15 @@ impl WgpuDevice {
         Ok(assemble((device, queue, Some(adapter.clone())), &info, Some(lost), options))
     }
 
-    /// Adopts the caller's device and queue, and sets none of its handlers.
+    /// Adopts the caller's device and queue. Leaves its handlers alone.
     pub(crate) fn adopt(device: wgpu::Device, queue: wgpu::Queue, options: OpenOptions) -> Arc<Self> {
         let info = device.adapter_info();
         assemble((device, queue, None), &info, None, options)
     }
 }
 
-/// Makes the device of a context. `lost` is the loss flag that a callback raises, or `None` if no callback is
-/// installed. The adapter is `None` for a device of the user.
+/// Makes the device of a context. `lost` is the loss flag that a callback raises; `None` if there is no callback. The
+/// adapter of a user's device is `None`.
 fn assemble(
     (device, queue, adapter): (wgpu::Device, wgpu::Queue, Option<wgpu::Adapter>),
     info: &wgpu::AdapterInfo,
@@ -133,8 +132,8 @@ fn assemble(
     let caps = caps(&device, info, options.switches);
     let shared = !options.exclusive;
     let kernel_folder = kernel_folder(&device, info, submit_path, options.kernel_folder);
-    // GL executes a submission inside the submit call. On an adopted queue, user work may come before the submission,
-    // and some drivers then block the call.
+    // GL executes submissions inside the submit call. On an adopted queue, user work may come first, and then some
+    // drivers block the call.
     let async_submit = options.exclusive && options.switches.native && info.backend != wgpu::Backend::Gl;
     let cost_model = match info.backend {
         _ if options.lateness == Duration::MAX => CostModel::Unknown,
@@ -161,7 +160,7 @@ fn assemble(
     })
 }
 
-/// Returns the folder of compiled kernels, if the driver of the device returns compiled kernels.
+/// Returns the folder of compiled kernels, if the driver can return compiled kernels.
 fn kernel_folder(
     device: &wgpu::Device,
     info: &wgpu::AdapterInfo,
@@ -170,9 +169,9 @@ fn kernel_folder(
 ) -> Option<Arc<KernelFolder>> {
     let path = path.filter(|_| device.features().contains(Features::PIPELINE_CACHE))?;
     let driver = native_backend(info.backend)?.driver_key(device)?;
-    // The files of the wgpu recorder differ from the native recorder's: their data begin with a header of wgpu. A
-    // version of this crate names one exact version of wgpu, and another version of wgpu may compile a kernel to other
-    // code.
+    // The wgpu recorder and the native recorder have different files, because data of the former begin with a header of
+    // wgpu. The version of this crate determines that of wgpu, and another version of wgpu may compile a kernel to
+    // other code.
     let past_wgpu = submit_path != SubmitPath::Wgpu;
     let version = env!("CARGO_PKG_VERSION");
     let device =
@@ -180,7 +179,7 @@ fn kernel_folder(
     Some(Arc::new(KernelFolder::new(path, device)))
 }
 
-/// Returns the submit path that the options name, or the closest one that the device supports.
+/// Returns the submit path in the options, or the closest one that the device supports.
 fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
     match options.submit_path {
         _ if !native => SubmitPath::Wgpu,
@@ -189,16 +188,16 @@ fn submit_path(options: &OpenOptions, native: bool) -> SubmitPath {
     }
 }
 
-/// Sets the handlers of a device that this crate opened. wgpu panics at an error outside of error scopes unless a
-/// handler is set, and in the browser every error arrives outside of them.
+/// Sets the handlers of a device that this crate opened. Without a handler, wgpu panics on errors outside error scopes,
+/// and in a browser all errors arrive outside of them.
 fn listen(device: &wgpu::Device, lost: &LostFlag) {
     device.on_uncaptured_error(Arc::new(|error| report!(Error, "wgpu: {}", reasons(&error))));
     let lost = lost.clone();
     device.set_device_lost_callback(move |reason, message| lost.raise(&format!("{reason:?}: {message}")));
 }
 
-/// Maps a few bytes of each kind of memory, and returns the memory that the host can keep mapped. With the wgpu
-/// recorder only Vulkan has such memory, because wgpu takes native buffers only from Vulkan.
+/// Tries to map a few bytes of each kind of memory, and returns which memory the host can keep mapped. With the wgpu
+/// recorder, there is such memory only on Vulkan, because wgpu takes native buffers only from Vulkan.
 fn reach(
     native: &dyn NativeBackend,
     device: &wgpu::Device,
@@ -238,7 +237,7 @@ fn limits(has: wgpu::Limits) -> wgpu::Limits {
     wgpu::Limits { max_bind_groups: has.max_bind_groups.min(8), ..has }
 }
 
-/// Most bytes of a binding on a device that trusts kernels: sums of indices below 2^30 do not wrap.
+/// Maximum size of a binding on a device that trusts kernels: sums of indices below 2^30 do not wrap.
 const MOST_TRUSTED: u64 = u32::MAX as u64;
 
 /// Returns the language into which naga translates kernels for a graphics interface.
@@ -264,7 +263,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
         max_binding: limits.max_storage_buffer_binding_size,
         binding_alignment: u64::from(limits.min_storage_buffer_offset_alignment),
         max_bindings: limits.max_storage_buffers_per_shader_stage,
-        // Some drivers report billions and then allocate for that many.
+        // Some drivers report billions, and then allocate memory for that many.
         max_binding_index: limits.max_bindings_per_bind_group.min(1000),
         max_groups: limits.max_compute_workgroups_per_dimension,
         max_workgroup: [
@@ -289,7 +288,7 @@ fn caps(device: &wgpu::Device, info: &wgpu::AdapterInfo, switches: DeviceSwitche
 /// Environment variable that switches the drivers' validation layers on if its value is 1.
 const VALIDATION: &str = "FENCEPOST_VALIDATION";
 
-/// Returns `true` if the program was built with a graphics interface of this system.
+/// Returns `true` if the program was built with a graphics interface that this system has.
 pub(crate) fn has_interface() -> bool {
     wgpu::Instance::enabled_backend_features().intersects(backends())
 }
@@ -299,14 +298,15 @@ pub(crate) fn backends() -> wgpu::Backends {
     B::VULKAN | B::METAL | B::DX12 | B::GL | B::BROWSER_WEBGPU
 }
 
-/// Returns the one instance of the process.
+/// Returns the process's only instance.
 pub(crate) fn instance() -> &'static wgpu::Instance {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     INSTANCE.get_or_init(|| make_instance(backends()))
 }
 
-/// Makes an instance. wgpu passes on messages of the validation layers only if debug names are on. The names are off
-/// without `FENCEPOST_VALIDATION=1`, because layers from before 2024 report errors about the names themselves.
+/// Makes an instance. wgpu passes on messages of the validation layers only if debug names are on. Without
+/// `FENCEPOST_VALIDATION=1` the names are off, because layers from before 2024 report errors about the names
+/// themselves.
 pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
     let mut flags = wgpu::InstanceFlags::VALIDATION_INDIRECT_CALL;
     if env::var(VALIDATION).is_ok_and(|value| value == "1") {
@@ -316,8 +316,8 @@ pub(crate) fn make_instance(backends: wgpu::Backends) -> wgpu::Instance {
     wgpu::Instance::new(wgpu::InstanceDescriptor { backends, flags, ..descriptor })
 }
 
-/// Returns the messages of the validation layers since the last call. There are messages only with the feature
-/// `validation`, a debug build of wgpu-hal and `FENCEPOST_VALIDATION=1`.
+/// Returns the messages of the validation layers since the last call. This needs the feature `validation`, a debug
+/// build of wgpu-hal, and `FENCEPOST_VALIDATION=1`.
 #[cfg(feature = "validation")]
 #[doc(hidden)]
 pub fn validation_messages() -> Vec<String> {
@@ -326,8 +326,8 @@ pub fn validation_messages() -> Vec<String> {
 
 /// Runs `f` while no other thread enumerates adapters.
 ///
-/// All GL adapters that the process's instance finds share one GL context, which can be current on one thread only.
-/// Even an enumeration or a drop makes the context current for a moment.
+/// All GL adapters of the process's instance share one GL context, which can be current on only one thread. Even
+/// enumerating or dropping makes it current for a moment.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
     static TURN: Mutex<()> = Mutex::new(());
@@ -335,8 +335,8 @@ pub(crate) fn one_at_a_time<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Returns the same adapter. A GL adapter is found again by its own instance, so its device shares its GL context with
-/// no other device.
+/// Returns the same adapter. A GL adapter is looked up again in a separate instance, so that its device does not share
+/// its GL context with another device.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
     let info = adapter.get_info();
@@ -349,9 +349,9 @@ pub(crate) async fn own(adapter: wgpu::Adapter) -> wgpu::Adapter {
 /// First version of desktop GL whose shading language has compute shaders.
 const FIRST_WITH_COMPUTE: (u32, u32) = (4, 3);
 
-/// Returns `true` unless a driver of desktop GL names a version whose shading language has no compute shaders.
+/// Returns `true` unless the version string of a desktop GL driver shows that there are no compute shaders.
 ///
-/// Such a driver may still report the ability, as an extension. wgpu then lists the adapter and cannot open it.
+/// Such a driver may still report compute shaders as an extension. Then wgpu lists the adapter but cannot open it.
 pub(crate) fn can_compute(version: &str) -> bool {
     let mut numbers = version.split(|letter: char| !letter.is_ascii_digit()).map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {

@@ -1,5 +1,5 @@
-//! The device of a context on wgpu. Also the limit of the work that a context has accepted and not yet given to the
-//! device.
+//! The wgpu device of a context. Also the backlog limit: the limit of the work that a context has accepted but not yet
+//! given to the device.
 
 use crate::device::kernel_folder::{CompileTarget, KernelFolder};
 use crate::device::native_backend::NativeBackend;
@@ -29,34 +29,34 @@ use web_time::Instant;
 use wgpu::BufferUsages as Usages;
 
 const MIB: u64 = 1 << 20;
-/// Bytes of an ordinary staging chunk.
+/// Size of an ordinary staging chunk in bytes.
 const CHUNK: u64 = MIB;
-/// Most bytes of all staging chunks that are kept for later.
+/// Maximum number of bytes of staging chunks that are kept for later.
 const CACHE: u64 = 256 * MIB;
 /// Shortest time between two probes for device loss.
 const BETWEEN_PROBES: Duration = Duration::from_millis(50);
 
-/// A wgpu device with its one queue.
+/// A wgpu device and its only queue.
 pub(crate) struct WgpuDevice {
     pub(crate) parts: DeviceParts,
     /// Bytes of staging memory, in use and free.
     staging: Arc<ByteMeter>,
     uploads: Arena<WgpuMemory>,
     downloads: Arena<WgpuMemory>,
-    /// Free wgpu staging buffers for uploads and for downloads. They are used on devices without mapped memory.
+    /// Free wgpu staging buffers for uploads and for downloads. Used on devices without mapped memory.
     spares: [Arc<SpareBuffers>; 2],
-    /// Bind groups of the wgpu recorder. The native recorder has a cache of its own.
+    /// Bind groups of the wgpu recorder. The native recorder has a separate cache.
     groups: Mutex<BindGroups>,
-    /// Dropped blocks whose bind groups may still be cached.
+    /// Dropped blocks that may still be in cached bind groups.
     gone: DroppedBlocks,
     external: Arc<ExternalBlocks>,
-    /// `true` from the first external buffer on. While it is `false`, a batch that bypasses wgpu is not searched for
-    /// external buffers.
+    /// `true` once there has been an external buffer. Before that, batches that bypass wgpu need not be searched for
+    /// them.
     had_external: AtomicBool,
-    /// `true` once the user has had wgpu's queue, or another context is on it: both may submit at any time. The lock is
-    /// held during submissions past wgpu, because a queue of Vulkan takes one call at a time.
+    /// `true` once the user has received wgpu's queue, or another context is on it, so that others may submit at any
+    /// time. The lock is held during submissions that bypass wgpu, because a Vulkan queue takes one call at a time.
     exposed: Mutex<bool>,
-    /// `true` if wgpu's next submission would not wait for the last one past wgpu.
+    /// `true` if wgpu's next submission would not wait for the last submission that bypassed wgpu.
     is_past_wgpu: AtomicBool,
     /// Number of submissions of native bodies of graphs, for tests.
     pub(crate) native_bodies: AtomicU64,
@@ -64,7 +64,7 @@ pub(crate) struct WgpuDevice {
     probed: Mutex<Option<Instant>>,
 }
 
-/// The path by which a batch reaches the device.
+/// Path by which batches reach the device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SubmitPath {
     /// wgpu records and submits the batch.
@@ -85,14 +85,14 @@ impl SubmitPath {
     }
 }
 
-/// The parts of an opened device, which do not change.
+/// The immutable parts of an opened device.
 pub(crate) struct DeviceParts {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
     pub(crate) caps: Caps,
     pub(crate) lost: LostFlag,
-    /// `true` if a callback of this crate reports a loss. On an adopted device the user owns the handlers, and the
-    /// field is `false`.
+    /// `true` if a callback of this crate reports a loss. `false` on an adopted device, whose handlers belong to the
+    /// user.
     pub(crate) reports_loss: bool,
     pub(crate) gate: Arc<GlGate>,
     /// Memory that the host can keep mapped.
@@ -102,7 +102,7 @@ pub(crate) struct DeviceParts {
     pub(crate) submit_path: SubmitPath,
     /// `true` if other code submits to the queue.
     pub(crate) shared: bool,
-    /// Address of the native device below wgpu. wgpu's own ids start again in each of its instances.
+    /// Address of the native device below wgpu. (wgpu's own ids are not unique across instances.)
     pub(crate) hardware: Option<usize>,
     pub(crate) kernel_folder: Option<Arc<KernelFolder>>,
     /// Value of `Lane::async_submit` for the device's lane.
@@ -110,7 +110,7 @@ pub(crate) struct DeviceParts {
     pub(crate) cost_model: CostModel,
     /// Adapter that opened the device; `None` for a device of the user.
     pub(crate) adapter: Option<wgpu::Adapter>,
-    /// Least number of launches for which a stretch of a graph is recorded once.
+    /// Minimum number of launches in a stretch of a graph that is recorded once.
     pub(crate) native_replay_from: usize,
 }
 
@@ -148,7 +148,7 @@ impl WgpuDevice {
         device
     }
 
-    /// If other contexts are on the queue of this device, makes them and this one submit through wgpu, which lets one
+    /// Makes all contexts on this device's queue submit through wgpu if there are several, because wgpu lets only one
     /// thread submit at a time.
     #[cfg(native)]
     fn join_others(self: &Arc<Self>) {
@@ -156,7 +156,7 @@ impl WgpuDevice {
         static OPEN: Mutex<Vec<Weak<WgpuDevice>>> = Mutex::new(Vec::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.strong_count() > 0);
-        // The lock is released before the last handle of a device may be dropped here.
+        // The lock must be released before the last handle of a device may be dropped here.
         let others: Vec<Arc<Self>> = open.iter().filter_map(Weak::upgrade).collect();
         open.push(Arc::downgrade(self));
         drop(open);
@@ -167,7 +167,7 @@ impl WgpuDevice {
         }
     }
 
-    /// Records whether wgpu's next submission would not wait for the last submission.
+    /// Records if wgpu's next submission would not wait for the last submission.
     #[cfg(native)]
     pub(crate) fn note_past_wgpu(&self, is_past: bool) {
         self.is_past_wgpu.store(is_past, Ordering::Relaxed);
@@ -179,12 +179,12 @@ impl WgpuDevice {
         CompileTarget { device: &self.parts.device, gate: &self.parts.gate, caps: &self.parts.caps, folder }
     }
 
-    /// Returns `true` if wgpu-hal records the batches, and not wgpu.
+    /// Returns `true` if batches are recorded by wgpu-hal instead of wgpu.
     fn past_wgpu(&self) -> bool {
         self.parts.submit_path != SubmitPath::Wgpu
     }
 
-    /// Returns `true` if other code submits to the queue, as the options said.
+    /// Returns `true` if, according to the options, other code submits to the queue.
     pub(crate) fn is_shared(&self) -> bool {
         self.parts.shared
     }
@@ -194,18 +194,18 @@ impl WgpuDevice {
         self.parts.native.is_none_or(|native| native.still_records(&self.parts.device))
     }
 
-    /// Records a barrier after which the host sees all writes so far. Returns `None` if the host sees them without one.
+    /// Records a barrier after which the host sees all writes so far. Returns `None` if no barrier is needed for that.
     pub(crate) fn host_barrier(&self) -> Option<wgpu::CommandBuffer> {
         self.parts.native?.host_barrier(&self.parts.device, &self.parts.queue)
     }
 
-    /// Returns wgpu's device and queue for user code, which may submit to the queue from now on.
+    /// Returns wgpu's device and queue to user code, which may submit from now on.
     pub(crate) fn expose(&self) -> (&wgpu::Device, &wgpu::Queue) {
         *lock(&self.exposed) = true;
         (&self.parts.device, &self.parts.queue)
     }
 
-    /// Locks `exposed`, which is `true` if the user has had wgpu's queue or another context is on it.
+    /// Locks `exposed`, which is `true` if the user has received wgpu's queue or another context is on it.
     #[cfg(native)]
     pub(crate) fn exposed(&self) -> MutexGuard<'_, bool> {
         lock(&self.exposed)
@@ -232,16 +232,16 @@ impl WgpuDevice {
         &self.parts.gate
     }
 
-    /// Runs `work` with the bind groups, after the groups of dropped blocks are removed. Only the thread that holds the
-    /// lane's token calls this.
+    /// Removes the bind groups of dropped blocks, and runs `work` with the others. Only the thread that holds the
+    /// lane's token may call this.
     pub(crate) fn with_groups<T>(&self, work: impl FnOnce(&mut BindGroups) -> T) -> T {
         let mut groups = lock(&self.groups);
         self.sweep(&mut groups);
         work(&mut groups)
     }
 
-    /// Returns a piece of memory from which the device copies: `fill` writes the first `size` bytes, and zeros follow
-    /// up to the next multiple of 16. Returns `None` if the device has no such memory.
+    /// Returns a piece of memory for the device to copy from. `fill` writes its first `size` bytes, and zeros follow up
+    /// to the next multiple of 16. Returns `None` if the device has no such memory.
     pub(crate) fn staged(
         &self,
         size: u64,
@@ -268,14 +268,14 @@ impl WgpuDevice {
         &self.spares[usize::from(mode == wgpu::MapMode::Read)]
     }
 
-    /// Returns a piece of memory to which the device copies and which the host reads. Returns `None` if the device has
-    /// no such memory.
+    /// Returns a piece of memory for the device to copy to and the host to read. Returns `None` if the device has no
+    /// such memory.
     pub(crate) fn download_piece(&self, size: u64) -> Result<Option<StagingPiece<WgpuMemory>>> {
         self.piece(&self.downloads, Heap::Download, size, "download staging")
     }
 
-    /// Returns a piece of staging memory. Returns `None` if wgpu records and the host cannot keep memory mapped: the
-    /// wgpu recorder then stages in buffers that wgpu maps for each use.
+    /// Returns a piece of staging memory. Returns `None` if wgpu records and the host cannot keep memory mapped. Then
+    /// the wgpu recorder uses staging buffers that wgpu maps for each use.
     fn piece(
         &self,
         arena: &Arena<WgpuMemory>,
@@ -305,7 +305,7 @@ impl WgpuDevice {
         }
     }
 
-    /// Returns the error for an allocation that gave neither memory nor an error, as on a lost device.
+    /// Returns the error for an allocation that failed without an error, as happens on a lost device.
     pub(crate) fn no_memory(&self, label: &str) -> Error {
         let message = format!("device `{}` is lost", self.parts.caps.adapter);
         self.alive().err().unwrap_or_else(|| ErrorDetail::Device { object: label.into(), message }.into())
@@ -323,13 +323,13 @@ impl WgpuDevice {
         Ok(self.parts.lost.check().map_err(lost)?)
     }
 
-    /// Returns the failure of a whole batch: the loss of the device if it is lost, and `error` otherwise.
+    /// Returns the failure of a whole batch: the loss of the device if it is lost, else `error`.
     pub(crate) fn failure(&self, error: impl FnOnce() -> Error) -> Failure {
         let error = self.alive().err().unwrap_or_else(error);
         Failure { step: None, error, lost: self.parts.lost.is_raised() }
     }
 
-    /// Returns `true` if an array was made on an external buffer of this device.
+    /// Returns `true` if there has been an array on an external buffer of this device.
     #[cfg(native)]
     pub(crate) fn had_external_buffers(&self) -> bool {
         self.had_external.load(Ordering::Relaxed)
@@ -340,7 +340,7 @@ impl WgpuDevice {
         &self.external
     }
 
-    /// Makes a wgpu buffer of zeros that user code may use too.
+    /// Makes a zeroed wgpu buffer that user code may use too.
     ///
     /// # Errors
     /// Returns `TooLarge`, `OutOfMemory`, the error that wgpu reports, or `DeviceLost`.
@@ -355,17 +355,17 @@ impl WgpuDevice {
         Operation { object: &object, bytes }.run(self.raw(), || self.raw().create_buffer(&desc))
     }
 
-    /// Returns the block of an external buffer, which keeps its bytes.
+    /// Returns the block of an external buffer. The contents of the buffer stay.
     ///
     /// # Errors
-    /// Returns `Device` if wgpu treats the buffer as one of another device, or `DeviceLost`.
+    /// Returns `Device` if wgpu says that the buffer belongs to another device, or `DeviceLost`.
     pub(crate) fn block_on(&self, buffer: &wgpu::Buffer, label: &Arc<str>) -> Result<Arc<Block>> {
         self.alive()?;
         let _inside = self.parts.gate.enter();
         let operation = Operation { object: &format!("array `{label}`"), bytes: 0 };
         operation.run(self.raw(), || self.using(buffer))?;
-        // A command with the block is enqueued later, and the state lock S orders this store before the recording of
-        // its batch.
+        // Commands on the block are enqueued later, and the state lock S orders this store before their batches are
+        // recorded.
         self.had_external.store(true, Ordering::Relaxed);
         Ok(self.external.block(buffer, || {
             let id = BlockId::next();
@@ -374,14 +374,14 @@ impl WgpuDevice {
         }))
     }
 
-    /// Returns the error that wgpu reports for work on an external buffer now, if there is one.
+    /// Returns wgpu's error if it would now refuse work on an external buffer.
     pub(crate) fn refusal(&self, buffer: &wgpu::Buffer, label: &str) -> Option<Error> {
         let _inside = self.parts.gate.enter();
         let operation = Operation { object: &format!("array `{label}`"), bytes: 0 };
         operation.run(self.raw(), || self.queue().submit([self.using(buffer)])).err()
     }
 
-    /// Returns commands that use the buffer and do no other work.
+    /// Returns commands that use the buffer without doing anything.
     fn using(&self, buffer: &wgpu::Buffer) -> wgpu::CommandBuffer {
         let mut encoder = self.encoder("external buffers");
         transition_external(&mut encoder, std::iter::once(buffer));
@@ -393,7 +393,7 @@ impl WgpuDevice {
         std::mem::take(&mut *lock(&self.gone)).into_iter().for_each(forget);
     }
 
-    /// Allocates device memory that wgpu does not track, for the native recorder. Its bytes may have any value.
+    /// Allocates device memory that wgpu does not track, for the native recorder. Its contents are undefined.
     ///
     /// # Errors
     /// Returns `OutOfMemory`, or `Device` if the device is lost and the loss is not reported yet.
@@ -406,7 +406,7 @@ impl WgpuDevice {
     /// Removes the bind groups of dropped blocks from the wgpu recorder's cache.
     fn sweep(&self, groups: &mut BindGroups) {
         if self.past_wgpu() {
-            return; // the recorder holds the groups, and removes those of dropped blocks
+            return; // the recorder holds the groups, and will remove those of dropped blocks
         }
         self.take_gone(|block| groups.forget(block));
     }
@@ -506,7 +506,7 @@ impl Device for WgpuDevice {
 }
 
 impl WgpuDevice {
-    /// Checks for device loss with [`responds`](Self::responds). The caller holds the device's gate.
+    /// Checks for device loss with [`responds`](Self::responds). The caller must hold the device's gate.
     pub(crate) fn probe(&self) {
         let (responds, reason) = scoped(&self.parts.device, || self.responds());
         if !responds && reason.is_none() {
@@ -518,8 +518,8 @@ impl WgpuDevice {
     /// does neither.
     ///
     /// wgpu counts a submission to a lost device as complete, and an adopted device has no loss callback of this crate,
-    /// so this probe is the only sign of the loss. The caller opens an error scope, so that another error is not taken
-    /// for a loss.
+    /// so this probe is the only way to notice a loss. The caller must open an error scope, so that other errors are
+    /// not taken for a loss.
     pub(crate) fn responds(&self) -> bool {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
         let label = Some("is it there");
@@ -552,15 +552,15 @@ impl Allocate for WgpuDevice {
         self.native(plain)?.map(Memory::Wgpu).ok_or_else(|| self.no_memory(label))
     }
 }
-/// Limit of a context's backlog: the work that is enqueued and not yet given to the device.
+/// Limit of a context's backlog: the work that is enqueued but not yet given to the device.
 ///
-/// While the backlog is full, a call that enqueues blocks until there is room, if its queue has a sixteenth of the
-/// limit or more. Queues with less go on. The arrays that the context makes are work of a queue of its own, which is
-/// full at the limit.
+/// While the backlog is full, calls on a queue with at least a sixteenth of the limit block until there is room; queues
+/// with less work go on. The filling of arrays that the context makes counts as a separate queue, which blocks only at
+/// the full limit.
 ///
-/// A call returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) where it must not block: in a host callback, in a host
-/// function that replaces a kernel, in the browser, and if the queue waits for user code: for a user event, for the end
-/// of a map, or for more than 10 seconds for one host callback or for another context.
+/// Where a call must not block, it returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) instead: in a host
+/// callback, in a host function that replaces a kernel, and in a browser. It also does so if its queue waits for user
+/// code: for a user event, for the end of a map, or for more than 10 seconds for one host callback or another context.
 ///
 /// # Example
 /// ```
@@ -578,9 +578,9 @@ impl Allocate for WgpuDevice {
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BacklogLimit {
-    /// Number of commands. The default is 131,072.
+    /// Maximum number of commands. The default is 131,072.
     pub commands: usize,
-    /// Bytes of uploads. The default is 1 GiB. A single upload may be larger.
+    /// Maximum number of bytes of uploads. The default is 1 GiB. A single upload may be larger.
     pub bytes: u64,
 }
 
@@ -591,14 +591,14 @@ impl Default for BacklogLimit {
 }
 
 impl BacklogLimit {
-    /// Sets the number of commands.
+    /// Sets the maximum number of commands.
     #[must_use]
     pub fn commands(mut self, commands: usize) -> Self {
         self.commands = commands;
         self
     }
 
-    /// Sets the bytes of uploads.
+    /// Sets the maximum number of bytes of uploads.
     #[must_use]
     pub fn bytes(mut self, bytes: u64) -> Self {
         self.bytes = bytes;

@@ -1,4 +1,4 @@
-//! Compute pipelines of wgpu, with the path of parameters to a shader. A cache of bind groups does not keep dropped
+//! Compute pipelines of wgpu, and how parameters reach a shader. Also a cache of bind groups that does not keep dropped
 //! buffers alive.
 
 #[cfg(native)]
@@ -20,8 +20,8 @@ use std::sync::{Arc, OnceLock};
 /// A compiled kernel.
 pub(crate) struct WgpuPipeline {
     plain: Arc<Variant>,
-    /// The form with every storage binding writable. A launch that binds one buffer both to a readable and to a
-    /// writable binding uses it.
+    /// The variant with all storage bindings writable, for launches that bind one buffer to both a read-only and a
+    /// writable binding.
     writable: OnceLock<Arc<Variant>>,
     gate: Arc<GlGate>,
     /// `true` if some bindings are writable and some are not.
@@ -29,7 +29,7 @@ pub(crate) struct WgpuPipeline {
     origin: Box<KernelOrigin>,
 }
 
-/// One compiled form of a kernel.
+/// One compiled variant of a kernel.
 pub(crate) struct Variant {
     pub(crate) id: LayoutId,
     pub(crate) pipeline: wgpu::ComputePipeline,
@@ -40,7 +40,7 @@ impl WgpuPipeline {
     /// Compiles one entry point for a device.
     ///
     /// # Errors
-    /// Returns `Unsupported` if the device lacks an ability that the kernel needs, and `Compile` if the driver rejects
+    /// Returns `Unsupported` if the device lacks a feature that the kernel needs, and `Compile` if the driver rejects
     /// the kernel.
     pub(crate) fn new(target: CompileTarget<'_>, recipe: &Recipe<'_>) -> Result<Self> {
         check(target.caps, recipe.module, recipe.interface())?;
@@ -52,11 +52,11 @@ impl WgpuPipeline {
         Ok(Self { plain, writable, gate: target.gate.clone(), has_both, origin })
     }
 
-    /// Returns the form for a launch. `mixed` is `true` if the launch binds one buffer both to a readable and to a
+    /// Returns the variant for a launch. `mixed` is `true` if the launch binds one buffer to both a read-only and a
     /// writable binding.
     ///
     /// # Errors
-    /// Returns `Compile` if this call makes the form and the driver rejects it.
+    /// Returns `Compile` if the variant is compiled now and the driver rejects it.
     pub(crate) fn variant(&self, mixed: bool) -> Result<&Variant> {
         if !mixed {
             return Ok(&self.plain);
@@ -72,14 +72,14 @@ impl WgpuPipeline {
         self.origin.parameter_path
     }
 
-    /// Returns the index of a binding, and `true` if the shader declares it writable. `at` counts in the order of the
+    /// Returns the index of a binding, and `true` if the shader declares it writable. `at` is its position in the
     /// interface.
     pub(crate) fn binding(&self, at: usize) -> (u32, bool) {
         let (index, _, writable) = self.origin.bindings[at];
         (index, writable)
     }
 
-    /// Returns `true` if one block is bound both to a readable and to a writable binding.
+    /// Returns `true` if one block is bound to both a read-only and a writable binding.
     #[inline]
     pub(crate) fn mixes(&self, bound: &[BoundArray]) -> bool {
         self.has_both && self.origin.mixes(bound)
@@ -93,9 +93,9 @@ impl Drop for WgpuPipeline {
 }
 
 impl KernelOrigin {
-    /// Compiles one form of the kernel: the plain one, or the one with every storage binding writable.
+    /// Compiles one variant of the kernel: the plain one, or the one with all storage bindings writable.
     fn make(&self, all_writable: bool) -> Result<Arc<Variant>> {
-        // wgpu calls naga.
+        // Here wgpu calls naga.
         let (made, error) = scoped(&self.device, || {
             guarded(|| {
                 let layout = self.layout(all_writable);
@@ -131,7 +131,7 @@ impl KernelOrigin {
         let source = self.shader(all_writable);
         let is_text = matches!(source, wgpu::ShaderSource::Wgsl(_));
         let module = self.module(wgpu::ShaderModuleDescriptor { label, source });
-        // Only the text has overrides without values.
+        // Only for a source text do the overrides still need their values.
         let constants = self.constants.iter().filter(|_| is_text);
         let constants: Vec<_> = constants.map(|(name, value)| (name.as_str(), *value)).collect();
         let cache = self.file(all_writable).and_then(|file| PipelineCache::open(&self.device, file));
@@ -163,7 +163,7 @@ impl KernelOrigin {
         self.device.create_shader_module(desc)
     }
 
-    /// Returns the source of the shader. In the browser that is the user's text, because the browser has its own
+    /// Returns the source of the shader. In a browser that is the user's text, because browsers have their own
     /// compiler.
     fn shader(&self, all_writable: bool) -> wgpu::ShaderSource<'_> {
         if cfg!(target_arch = "wasm32") && !all_writable && self.parameter_path != ParameterPath::Immediates {
@@ -177,15 +177,15 @@ impl KernelOrigin {
     }
 }
 
-/// Most cached groups. When the limit is reached, the cache drops all groups and makes them again on demand.
+/// Maximum number of cached groups. At the limit, the cache drops all groups and makes them anew on demand.
 const MOST_GROUPS: usize = 8192;
 
-/// Id of a bind group layout. No two layouts of a process share an id.
+/// Id of a bind group layout, unique in the process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct LayoutId(u32);
 
 impl LayoutId {
-    /// Returns an id that no layout has.
+    /// Returns an id that belongs to no layout.
     #[cfg(native)]
     pub(crate) fn none() -> Self {
         Self(u32::MAX)
@@ -202,21 +202,21 @@ impl LayoutId {
     }
 }
 
-/// The contents of a group: a layout, and for each binding the block, its offset and its size.
+/// The contents of a group: its layout, and the block, offset and size of each binding.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct GroupKey {
     pub(crate) layout: LayoutId,
     pub(crate) parts: Vec<(BlockId, u64, u64)>,
 }
 
-/// The cached groups of a device by their contents.
+/// A device's cache of bind groups, by their contents.
 ///
 /// Each number in `users` has an entry in `keys`, and each key in `keys` has a group in `groups`.
 pub(crate) struct BindGroups<G = wgpu::BindGroup> {
-    /// Each group with its number.
+    /// Each group, with its number.
     groups: FxHashMap<GroupKey, (u64, G)>,
     keys: FxHashMap<u64, GroupKey>,
-    /// Numbers of the groups that bind a block.
+    /// Numbers of the groups that bind each block.
     users: FxHashMap<BlockId, FxHashSet<u64>>,
     /// Number of the newest group.
     next: u64,
@@ -240,7 +240,7 @@ impl<G: Clone> BindGroups<G> {
         self.groups.get(key).map(|(_, group)| group)
     }
 
-    /// Returns the group of `key`, and calls `make` if it is not cached.
+    /// Returns the group of `key`. If it is not cached, calls `make`.
     pub(crate) fn get(&mut self, key: &GroupKey, make: impl FnOnce() -> G) -> G {
         if let Some((_, group)) = self.groups.get(key) {
             return group.clone();
@@ -282,13 +282,13 @@ impl<G: Clone> BindGroups<G> {
         self.users.clear();
     }
 }
-/// The path of a launch's parameters to the shader. They are absent, or the dispatch itself carries them as immediates,
-/// or a uniform buffer holds them.
+/// Path of a launch's parameters to the shader: there are none, the dispatch carries them as immediates, or they are in
+/// a uniform buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ParameterPath {
     Nothing,
     Immediates,
-    /// A uniform buffer, bound at `index`, holds the parameters. `size` is the number of their bytes, rounded up to a
+    /// The parameters are in a uniform buffer, bound at `index`. `size` is their size in bytes, rounded up to a
     /// multiple of 16.
     Uniform {
         index: u32,

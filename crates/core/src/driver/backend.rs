@@ -9,18 +9,17 @@ use crate::driver::reusable_encoders::VulkanEncoders;
 use crate::driver::reusable_encoders::{NoopEncoders, ReusableEncoders};
 use wgpu::hal::{self, api};
 
-/// A graphics interface for the native recorder.
+/// A graphics interface that the native recorder supports.
 pub(crate) trait Backend: hal::Api {
     /// The largest part of a device's memory that the host can keep mapped.
     const REACH: HostReach;
-    /// `true` if a buffer must be in exactly the state of its use. If it is `false`, a state that covers the use is
-    /// enough.
+    /// `true` if a buffer must be in exactly the state of its use. Otherwise a state that includes the use is enough.
     const EXACT: bool = false;
     /// `true` if the next submission sees the writes of a submission without a barrier.
     const VISIBLE: bool = true;
 
-    /// Returns the maker of encoders whose commands are submitted many times, or `None` if the backend has none.
-    /// `adapter` opened the device, and is `None` for a device of the user.
+    /// Returns the object that makes encoders for commands that are submitted many times, or `None` if the backend has
+    /// none. `adapter` opened the device; it is `None` for a user's device.
     fn reusable_encoders(
         _device: &wgpu::Device,
         _queue: &wgpu::Queue,
@@ -29,8 +28,8 @@ pub(crate) trait Backend: hal::Api {
         None
     }
 
-    /// Returns the queue below wgpu-hal, or `None` if the backend needs none: the host sees all writes, and the device
-    /// executes one submission after the other.
+    /// Returns the queue below wgpu-hal, or `None` if the backend needs none, because the host sees all writes and the
+    /// device executes submissions one after the other.
     fn native_queue(_device: &wgpu::Device, _queue: &wgpu::Queue) -> Option<Box<dyn NativeQueue<Self>>> {
         None
     }
@@ -57,8 +56,7 @@ impl Backend for api::Vulkan {
 impl Backend for api::Gles {
     /// Nothing stays mapped, because a mapping call waits for all other work of the GL context.
     const REACH: HostReach = HostReach::Nothing;
-    /// GL executes its submissions one after the other, as if they were one command list, so a barrier must end each
-    /// one.
+    /// GL executes all submissions like a single command list, so each must end with a barrier.
     const VISIBLE: bool = false;
 }
 

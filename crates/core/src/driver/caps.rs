@@ -1,42 +1,42 @@
-//! The limits and abilities of a device.
+//! The limits and features of a device.
 
 use crate::error::ErrorDetail;
 use fencepost_kernels::BackEnd;
 use fencepost_sync::Lost;
 
-/// Device limits and abilities that the checks of enqueuing calls need.
+/// Device limits and features that are checked when commands are enqueued.
 #[derive(Clone, Debug)]
 pub(crate) struct Caps {
     /// Name of the adapter, for messages.
     pub(crate) adapter: String,
-    /// `true` if the device is a program on the host's processor.
+    /// `true` if the device is software on the host's processor.
     pub(crate) software: bool,
-    /// Most bytes of an array.
+    /// Maximum size of an array in bytes.
     pub(crate) max_block: u64,
-    /// Most bytes of a binding.
+    /// Maximum size of a binding in bytes.
     pub(crate) max_binding: u64,
     /// Alignment of an argument's offset, in bytes.
     pub(crate) binding_alignment: u64,
     pub(crate) max_bindings: u32,
-    /// Limit of the index of a binding: each index is smaller than this value.
+    /// Limit of binding indices: each must be smaller.
     pub(crate) max_binding_index: u32,
-    /// Most workgroups of a launch in each dimension.
+    /// Maximum number of workgroups of a launch in each dimension.
     pub(crate) max_groups: u32,
     pub(crate) max_workgroup: [u32; 3],
-    /// Most invocations of a workgroup.
+    /// Maximum number of invocations of a workgroup.
     pub(crate) max_invocations: u32,
-    /// Most bytes of workgroup memory.
+    /// Maximum size of workgroup memory in bytes.
     pub(crate) max_workgroup_memory: u64,
-    /// Most bytes of immediates. A uniform buffer holds larger parameters.
+    /// Maximum size of immediates in bytes. Larger parameters are passed in a uniform buffer.
     pub(crate) max_immediates: u32,
     pub(crate) f16: bool,
     pub(crate) f64: bool,
     pub(crate) int64: bool,
     pub(crate) subgroups: bool,
     pub(crate) float32_atomics: bool,
-    /// Language that the driver compiles, if a driver compiles kernels.
+    /// Language that the driver compiles; `None` if there is no driver that compiles kernels.
     pub(crate) back_end: Option<BackEnd>,
-    /// `true` if the device compiles trusted kernels without the runtime checks that they do not need.
+    /// `true` if the device compiles trusted kernels without redundant runtime checks.
     pub(crate) trusts: bool,
     /// `true` if commands can read the device's clock.
     pub(crate) timestamps: bool,

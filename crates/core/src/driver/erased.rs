@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 /// A value as a trait object.
 ///
-/// wgpu's types nest so deeply that rustc would reach its default recursion limit when a user's program requires that a
-/// context is `Send` and `Sync`. The trait object's own bounds settle that, so rustc does not look inside.
+/// wgpu's types nest so deeply that rustc would reach its default recursion limit when it checks in a user's program
+/// that a context is `Send` and `Sync`. A trait object has these bounds itself, so rustc does not look inside.
 pub(crate) struct Erased<T: 'static>(Box<dyn ErasedValue<T>>);
 
 trait ErasedValue<T>: Send + Sync {

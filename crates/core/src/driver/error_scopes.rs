@@ -4,7 +4,7 @@ use crate::error::{Error, ErrorDetail, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use std::task::{Context, Poll, Waker};
 
-/// The operation in which wgpu reports an error, for the message.
+/// The operation during which wgpu may report an error, for the message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
     pub(crate) object: &'a str,
@@ -15,7 +15,7 @@ impl Operation<'_> {
     /// Runs `work` inside error scopes, and returns its result or the error that a scope caught.
     ///
     /// # Errors
-    /// Returns [`failed`](Self::failed) of the caught error.
+    /// Returns the caught error as [`failed`](Self::failed) converts it.
     pub(crate) fn run<T>(&self, device: &wgpu::Device, work: impl FnOnce() -> T) -> Result<T> {
         let (made, error) = scoped(device, work);
         error.map_or(Ok(made), |error| Err(self.failed(&error)))
@@ -36,8 +36,7 @@ impl Operation<'_> {
 /// Runs `work` inside error scopes of `device` on this thread. Returns the result and the error that a scope caught, if
 /// any.
 ///
-/// In the browser an error is reported after the call has returned. The device's own error handler receives the error
-/// there.
+/// In a browser, errors are reported only after the call has returned, to the device's own error handler.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
     let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
@@ -50,7 +49,7 @@ pub(crate) fn scoped<T>(device: &wgpu::Device, work: impl FnOnce() -> T) -> (T, 
     (made, memory.or(validation).or(internal))
 }
 
-/// Runs `work` and returns no error: in the browser the device's error handler receives every error.
+/// Runs `work` and returns no error, because in a browser the device's error handler receives all errors.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn scoped<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, Option<wgpu::Error>) {
     (work(), None)
@@ -64,7 +63,7 @@ pub(crate) fn scoped_memory<T>(device: &wgpu::Device, work: impl FnOnce() -> T) 
     (made, ready(memory.pop()).is_some())
 }
 
-/// Runs `work` and returns `false`: in the browser the device's error handler receives every error.
+/// Runs `work` and returns `false`, because in a browser the device's error handler receives all errors.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn scoped_memory<T>(_: &wgpu::Device, work: impl FnOnce() -> T) -> (T, bool) {
     (work(), false)
@@ -79,7 +78,7 @@ fn ready(future: impl Future<Output = Option<wgpu::Error>>) -> Option<wgpu::Erro
     }
 }
 
-/// Returns the messages of an error and of its causes on one line.
+/// Returns the messages of an error and of its causes, on one line.
 pub(crate) fn reasons(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! wgpu and wgpu-hal for the rooms above: error scopes, the lock of GL, limits, differences between backends.
+//! Wrappers of wgpu and wgpu-hal: error scopes, the lock of GL, limits, and differences between backends.
 
 #[cfg(native)]
 pub(crate) mod backend;

@@ -1,6 +1,6 @@
-//! Barriers and submissions that wgpu-hal does not offer, and native commands in a wgpu command encoder.
+//! Barriers and submissions that wgpu-hal does not offer, and native commands in wgpu command encoders.
 //!
-//! The barriers of wgpu-hal name buffers, and it makes each submission wait for the previous one.
+//! In wgpu-hal, barriers are per buffer, and each submission waits for the previous one.
 #![allow(
     unsafe_code,
     reason = "barriers that name no buffer, submissions past the chain of wgpu-hal, and commands in wgpu's encoders"
@@ -12,31 +12,32 @@ pub(crate) use vulkan::of_vulkan;
 use wgpu::hal::DeviceError;
 use wgpu::{BufferUses, hal};
 
-/// A queue below wgpu-hal. Encoders are open, with no open pass at [`end_batch`](Self::end_batch).
+/// A queue below wgpu-hal. Encoders passed to it must be open; for [`end_batch`](Self::end_batch), with no open pass.
 pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
-    /// Ends a batch with a barrier: the host, and copies and indirect launches of later batches, come after all earlier
-    /// commands of the queue and see their writes.
+    /// Ends a batch with a barrier. After it, the host, and copies and indirect launches of later batches, come after
+    /// all earlier commands of the queue and see their writes.
     fn end_batch(&self, encoder: &mut A::CommandEncoder);
 
-    /// Records a barrier: later commands with one of the uses `to` come after all earlier commands of the queue and see
-    /// their writes.
+    /// Records a barrier. After it, commands with one of the uses `to` come after all earlier commands of the queue and
+    /// see their writes.
     fn order_all(&self, encoder: &mut A::CommandEncoder, to: BufferUses);
 
-    /// Returns the number by which [`submit`](Self::submit) knows the commands that the encoder records now.
+    /// Returns the number that identifies the encoder's current commands for [`submit`](Self::submit).
     fn handle(&self, encoder: &A::CommandEncoder) -> u64;
 
     /// Returns `true` if submissions can signal the fence.
     fn signals(&self, fence: &A::Fence) -> bool;
 
     /// Submits commands by their handles. They start once the fence has passed `after`; if that is `None`, they may
-    /// start before earlier submissions end. The fence reaches `signal` after them and after all earlier submissions.
+    /// start before earlier submissions end. When they and all earlier submissions have completed, the fence reaches
+    /// `signal`.
     ///
     /// # Errors
     /// Returns the driver's error.
     ///
     /// # Safety
-    /// The commands are recorded, and they and all that they use are kept until the fence has passed `signal`. The
-    /// values of the fence grow. No other thread uses the queue.
+    /// The commands must be recorded. They, and everything that they use, must be kept until the fence has passed
+    /// `signal`. The values of the fence must grow. No other thread may use the queue.
     unsafe fn submit(
         &self,
         commands: &[u64],
@@ -44,7 +45,7 @@ pub(crate) trait NativeQueue<A: hal::Api>: Send + Sync {
         fence: (&A::Fence, TimelineValue),
     ) -> Result<(), DeviceError>;
 
-    /// Makes the next submission of wgpu or wgpu-hal start once the fence has passed `value`.
+    /// Makes the next submission of wgpu or wgpu-hal start only once the fence has passed `value`.
     fn hold_next(&self, queue: &A::Queue, fence: (&A::Fence, TimelineValue));
 }
 
@@ -61,7 +62,7 @@ mod vulkan {
     use wgpu::hal::api::Vulkan;
     use wgpu::hal::vulkan::{CommandEncoder, Fence, Queue};
 
-    /// All stages in which commands of a batch use memory.
+    /// All pipeline stages in which the commands of a batch access memory.
     const STAGES: Stages = Stages::from_raw(
         Stages::COMPUTE_SHADER.as_raw() | Stages::TRANSFER.as_raw() | Stages::DRAW_INDIRECT.as_raw(),
     );
@@ -186,8 +187,8 @@ mod vulkan {
     }
 }
 
-/// Records native commands into a new wgpu encoder, and finishes the encoder if `check` returns no error afterwards.
-/// Returns `None` if the device is lost.
+/// Records native commands into a new wgpu encoder. Then finishes the encoder, unless `check` returns an error. Returns
+/// `None` if the device is lost.
 pub(crate) fn record<A: hal::Api, T, E>(
     device: &wgpu::Device,
     commands: impl FnOnce(&mut A::CommandEncoder) -> Result<T, E>,

@@ -1,5 +1,5 @@
-//! Native encoders whose command buffers may be submitted many times. An ordinary encoder of wgpu-hal records for one
-//! submission.
+//! Native encoders for command buffers that may be submitted many times. Those of an ordinary wgpu-hal encoder may be
+//! submitted only once.
 #![allow(
     unsafe_code,
     reason = "command buffers that are submitted many times, which wgpu-hal does not offer"
@@ -7,7 +7,7 @@
 
 use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError};
 
-/// A maker of encoders whose command buffers may be submitted many times, and may be in flight several times.
+/// Maker of encoders for command buffers that may be submitted many times, even while still in flight.
 pub(crate) trait ReusableEncoders<A: hal::Api>: Send + Sync {
     /// Makes an encoder.
     ///
@@ -22,7 +22,7 @@ pub(crate) trait ReusableEncoders<A: hal::Api>: Send + Sync {
     fn open(&self, encoder: &mut A::CommandEncoder) -> Result<(), DeviceError>;
 }
 
-/// The maker for the noop backend, whose ordinary command buffers may be submitted many times.
+/// Maker for the noop backend, where ordinary command buffers may be submitted many times.
 pub(crate) struct NoopEncoders {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
@@ -57,24 +57,24 @@ mod vulkan {
     use wgpu::hal::api::Vulkan;
     use wgpu::hal::{self, CommandEncoder as _, Device as _, DeviceError};
 
-    /// The maker of Vulkan encoders.
+    /// Maker of Vulkan encoders.
     ///
-    /// wgpu-hal begins each command buffer with the flag for one submission. The encoders of this maker belong to a
-    /// second device object of wgpu-hal for the same Vulkan device. Its table of functions has another
-    /// `vkBeginCommandBuffer`, which replaces the flag.
+    /// wgpu-hal begins each command buffer with the flag for a single submission. The encoders made here belong to a
+    /// second wgpu-hal device object for the same Vulkan device. Its function table has another `vkBeginCommandBuffer`,
+    /// which replaces that flag.
     pub(crate) struct VulkanEncoders {
         begin: vk::PFN_vkBeginCommandBuffer,
         open: hal::OpenDevice<Vulkan>,
-        /// The Vulkan device, which the second device object does not own. It is dropped last.
+        /// The Vulkan device. The second device object does not own it, so it is dropped last.
         _device: wgpu::Device,
     }
 
     thread_local! {
-        /// The driver's `vkBeginCommandBuffer`, while this thread opens an encoder.
+        /// The driver's `vkBeginCommandBuffer`, set while this thread opens an encoder.
         static BEGIN: Cell<Option<vk::PFN_vkBeginCommandBuffer>> = const { Cell::new(None) };
     }
 
-    /// Begins a command buffer that may be submitted many times.
+    /// Begins a command buffer such that it may be submitted many times.
     unsafe extern "system" fn begin_reusable(
         commands: vk::CommandBuffer,
         info: *const vk::CommandBufferBeginInfo<'_>,
@@ -89,7 +89,7 @@ mod vulkan {
     }
 
     impl VulkanEncoders {
-        /// Makes a maker for `device`, which `adapter` opened. Returns `None` if the driver refuses an object.
+        /// Returns a maker for `device`, which `adapter` opened, or `None` if the driver refuses an object.
         pub(crate) fn new(device: &wgpu::Device, adapter: &wgpu::Adapter) -> Option<Self> {
             // SAFETY: the handle is only read, and only wgpu destroys the device.
             let known = unsafe { device.as_hal::<Vulkan>() }?;

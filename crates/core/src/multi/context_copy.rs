@@ -1,9 +1,9 @@
 //! Copies from one context to another.
 //!
 //! A copy uses two queues: one reads the source piece by piece, the other writes the target. One of them is the queue
-//! on which the program enqueued the copy; the other is a helper queue, made for the copy. The write of a piece follows
-//! the read of the piece, and the read of a piece follows the write of the piece two places before. So a piece is read
-//! while the one before is written, and the memory of a copy is bounded, however large the copy is.
+//! on which the program enqueued the copy; the other is a helper queue made for the copy. Each piece is written after
+//! it has been read, and piece `n + 2` is read after piece `n` has been written. So one piece is read while the
+//! previous one is written, and a copy of any size needs only a bounded amount of memory.
 
 use crate::arrays::read::Reading;
 use crate::arrays::storage::Storage;
@@ -37,11 +37,11 @@ struct CopyEnd {
     by: Admission,
     /// Bytes of the array that the copy uses, from the first to the last.
     span: Span,
-    /// Memory for the pieces whose bytes are not contiguous words in the array.
+    /// Buffers for pieces that are not contiguous whole words in the array.
     between: CopyBuffers,
 }
 
-/// A copy that is not enqueued yet.
+/// A copy that is not yet enqueued.
 pub(crate) struct PreparedCopy {
     source: CopyEnd,
     target: CopyEnd,
@@ -51,30 +51,29 @@ pub(crate) struct PreparedCopy {
 /// The commands of one side of a copy.
 pub(crate) struct CopyCommands {
     pub(crate) ops: Vec<Op>,
-    /// Indices in `ops` of the last commands of the pieces.
+    /// For each piece, the index in `ops` of its last command.
     pub(crate) ends: Vec<usize>,
     /// Works that use the arrays as all commands together do.
     pub(crate) uses: Works,
 }
 
-/// One piece of a copy. On each side its bytes have a place without gaps, in the array or in a buffer.
+/// One piece of a copy. On each side, its bytes are contiguous, in the array or in a buffer.
 struct CopyPiece {
     rows: Rows,
-    /// Place of the bytes on the side of the source.
+    /// Bytes on the side of the source.
     src: Span,
-    /// Place of the bytes on the side of the target.
+    /// Bytes on the side of the target.
     dst: Span,
     read: Arc<ReadSlot>,
-    /// Bytes in staging memory of the target's context, after they are read.
+    /// Bytes in staging memory of the target's context, once they have been read.
     staged: Arc<OnceLock<Staged>>,
-    /// Signal that the piece two places before this one is written, if there is one. The read of this piece waits for
-    /// the signal.
+    /// Signal that the piece two places earlier has been written, if there is one. The read of this piece waits for it.
     free: Option<Signaller>,
-    /// Signal that the bytes of this piece are in `staged`. The write of this piece waits for the signal.
+    /// Signal that the bytes of this piece are in `staged`. The write of this piece waits for it.
     here: Signaller,
 }
 
-/// Enqueues a copy between two contexts on the queue `by` of the context `given`, which is one of the two, and on a
+/// Enqueues a copy between two contexts: on the queue `by` of the context `given`, which is one of the two, and on a
 /// helper queue of the other context.
 ///
 /// # Errors
@@ -93,9 +92,9 @@ pub(crate) fn copy(
     })
 }
 
-/// Enqueues a copy on a queue of the context `given`, although neither array belongs to that context. `copy` enqueues
-/// the copy on a helper queue of the context `other`. The helper queue first waits for the end of the queue `by`, and
-/// the queue `by` then waits for the end of the helper queue.
+/// Enqueues a copy in the order of the queue `by` of the context `given`, although neither array belongs to that
+/// context. `copy` enqueues it on a helper queue of the context `other`, which first waits for the queue `by`. Then the
+/// queue `by` waits for the helper queue.
 ///
 /// # Errors
 /// The errors of `copy` and of both queues. After an error of `copy`, nothing is enqueued on the queue `by`.
@@ -140,7 +139,7 @@ fn end(owner: &Owner, slot: Slot) -> Event {
 }
 
 /// Returns the error of the other side as an error of this side. The loss of the other device becomes `OtherContext`,
-/// so that the program does not take it for the loss of this device.
+/// so that it is not mistaken for the loss of this device.
 pub(crate) fn lost(other: &Engine, error: Error) -> Error {
     if !matches!(error.detail(), ErrorDetail::DeviceLost { .. }) {
         return error;
@@ -149,8 +148,8 @@ pub(crate) fn lost(other: &Engine, error: Error) -> Error {
         .into()
 }
 
-/// Enqueues both sides and attaches the relays with which each signals the other. `end` is the side of the program's
-/// queue.
+/// Enqueues both sides, and attaches the relays through which each signals the other. `end` is the side of the
+/// program's queue.
 fn enqueue(
     end: CopySide,
     copy: &RegionCopy,
@@ -160,8 +159,8 @@ fn enqueue(
     let prepared = PreparedCopy::new(copy, (source, read_by), (target, written_by))?;
     let source = &prepared.source;
     let target = &prepared.target;
-    // An `Unchecked` context adds no waits. There the read of the source waits for this event, which signals that the
-    // program's queue has reached the copy.
+    // An `Unchecked` context adds no waits. So in such a context, the read of the source waits for this event, which
+    // signals that the program's queue has reached the copy.
     let place = (end == CopySide::Target && source.engine.lock().policy() == Policy::Unchecked).then(|| {
         let reached = target.engine.marker(target.by.slot).0;
         (
@@ -169,7 +168,7 @@ fn enqueue(
             target.origin(reached.stamp),
         )
     });
-    // If the program's queue reads the source, it waits at last for this event, which signals that the target is
+    // If the program's queue reads the source, it finally waits for this event, which signals that the target has been
     // written.
     let done = (end == CopySide::Source)
         .then(|| Signaller::new(&source.engine, &target.name(), SignalledBy::OtherContext));
@@ -179,8 +178,8 @@ fn enqueue(
     let writing = prepared.writes();
     let turn = lock_enqueueing();
     let (reads, writes);
-    // The program's queue is checked first, and the side of the helper queue is enqueued first: if one of them refuses
-    // the copy, both contexts are unchanged.
+    // First the program's queue is checked, and then the helper queue's side is enqueued. So if one of them refuses the
+    // copy, both contexts are unchanged.
     if end == CopySide::Target {
         target.engine.check_whole(target.by, &writing.uses)?;
         reads = source.enqueue(reading).map_err(|error| lost(&source.engine, error))?;
@@ -202,7 +201,7 @@ fn enqueue(
 }
 
 impl PreparedCopy {
-    /// Prepares a copy between the queues of two admissions. Allocates the memory between that the pieces need.
+    /// Prepares a copy between two queues, and allocates the buffers that the pieces need.
     ///
     /// # Errors
     /// The errors of an allocation, of both contexts.
@@ -218,7 +217,7 @@ impl PreparedCopy {
         Ok(Self { source, target, pieces })
     }
 
-    /// Returns the reads of the pieces, after the commands `ops`.
+    /// Returns the commands `ops`, followed by the reads of the pieces.
     pub(crate) fn reads(&self, mut ops: Vec<Op>) -> CopyCommands {
         let mut ends = Vec::new();
         for piece in &self.pieces {
@@ -245,9 +244,9 @@ impl PreparedCopy {
         CopyCommands { ops, ends, uses: self.target.uses(whole) }
     }
 
-    /// Attaches the relays with which each side signals the other: every read to the target, and every write to the
-    /// source, which may then read the piece two places later. `reads` and `writes` are the stamps of the pieces in
-    /// their queues.
+    /// Attaches the relays through which each side signals the other: each read signals the target, and each write
+    /// signals the source, which may then read the piece two places later. `reads` and `writes` are the stamps of the
+    /// pieces in their queues.
     pub(crate) fn connect(self, reads: &[Stamp], writes: &[Stamp]) {
         let Self { source, target, pieces } = self;
         for (at, piece) in pieces.into_iter().enumerate() {
@@ -264,7 +263,7 @@ impl PreparedCopy {
 }
 
 impl CopyCommands {
-    /// Returns the stamps of the last commands of the pieces, given the stamps of all commands.
+    /// Returns the stamp of each piece's last command. `stamps` are those of all commands.
     pub(crate) fn ends(ends: &[usize], stamps: &[Stamp]) -> Vec<Stamp> {
         ends.iter().map(|&at| stamps[at]).collect()
     }
@@ -312,26 +311,26 @@ impl CopyEnd {
         self.between.place(self.end, at, rows, &self.span.block)
     }
 
-    /// Returns the copy between the array and the place of a piece, or `None` if that place is in the array.
+    /// Returns the copy between the array and the buffer of a piece, or `None` if the piece is contiguous in the array.
     fn between(&self, rows: &Rows, place: &Span) -> Option<Op> {
         let apart = !Arc::ptr_eq(&place.block, &self.span.block);
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
-    /// Returns the uses of this side: `whole`, which uses the array as all pieces together do, and the memory between.
+    /// Returns the uses of this side: `whole`, which uses the array as all pieces together do, and uses of the buffers.
     fn uses(&self, whole: Work) -> Works {
         let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
         std::iter::once(whole).chain(own).collect()
     }
 
-    /// Enqueues the commands of this side and returns the stamps of the pieces. The check of hazards sees the uses in
-    /// their place.
+    /// Enqueues the commands of this side, and returns the stamps of the pieces. Hazards are checked with `uses`
+    /// instead of the single commands.
     fn enqueue(&self, CopyCommands { ops, ends, uses }: CopyCommands) -> Result<Vec<Stamp>> {
         let stamps = self.engine.enqueue_all(self.by, &uses, ops)?;
         Ok(CopyCommands::ends(&ends, &stamps))
     }
 
-    /// Returns the read of a piece. The read is the command with this stamp.
+    /// Returns the read of a piece, which is the command with this stamp.
     fn reading(&self, span: Span, slot: Arc<ReadSlot>, stamp: Stamp) -> Reading<u32> {
         let engine = self.engine.clone();
         let keep = None;
@@ -342,19 +341,19 @@ impl CopyEnd {
     }
 }
 
-/// The bytes of a piece on the way from one context to the other.
+/// The bytes of a piece on their way from one context to the other.
 struct PieceBytes {
     reading: Reading<u32>,
     target: Arc<Engine>,
     staged: Arc<OnceLock<Staged>>,
-    /// Bytes fetched so far, kept while the rest waits for a batch, because a later writer may overwrite them
-    /// meanwhile.
+    /// Bytes fetched so far, kept while the rest waits for a batch, because meanwhile a later writer may overwrite
+    /// them.
     saved: Vec<u8>,
 }
 
 impl PieceBytes {
-    /// Copies the bytes that were read to staging memory of the target's context. If a batch of the source must
-    /// complete first, registers `waker` for it and returns `Pending`.
+    /// Copies the read bytes to staging memory of the target's context. If a batch of the source must complete first,
+    /// registers `waker` for it and returns `Pending`.
     fn fetch(&mut self, waker: &Waker) -> Poll<Result<()>> {
         loop {
             let mut first = Ok(None);
@@ -378,12 +377,12 @@ impl PieceBytes {
     }
 }
 
-/// Smallest and largest size of a piece in bytes. A piece is large, so that its fixed costs are small, but a copy has
-/// several pieces (`PIECES` of them, where the limits allow), so that reads and writes overlap.
+/// Smallest and largest size of a piece in bytes. Pieces are large, so that their fixed costs are small; but within
+/// these limits a copy has several, `PIECES` of them, so that reads and writes overlap.
 const SMALLEST_PIECE: u64 = 256 << 10;
 const LARGEST_PIECE: u64 = 4 << 20;
 const PIECES: u64 = 8;
-/// Most pieces in flight at once.
+/// Maximum number of pieces in flight at once.
 pub(crate) const PIECES_IN_FLIGHT: usize = 2;
 
 /// The two sides of a copy.
@@ -393,10 +392,10 @@ pub(crate) enum CopySide {
     Target,
 }
 
-/// Temporary memory of a copy on one side, for pieces that have gaps in the array or do not start and end on words.
+/// Buffers of a copy on one side, for pieces that have gaps in the array or do not consist of whole words.
 pub(crate) struct CopyBuffers(Vec<Arc<Storage>>);
 
-/// Cuts the rows of a copy into pieces. If the copy `overlaps_itself`, there is one piece, so that all bytes are read
+/// Cuts the rows of a copy into pieces. If the copy `overlaps_itself`, there is just one, so that all bytes are read
 /// before the first is written.
 pub(crate) fn cut(copy: &RegionCopy, overlaps_itself: bool) -> Vec<Rows> {
     let all = bytes(&copy.rows);
@@ -412,8 +411,8 @@ pub(crate) fn overlaps_itself(source: &Engine, target: &Engine, copy: &RegionCop
     one && overlap(&copy.src.range(), &copy.dst.range())
 }
 
-/// Cuts rows into pieces of at most `size` bytes, in C order. A piece is a range of indices of one axis, with all inner
-/// axes. The bytes of a row count as an axis.
+/// Cuts rows into pieces of at most `size` bytes, in C order. A piece is a range of indices on one axis, with
+/// everything on the inner axes. The bytes of a row count as the innermost axis.
 fn in_pieces(rows: &Rows, size: u64) -> Vec<Rows> {
     let mut axes = rows.axes.clone();
     axes.push(RowAxis { count: rows.row, src: 1, dst: 1 });
@@ -447,7 +446,7 @@ impl CopySide {
         if self == CopySide::Source { rows.from } else { rows.to }
     }
 
-    /// Returns `true` if the rows have no gaps on this side, and they start and end on words.
+    /// Returns `true` if, on this side, the rows have no gaps and consist of whole words.
     fn is_contiguous(self, rows: &Rows) -> bool {
         let extent = extent(
             rows.row,
@@ -460,7 +459,7 @@ impl CopySide {
         extent == bytes(rows) && [extent, self.start(rows)].iter().all(|bytes| bytes.is_multiple_of(WORD))
     }
 
-    /// Returns the copy of a piece between its array on this side and memory in which its rows have no gaps.
+    /// Returns the copy of a piece between the array on this side and memory where the rows have no gaps.
     pub(crate) fn between(self, rows: &Rows, array: &Arc<Block>, memory: &Arc<Block>) -> Work {
         let mut inside = rows.row;
         let mut rows = Rows { axes: rows.axes.clone(), ..*rows };
@@ -476,8 +475,8 @@ impl CopySide {
 }
 
 impl CopyBuffers {
-    /// Allocates the memory that `pieces` need on this side: at most [`PIECES_IN_FLIGHT`] buffers, which the pieces
-    /// use in turn.
+    /// Allocates the buffers that `pieces` need on this side: at most [`PIECES_IN_FLIGHT`], which the pieces use in
+    /// turn.
     ///
     /// # Errors
     /// Fails if an allocation fails.
@@ -499,7 +498,7 @@ impl CopyBuffers {
         self.0.iter().map(move |storage| whole(storage.block()))
     }
 
-    /// Returns the span in which the bytes of piece `at` have no gaps: in the array if possible, otherwise in a buffer.
+    /// Returns where the bytes of piece `at` are contiguous: in the array if possible, otherwise in a buffer.
     pub(crate) fn place(&self, end: CopySide, at: usize, rows: &Rows, array: &Arc<Block>) -> Span {
         let (block, offset) = match end.is_contiguous(rows) {
             true => (array, end.start(rows)),
@@ -509,7 +508,7 @@ impl CopyBuffers {
     }
 }
 
-/// Returns the bytes of a piece, rounded up to words.
+/// Returns the size of a piece in bytes, rounded up to words.
 fn size(rows: &Rows) -> u64 {
     bytes(rows).next_multiple_of(WORD)
 }

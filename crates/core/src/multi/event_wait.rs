@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 /// Enqueues a wait of a queue for an event of another context.
 ///
 /// # Errors
-/// The error of the waiting queue; the error of the event's queue, if that queue could not be made.
+/// The error of the waiting queue; the error of the event's queue if that queue could not be made.
 pub(crate) fn wait(
     engine: &Arc<Engine>,
     slot: Slot,
@@ -27,11 +27,11 @@ pub(crate) fn wait(
     Ok(())
 }
 
-/// Returns the event as the source that a relay waits for, with the name of the source in messages. Returns `None` if
-/// the event was never recorded.
+/// Returns the event as the source of a relay, with its name for messages. Returns `None` if the event was never
+/// recorded.
 ///
 /// # Errors
-/// The error of the event's queue, if that queue could not be made.
+/// The error of the event's queue if that queue could not be made.
 fn origin(event: &Event, at: &'static Location<'static>) -> Result<Option<(RelaySource, String)>> {
     let engine = event.owner.engine();
     match event.recording() {
@@ -50,9 +50,9 @@ fn origin(event: &Event, at: &'static Location<'static>) -> Result<Option<(Relay
     }
 }
 
-/// Locks the enqueueing of waits and copies between contexts; no other code takes this lock. A copy enqueues commands
-/// in two contexts. If another thread enqueued a wait of one context for the other in between, the two contexts could
-/// wait for each other for ever.
+/// Locks the enqueueing of waits and copies between contexts. A copy enqueues commands in two contexts. Without the
+/// lock, another thread could meanwhile enqueue a wait between them, so that the two contexts wait for each other
+/// forever.
 pub(crate) fn lock_enqueueing() -> std::sync::MutexGuard<'static, ()> {
     static TURN: PerProcess<std::sync::Mutex<()>> =
         PerProcess::new(std::sync::Mutex::new(()), std::sync::Mutex::default);

@@ -1,5 +1,5 @@
-//! Marks that captures leave in events and arrays: points of captured queues, and the memory that the open captures of
-//! a thread write.
+//! Marks that captures leave in events and arrays: points of captured queues, and the memory that a thread's open
+//! captures write.
 //!
 //! A capture executes nothing, so the host cannot read the results of captured commands during the capture.
 
@@ -12,23 +12,23 @@ use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock};
 
-/// A point of a capture: the end of a captured queue at the time of a marker.
+/// A point of a capture: the end of a captured queue when a marker was made.
 #[derive(Clone)]
 pub(crate) struct CapturedPoint {
     /// Number of the capture.
     pub(crate) tape: u64,
     pub(crate) queue: Arc<str>,
-    /// Nodes that the point comes after.
+    /// Nodes that come before the point.
     pub(crate) after: SmallVec<[u32; 2]>,
-    /// For each captured queue, the number of its nodes that the point comes after.
+    /// For each captured queue, the number of its nodes that come before the point.
     pub(crate) clock: Vec<u32>,
-    /// Node whose time is the time of the point, if the point is timed.
+    /// Node that takes the time of the point, if it is timed.
     pub(crate) time: Option<u32>,
     pub(crate) fault: CaptureFault,
 }
 
 impl CapturedPoint {
-    /// Returns the error of a host call that needs the point to complete, and makes the capture fail with it.
+    /// Makes the capture fail because a host call needs the point to be complete, and returns the error.
     #[cold]
     pub(crate) fn refuse(&self, call: &'static str, at: &'static Location<'static>) -> Error {
         let remedy = "a captured command runs in each replay: wait for the event of the replay, which `replay` returns, or for the marker's event in it, which `Replay::event_of` returns";
@@ -37,12 +37,12 @@ impl CapturedPoint {
     }
 }
 
-/// First error of a capture, which the capture returns even if the program drops the result of the call.
+/// First error of a capture. The capture returns it even if the program has ignored it.
 #[derive(Clone, Default)]
 pub(crate) struct CaptureFault(Arc<OnceLock<Error>>);
 
 impl CaptureFault {
-    /// Records an error, unless an earlier one is recorded. Returns the error.
+    /// Records an error, unless one is already recorded. Returns the recorded error.
     pub(crate) fn raise(&self, error: Error) -> Error {
         self.0.get_or_init(|| error.clone());
         error
@@ -57,7 +57,7 @@ impl CaptureFault {
 const NOT_WRITTEN_YET: &str = "a capture executes nothing: declare an output with `Capture::read_as`, or access the array after a replay";
 
 thread_local! {
-    /// Captures that are open on this thread, the innermost one at the end.
+    /// Open captures of this thread, innermost last.
     static OPEN: RefCell<Vec<Arc<CapturedWrites>>> = RefCell::default();
 }
 
@@ -81,14 +81,14 @@ impl<T> From<&Arc<Mutex<T>>> for WrittenMemory {
     }
 }
 
-/// Memory that the commands of one capture write, and memory of the arrays that it makes.
+/// Memory that the commands of one capture write, and memory of arrays made in the capture.
 pub(crate) struct CapturedWrites {
     queue: Arc<str>,
     fault: CaptureFault,
     memory: Mutex<FxHashSet<WrittenMemory>>,
 }
 
-/// A guard for the time in which a capture is open on this thread. The drop ends it.
+/// Guard while a capture is open on this thread.
 pub(crate) struct OpenCapture(());
 
 impl Drop for OpenCapture {
@@ -110,16 +110,16 @@ impl CapturedWrites {
 
     /// Opens the capture on this thread.
     pub(crate) fn open(self: &Arc<Self>) -> OpenCapture {
-        // In a destructor at the end of a thread, the list may be gone already, and no capture is noted.
+        // In a destructor at the end of a thread, the list may be gone; then the capture is not listed.
         let _ = OPEN.try_with(|open| open.borrow_mut().push(self.clone()));
         OpenCapture(())
     }
 }
 
-/// Checks that no capture of this thread writes the memory that the host accesses.
+/// Checks that no open capture of this thread writes memory that the host accesses.
 ///
 /// # Errors
-/// Returns `Captured`, which is the error of the capture too.
+/// Returns `Captured`. The capture fails with the same error.
 #[inline]
 pub(crate) fn check_host_access(
     memory: WrittenMemory,
@@ -131,7 +131,7 @@ pub(crate) fn check_host_access(
         open.iter().rev().find(|capture| lock(&capture.memory).contains(&memory)).cloned()
     });
     match writer {
-        // At the end of a thread, no capture is open.
+        // At the end of a thread, there is no open capture.
         Err(_) | Ok(None) => Ok(()),
         Ok(Some(capture)) => {
             let queue = capture.queue.to_string();

@@ -14,7 +14,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use std::{io, thread};
 
-/// Longest time for which the end of a context waits for the program's logger, which may wait for the caller.
+/// Longest time for which the end of a context waits for the program's logger, which may itself be waiting for the
+/// caller.
 const LOG_LIMIT: Duration = Duration::from_millis(200);
 
 /// Threads of a context, which [`end`](Self::end) joins.
@@ -28,7 +29,7 @@ enum LaneThread {
     Completes,
 }
 
-/// Returns the message of a context that is lost because the system refused a thread.
+/// Returns the reason for the loss of a context because the system refused it a thread.
 fn refused(error: &io::Error) -> String {
     format!("the system refuses a thread for a context: {error}")
 }
@@ -55,8 +56,8 @@ impl ContextThreads {
         self.add("fencepost callbacks".into(), engine, Engine::callback_thread)
     }
 
-    /// Starts the thread that delivers messages, unless it runs or the engine works without threads. If the system
-    /// refuses the thread, the context is lost.
+    /// Starts the thread that delivers messages, unless it is running or the engine works without threads. If the
+    /// system refuses the thread, the context is lost.
     pub(crate) fn start_messages(&self, engine: &Arc<Engine>) {
         if !engine.threads || std::mem::replace(&mut engine.lock().deliveries.has_thread, true) {
             return;
@@ -90,9 +91,9 @@ impl ContextThreads {
         })
     }
 
-    /// Returns a function that starts another thread for the same task with `add`. A thread of a lane, and the thread
-    /// for messages, call the function before they run user code that may wait for their task. If the system refuses
-    /// the thread, the context is lost.
+    /// Returns a function that starts another thread for the same task with `add`. Lane threads and the message thread
+    /// call it before they run user code that may wait for their task. If the system refuses the thread, the context is
+    /// lost.
     fn replacement(
         &self,
         engine: &Arc<Engine>,
@@ -108,7 +109,7 @@ impl ContextThreads {
         }
     }
 
-    /// Starts a thread that the end of the context joins.
+    /// Starts a thread that will be joined at the end of the context.
     pub(crate) fn add(
         &self,
         name: String,
@@ -132,10 +133,10 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does this if work of a context may wait for the calling thread: user code that a context runs
-    /// dropped the last handle, in a callback, a waker, a destructor or a host function; or the work waits for another
-    /// context. The contexts of two such threads may each wait for the other thread, and a thread cannot join itself.
-    /// The separate thread drops `alive` after the device.
+    /// A separate thread does this in two cases: if the last handle was dropped by user code that a context runs (a
+    /// callback, a waker, a destructor or a host function), because a thread cannot join itself; and if the work waits
+    /// for another context, because two contexts may end while each waits for the other. The separate thread drops
+    /// `alive` after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         if is_needed() || is_any_set() || engine.waits_for_other_context() {
@@ -143,7 +144,7 @@ impl ContextThreads {
             let alive = alive.clone();
             let ended = thread::Builder::new().spawn(move || {
                 threads.finish(&engine);
-                drop(engine); // the device is dropped here too
+                drop(engine); // this also drops the device
                 drop(alive);
             });
             if let Err(error) = ended {
@@ -154,8 +155,8 @@ impl ContextThreads {
         }
     }
 
-    /// Closes the engine and joins all threads, including those that replaced other threads meanwhile. By then the
-    /// program's logger has the messages of the context, unless it takes long.
+    /// Closes the engine and joins all threads, including replacement threads. By then the program's logger has
+    /// received the messages of the context, unless it takes too long.
     fn finish(&self, engine: &Engine) {
         engine.close();
         loop {
@@ -173,17 +174,17 @@ impl ContextThreads {
     }
 }
 
-/// Most threads that compile at once, because a driver's compiler is often parallel itself.
+/// Maximum number of threads that compile at once, because a driver's compiler is often parallel itself.
 const MOST_COMPILER_THREADS: usize = 4;
 
 /// The compilation of one kernel.
 pub(crate) type CompileTask = Box<dyn FnOnce(&Engine) + Send>;
 
-/// A queue of kernels to compile, with its threads. A thread starts when work arrives and ends when no work is left.
+/// A queue of kernels to compile, and its threads. Threads start when work arrives, and end when none is left.
 #[derive(Clone, Default)]
 pub(crate) struct CompilerThreads(Arc<Mutex<CompileQueue>>);
 
-/// Tasks that no thread has started, and the number of threads: `threads <= MOST_COMPILER_THREADS`.
+/// Tasks that are not started, and the number of threads: `threads <= MOST_COMPILER_THREADS`.
 #[derive(Default)]
 struct CompileQueue {
     tasks: VecDeque<CompileTask>,
@@ -191,8 +192,8 @@ struct CompileQueue {
 }
 
 impl CompilerThreads {
-    /// Queues a task for a thread of the context. Tasks start in the order of these calls. If the system refuses a
-    /// thread, the calling thread runs the queued tasks.
+    /// Queues a task for a thread of the context. Tasks start in order. If the system refuses a thread, the calling
+    /// thread runs the queued tasks.
     pub(crate) fn add(&self, threads: &ContextThreads, engine: &Arc<Engine>, task: CompileTask) {
         let mut waiting = lock(&self.0);
         waiting.tasks.push_back(task);
@@ -207,8 +208,8 @@ impl CompilerThreads {
         }
     }
 
-    /// Starts a thread. Before it runs user code that may wait for a kernel, such as a waker, another thread replaces
-    /// it.
+    /// Starts a thread. It is replaced by another thread before it runs user code that may wait for a kernel, such as a
+    /// waker.
     fn start(&self, threads: &ContextThreads, engine: &Arc<Engine>) -> io::Result<()> {
         let compilers = self.clone();
         let replaced = self.clone();
@@ -226,7 +227,7 @@ impl CompilerThreads {
         })
     }
 
-    /// Runs queued tasks until none is left, or until a task has another thread replace this one.
+    /// Runs queued tasks until none is left, or until this thread has been replaced.
     fn work(&self, engine: &Engine) {
         let before = is_replaced();
         while is_replaced() == before {

@@ -7,7 +7,7 @@ use fencepost_sync::PerProcess;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A view of the state of a context while the context lives or ends, for test harnesses and watchdogs.
+/// A view of a context's state until its end, for test harnesses and watchdogs.
 ///
 /// # Example
 /// ```
@@ -29,11 +29,12 @@ impl ContextWatch {
         Self { engine: Arc::downgrade(engine), alive: Arc::downgrade(alive), info: info.clone() }
     }
 
-    /// Returns `true` while a part of the context lives: its work, its threads or its device. The call takes no lock.
+    /// Returns `true` as long as any part of the context exists: its work, its threads or its device. The call takes no
+    /// lock.
     ///
-    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends
-    /// the context after the drop has returned. That thread uses the driver, and a return from `main` unloads the
-    /// driver, so the program first waits until this call returns `false`.
+    /// If the last handle is dropped in a callback, or while work waits for another context, a separate thread ends the
+    /// context, after the drop has returned. That thread uses the driver, which is unloaded when `main` returns. So in
+    /// this case, wait until this call returns `false` before returning from `main`.
     ///
     /// # Example
     /// ```
@@ -59,8 +60,8 @@ impl fmt::Debug for ContextWatch {
     }
 }
 
-/// Live contexts, in the order in which they were made. Loom models use the lock of `std` here too, because a `static`
-/// needs a `const` constructor.
+/// Live contexts, in the order in which they were made. A lock of `std` even in loom models, because a static needs a
+/// constant initializer.
 static CONTEXTS: PerProcess<Mutex<Vec<WeakOwner>>> = PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
 /// Adds a new context. The list does not keep the context alive.

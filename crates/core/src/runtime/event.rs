@@ -1,7 +1,7 @@
-//! Events: points in the work of a queue, and user events, which the host signals.
+//! Events: points in the work of a queue, and user events, which the program signals.
 //!
-//! The end of an event is a late result: a value that exists only after earlier work is complete. A `Pending` returns
-//! it.
+//! The end of an event is a late result, which a `Pending` returns: a value that exists only after earlier work is
+//! complete.
 
 use crate::error::{Error, ErrorDetail, Result};
 use crate::runtime::captured::CapturedPoint;
@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 /// A point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
 ///
-/// [`CommandQueue::record`](crate::CommandQueue::record) puts an event at the end of a queue; this is a recording.
-/// [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
+/// [`CommandQueue::record`](crate::CommandQueue::record) puts an event at the current end of a queue; this is called a
+/// recording. [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
 /// [`Context::event`](crate::Context::event) an event without one, which counts as complete. A wait refers to the
-/// recording at the time of the call: a later recording does not move an earlier wait, so one event serves each
+/// recording at the time of the call, and is not affected by later recordings. So one event can be reused in each
 /// iteration of a loop. Clones share their recording.
 ///
 /// # Example
@@ -62,13 +62,13 @@ pub struct Event {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventOptions {
-    /// `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works for the event on
-    /// every queue. Otherwise it works on timed queues only.
+    /// `true` if the device reads its clock at each recording, so that [`Event::seconds_since`] works even on untimed
+    /// queues.
     pub timing: bool,
 }
 
 impl EventOptions {
-    /// With `true`, reads the clock of the device at each recording.
+    /// With `true`, makes the device read its clock at each recording.
     #[must_use]
     pub fn timing(mut self, timing: bool) -> Self {
         self.timing = timing;
@@ -76,19 +76,18 @@ impl EventOptions {
     }
 }
 
-/// Present recording of an event.
+/// Current recording of an event.
 #[derive(Clone, Default)]
 pub(crate) enum Recording {
     #[default]
     Never,
-    /// The event is at a point of a queue. The history holds the clock and the failures of the point. The time exists
-    /// if the recording is timed.
+    /// A point of a queue, its history with the clock and the failures, and its time if the recording is timed.
     Point(Point, Arc<PointHistory>, Option<Arc<PointTime>>),
-    /// The program signals the event.
+    /// A signal of the program.
     User(Arc<UserSignal>),
-    /// The event is at a point of a capture, which the host cannot wait for.
+    /// A point of a capture, which the host cannot wait for.
     Captured(CapturedPoint),
-    /// The event is at a point of a queue, but the queue could not be made.
+    /// A point of a queue that could not be made.
     Failed(Error),
 }
 
@@ -106,7 +105,8 @@ impl Event {
         self.options.timing
     }
 
-    /// Returns the present recording. In a child of fork(2), a thread of the parent may have held the lock.
+    /// Returns the present recording. Refuses in a child of fork(2), because a thread of the parent may have held the
+    /// lock.
     pub(crate) fn recording(&self) -> Recording {
         let engine = self.owner.engine();
         if engine.is_in_child() { Recording::Failed(engine.forked()) } else { lock(&self.recording).clone() }
@@ -118,18 +118,18 @@ impl Event {
         }
     }
 
-    /// Blocks until this event is complete: the work before its point is complete, or the program has signalled it.
-    /// Flushes only the work that the event needs.
+    /// Blocks until this event is complete: until the work before its point is complete, or the program has signalled
+    /// it. Flushes only the work that the event needs.
     ///
     /// # Errors
-    /// Returns the error of the work; [`ErrorDetail::DeviceLost`]; [`ErrorDetail::Abandoned`] for a user event whose last handle is
-    /// dropped unsignalled; [`ErrorDetail::WouldDeadlock`] in a host callback.
+    /// Returns the error of the work; [`ErrorDetail::DeviceLost`]; [`ErrorDetail::Abandoned`] for a user event whose
+    /// last handle was dropped without a signal; [`ErrorDetail::WouldDeadlock`] in a host callback.
     #[track_caller]
     pub fn wait(&self) -> Result<()> {
         self.completion("Event::wait", Location::caller()).wait()
     }
 
-    /// Returns the completion of the event. Any executor can await it, and a thread can wait for it with a timeout.
+    /// Returns the completion of the event, to be awaited on any executor or waited for with a timeout.
     ///
     /// # Errors
     /// Returns the errors of [`wait`](Self::wait).
@@ -138,10 +138,11 @@ impl Event {
         self.completion("Event::done", Location::caller())
     }
 
-    /// Returns `true` if this event is complete. Flushes the work before the event, so a loop of calls ends.
+    /// Returns `true` if this event is complete. Flushes the work before the event but never blocks, so a program can
+    /// poll with it.
     ///
     /// # Errors
-    /// Returns the errors of [`wait`](Self::wait). The call never blocks.
+    /// Returns the errors of [`wait`](Self::wait).
     #[track_caller]
     pub fn is_complete(&self) -> Result<bool> {
         match self.recording() {
@@ -153,7 +154,7 @@ impl Event {
         }
     }
 
-    /// Returns the completion of the event for a call of the program.
+    /// Returns the completion of the event. `call` is the name of the program's call.
     fn completion(&self, call: &'static str, at: &'static Location<'static>) -> Pending<()> {
         let owner = self.owner.clone();
         match self.recording() {
@@ -188,7 +189,7 @@ impl fmt::Debug for Event {
     }
 }
 
-/// One event or several events, for [`wait_for`](crate::CommandQueue::wait_for).
+/// One or several events, for [`wait_for`](crate::CommandQueue::wait_for).
 pub trait Events {
     /// Calls `each` for every event until a call fails.
     ///
@@ -251,13 +252,13 @@ impl PointLate {
         Self { registration: WakerRegistration::default(), owner, point, past }
     }
 
-    /// Waits as [`LateSteps::advance`] does, without a report to the host clock.
+    /// Waits as [`LateSteps::advance`] does, but without a report to the host clock.
     pub(crate) fn advance_unreported(&mut self, mode: &WaitMode<'_>) -> Option<Result<()>> {
         mode.for_point(self.owner.engine(), self.point, &mut self.registration)
     }
 
-    /// Reports to the host clock that the program receives `answer`. The host clock covers the work that the program
-    /// was told is complete.
+    /// Reports to the host clock that the program receives `answer`. That clock covers the work that the program knows
+    /// to be complete.
     pub(crate) fn report_done(&self, answer: &Result<()>) {
         self.owner.engine().report_done(self.point, &self.past.clock, answer);
     }
@@ -272,8 +273,8 @@ impl LateSteps<()> for PointLate {
 }
 
 impl Drop for PointLate {
-    /// Notifies the threads that have work. The completer leaves the fence of a lane to a waiting caller; this waiter
-    /// ends here, so the completer waits for the fence.
+    /// Notifies the threads that have work. The completer leaves the fence of a lane to a waiting caller. This caller
+    /// stops waiting, so the completer must wait instead.
     fn drop(&mut self) {
         self.owner.engine().notify_due_threads();
     }
@@ -298,13 +299,13 @@ impl LateSteps<()> for UserLate {
     }
 }
 
-/// An event that the program signals by hand. Device work that waits for the event stays on the host until the signal;
-/// other queues continue meanwhile.
+/// An event that the program signals by hand. Work that waits for the event is held on the host until the signal, while
+/// other queues continue.
 ///
-/// Clones signal the same event. When the last clone is dropped unsignalled, the event completes with
-/// [`ErrorDetail::Abandoned`](crate::ErrorDetail::Abandoned), and the queues that wait for it fail with that error. Like every
-/// handle, a user event keeps its context alive. If the last clone belongs to a callback that runs only after the
-/// event, the event is never signalled and the context never ends.
+/// Clones signal the same event. If the last clone is dropped without a signal, the event completes with
+/// [`ErrorDetail::Abandoned`](crate::ErrorDetail::Abandoned), and the queues that wait for it fail with that error.
+/// Like every handle, a user event keeps its context alive. So if the last clone is owned by a callback that runs only
+/// after the event, the event is never signalled and the context never ends.
 ///
 /// # Example
 /// ```
@@ -319,8 +320,8 @@ impl LateSteps<()> for UserLate {
 /// ```
 #[derive(Clone)]
 pub struct UserEvent {
-    /// Declared before `event`, so it is dropped first and abandons an unsignalled event. The drop of `event` may end
-    /// the context, and that end waits for the queues that wait for the event.
+    /// Must be dropped before `event`, to abandon an unsignalled event first: dropping `event` may end the context,
+    /// which waits for the queues that wait for the event.
     signaller: Arc<Signaller>,
     event: Event,
 }
@@ -337,7 +338,7 @@ impl UserEvent {
         self.event.clone()
     }
 
-    /// Completes the event. A second signal has no effect.
+    /// Completes the event. Further signals have no effect.
     pub fn signal(&self) {
         self.signaller.signal();
     }
@@ -372,7 +373,7 @@ mod tests {
         let queue = ctx.queue("gated");
         let gate = ctx.user_event("gate");
         let (ran, runs) = mpsc::channel();
-        // The wait after a callback is planned only after the callback has run, so no command waits for the gate yet.
+        // The wait after the callback is planned only once the callback has run, so no command waits for the gate yet.
         queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");
         queue.wait_for(&gate.event()).expect("nothing has failed");
         drop((queue, ctx));

@@ -1,4 +1,4 @@
-//! The cache of the compiled kernels of a context, so that the context compiles no kernel twice.
+//! The cache of a context's compiled kernels, so that no kernel is compiled twice.
 
 use crate::error::Result;
 use crate::work::kernel_launch::KernelInner;
@@ -9,18 +9,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
-/// Most kernels in the cache. Above the limit the cache drops kernels of which the program has no handle, the least
-/// recently requested one first.
+/// Maximum number of cached kernels. Above it, the cache drops kernels that the program has no handle of, the least
+/// recently requested first.
 const MOST_KEPT_KERNELS: usize = 256;
 
-/// Identity of a kernel: two calls with equal keys get the same kernel.
+/// Identity of a kernel. Calls with equal keys get the same kernel.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct KernelKey {
     source: ShaderSource,
     entry: String,
     /// Overrides sorted by name, with the bits of each value.
     overrides: Vec<(String, u64)>,
-    /// Runtime checks that the kernel lacks.
+    /// Runtime checks that the kernel omits.
     trust: Option<Trust>,
     /// Verb that launches the kernel; `None` for a kernel of the program.
     verb: Option<&'static str>,
@@ -39,14 +39,14 @@ impl KernelKey {
         Self { source: source.clone(), entry: entry.to_owned(), overrides, trust, verb: None }
     }
 
-    /// Returns the key of the same kernel for a verb.
+    /// Returns the key of the same kernel, launched by a verb.
     pub(crate) fn of_verb(self, verb: &'static str) -> Self {
         Self { verb: Some(verb), ..self }
     }
 }
 
-/// The place of one kernel in the cache. The first call for the kernel compiles it without a lock, because drivers and
-/// wgpu call the program's logger, and other calls for it wait meanwhile.
+/// The place of one kernel in the cache. The first call for the kernel compiles it outside any lock, because drivers
+/// and wgpu call the program's logger. Meanwhile other calls for it wait.
 struct CompilePlace<K> {
     state: Mutex<CompileState<K>>,
     /// Notified when the compilation has ended.
@@ -68,7 +68,7 @@ impl<K> Default for CompilePlace<K> {
 }
 
 impl<K> CompilePlace<K> {
-    /// Returns the kernel, if it is compiled.
+    /// Returns the kernel if it has been compiled.
     #[cfg(not(target_arch = "wasm32"))]
     fn compiled(&self) -> Option<Arc<K>> {
         match &*lock(&self.state) {
@@ -78,7 +78,7 @@ impl<K> CompilePlace<K> {
     }
 }
 
-/// A compilation that this thread has begun. The drop ends it, even after a panic.
+/// A compilation that this thread has begun. Its drop marks it as ended, even after a panic.
 struct Compilation<'a, K> {
     place: &'a CompilePlace<K>,
     made: Option<Arc<K>>,
@@ -91,17 +91,17 @@ impl<K> Drop for Compilation<'_, K> {
     }
 }
 
-/// Compiled kernels of a context, by their keys.
+/// A context's compiled kernels, by their keys.
 pub(crate) struct KernelCache<K = KernelInner> {
     table: Mutex<KernelTable<K>>,
-    /// `true` if a warning about a text is an error.
+    /// `true` if warnings about a text are errors.
     refuses_warnings: AtomicBool,
 }
 
 struct KernelTable<K> {
     /// For each key, the place of its kernel and the time of the last request.
     places: FxHashMap<KernelKey, (CachedKernel<K>, u64)>,
-    /// Number of requests so far. The number at a request is its time.
+    /// Number of requests so far, which serves as the time of a request.
     now: u64,
 }
 
@@ -113,29 +113,29 @@ impl<K> Default for KernelCache<K> {
 }
 
 impl<K> KernelCache<K> {
-    /// Makes a warning about a text an error from now on, if `refuses` is `true`.
+    /// Makes warnings about a text errors from now on, if `refuses` is `true`.
     pub(crate) fn set_refuses_warnings(&self, refuses: bool) {
         self.refuses_warnings.store(refuses, Ordering::Relaxed);
     }
 
-    /// Returns `true` if a warning about a text is an error.
+    /// Returns `true` if warnings about a text are errors.
     pub(crate) fn refuses_warnings(&self) -> bool {
         self.refuses_warnings.load(Ordering::Relaxed)
     }
 
-    /// Returns the kernel of `key`, and compiles it if it is not in the cache. A failure is not cached, because a later
+    /// Returns the kernel of `key`. Compiles it if it is not in the cache. Failures are not cached, because a later
     /// call may succeed.
     pub(crate) fn get(&self, key: KernelKey, compile: impl FnOnce() -> Result<Arc<K>>) -> Result<Arc<K>> {
         let (place, gone) = lock(&self.table).place(key);
-        drop(gone); // the drop of a kernel calls the driver, so the table is not locked
-        // A compiler runs on a thread of its own, on behalf of the thread that asked.
+        drop(gone); // without the lock of the table, because dropping a kernel calls the driver
+        // A compiler thread works on behalf of the thread that requested the kernel.
         let here = calling_thread();
         let mut state = lock(&place.state);
         loop {
             match &*state {
                 CompileState::Compiled(kernel) => return Ok(kernel.clone()),
                 CompileState::Empty => break,
-                // A logger asks for the kernel whose compilation has called it.
+                // A logger requests the kernel whose compilation has called it.
                 CompileState::CompiledBy(thread) if *thread == here => {
                     drop(state);
                     return compile();
@@ -162,7 +162,7 @@ impl<K> KernelCache<K> {
         place.compiled()
     }
 
-    /// Removes the kernels for which `is_gone` returns `true`, so that later calls compile them again.
+    /// Removes the kernels that `is_gone` accepts, so that later calls compile them anew.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn forget_if(&self, is_gone: impl Fn(&K) -> bool) {
         let mut gone = Vec::new();
@@ -175,8 +175,7 @@ impl<K> KernelCache<K> {
         drop(gone); // without the lock, as in `get`
     }
 
-    /// Removes all kernels. A context does this when the kernels compiled so far are no longer valid, and when it
-    /// ends.
+    /// Removes all kernels. A context does this when its kernels are no longer valid, and when it ends.
     pub(crate) fn clear(&self) {
         let places = std::mem::take(&mut lock(&self.table).places);
         drop(places); // without the lock, as in `get`
@@ -184,13 +183,13 @@ impl<K> KernelCache<K> {
 }
 
 impl<K> KernelTable<K> {
-    /// Removes the place of a kernel that failed to compile.
+    /// Removes the place of a kernel whose compilation has failed.
     fn forget(&mut self, place: &CachedKernel<K>) {
         self.places.retain(|_, (known, _)| !Arc::ptr_eq(known, place));
     }
 
-    /// Returns the place of a kernel, and the places that were removed for it, which the caller drops after it
-    /// releases the table.
+    /// Returns the place of a kernel, and the places that were removed for it, which the caller must drop after
+    /// releasing the table.
     fn place(&mut self, key: KernelKey) -> (CachedKernel<K>, Vec<CachedKernel<K>>) {
         self.now += 1;
         let gone = if self.places.contains_key(&key) { Vec::new() } else { self.make_room() };
@@ -199,8 +198,7 @@ impl<K> KernelTable<K> {
         (place.clone(), gone)
     }
 
-    /// Removes and returns idle places, the least recently requested first, so that one more place stays within the
-    /// limit.
+    /// Removes and returns idle places, the least recently requested first, until there is room for one more.
     fn make_room(&mut self) -> Vec<CachedKernel<K>> {
         let surplus = (self.places.len() + 1).saturating_sub(MOST_KEPT_KERNELS);
         if surplus == 0 {
@@ -214,7 +212,7 @@ impl<K> KernelTable<K> {
     }
 }
 
-/// Returns `true` if the kernel of the place is compiled and only the cache has it.
+/// Returns `true` if the kernel is compiled and only the cache refers to it.
 fn is_idle<K>(place: &CachedKernel<K>) -> bool {
     let state = try_lock(&place.state);
     state.is_some_and(

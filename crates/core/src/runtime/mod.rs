@@ -1,5 +1,5 @@
-//! The parts of a context that its handles keep alive: the scheduler, the threads and the compiled kernels. This room
-//! also has the events and the pending results that a program holds.
+//! The parts of a context that its handles keep alive: the scheduler, the threads and the compiled kernels. Also events
+//! and pending results, which a program holds.
 
 pub(crate) mod captured;
 #[cfg(not(target_arch = "wasm32"))]

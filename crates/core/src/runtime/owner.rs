@@ -19,7 +19,7 @@ use std::sync::{Arc, OnceLock, Weak};
 #[derive(Clone)]
 pub(crate) struct Owner(Arc<SharedContext>);
 
-/// A reference to a context that does not keep it alive.
+/// A weak reference to a context.
 #[derive(Clone)]
 pub(crate) struct WeakOwner(Weak<SharedContext>);
 
@@ -35,8 +35,8 @@ struct SharedContext {
     default_queue: OnceLock<Result<Slot>>,
     #[cfg(not(target_arch = "wasm32"))]
     threads: crate::runtime::context_threads::ContextThreads,
-    /// The last field, so it is dropped last. A `ContextWatch` counts its references to detect that a part of the
-    /// context, such as the device, still lives.
+    /// Last field, so it is dropped last. A `ContextWatch` counts its references to detect if any part of the context,
+    /// such as the device, still exists.
     alive: Arc<()>,
 }
 
@@ -70,7 +70,7 @@ impl Owner {
         &self.0.info
     }
 
-    /// Returns the slot of the default queue. The first call makes the queue.
+    /// Returns the slot of the default queue, which the first call makes.
     pub(crate) fn default_queue(&self, make: impl FnOnce() -> Result<Slot>) -> Result<Slot> {
         self.0.default_queue.get_or_init(make).clone()
     }
@@ -83,12 +83,12 @@ impl Owner {
         WeakOwner(Arc::downgrade(&self.0))
     }
 
-    /// Returns a number that no other context has while this one lives.
+    /// Returns a number that is unique among the existing contexts.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Returns the slot of the default queue, or `None` if no call has made that queue.
+    /// Returns the slot of the default queue, or `None` if it has not been made.
     pub(crate) fn default_slot(&self) -> Option<Slot> {
         self.0.default_queue.get().and_then(|slot| slot.clone().ok())
     }
@@ -124,7 +124,7 @@ impl Owner {
         &*self.0.engine.device
     }
 
-    /// Returns `true` if both are handles of one context.
+    /// Returns `true` if both are handles of the same context.
     pub(crate) fn is(&self, other: &Owner) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -143,7 +143,7 @@ impl WeakOwner {
 impl Drop for SharedContext {
     fn drop(&mut self) {
         if self.engine.is_in_child() {
-            // Nothing of the parent's threads and driver is here, so nothing is ended and freed.
+            // In a child, the parent's threads and driver do not exist, so nothing is ended or freed.
             std::mem::forget((self.kernels.clone(), self.engine.clone(), self.wgpu.take()));
             #[cfg(not(target_arch = "wasm32"))]
             std::mem::forget((self.compilers.clone(), self.threads.clone()));

@@ -1,8 +1,7 @@
 //! Pending results with the errors of this crate.
 //!
-//! A late result is a value that exists only after earlier work is complete, such as the bytes of a read. The program
-//! receives a [`Pending`] in its place, which it polls or blocks on. One implementation serves a poll and a blocking
-//! call.
+//! A late result is a value that exists only after earlier work is complete, such as the bytes of a read. Instead, the
+//! program receives a [`Pending`], which it can poll or block on. The same code serves both.
 
 use crate::error::{Error, Result};
 use crate::scheduler::engine::Engine;
@@ -15,12 +14,12 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-/// A result that may not exist yet. `.wait()`, `.wait_timeout(..)` or `.await` on any executor returns it once it
-/// exists. Dropping a `Pending` cancels no work.
+/// A result that may not exist yet. `.wait()`, `.wait_timeout(..)`, or `.await` on any executor, returns it once it
+/// exists. Dropping a `Pending` does not cancel the work.
 pub type Pending<T> = fencepost_sync::Pending<T, Error>;
 
-/// The registration of one waker for a late result in a context, whichever task polls the result. Dropping the
-/// registration removes the waker from the context. A result that no task has polled has no waker.
+/// The registration of a late result's waker in a context. The waker stays the same when another task polls the result.
+/// Dropping the registration removes it from the context. A result that was never polled has no waker.
 #[derive(Default)]
 pub(crate) struct WakerRegistration(Option<RegisteredWaker>);
 
@@ -30,8 +29,7 @@ struct RegisteredWaker {
 }
 
 impl WakerRegistration {
-    /// Returns the waker to register with `engine`: the same one at each call. That waker wakes the `task` of the
-    /// last call.
+    /// Returns the waker to register with `engine`, the same one in each call. It wakes the `task` of the latest call.
     pub(crate) fn waker(&mut self, engine: &Arc<Engine>, task: &Waker) -> &Waker {
         let registered = self.0.get_or_insert_with(|| RegisteredWaker {
             task_waker: TaskWaker::default(),
@@ -49,8 +47,8 @@ impl Drop for RegisteredWaker {
     }
 }
 
-/// A future as a [`Late`]: the late result is the output of the future. A blocking wait runs the future to its end and
-/// ignores the limit.
+/// A future as a [`Late`], whose result is the future's output. A blocking wait runs the future to its end, and ignores
+/// the time limit.
 pub(crate) struct FutureLate<F: ?Sized>(pub(crate) Pin<Box<F>>);
 
 impl<T, F> Late<T, Error> for FutureLate<F>
@@ -83,7 +81,7 @@ struct Then<T, F> {
 }
 
 impl<T, F> Then<T, F> {
-    /// Applies `make` to the result. A [`Late`] is not polled again once it was ready, so `make` is still there.
+    /// Applies `make` to the result. A [`Late`] is not polled again after it was ready, so `make` is still there.
     fn made<U>(&mut self, result: Result<T>) -> Result<U>
     where
         F: FnOnce(T) -> Result<U>,
@@ -111,12 +109,12 @@ where
 /// Checks that this thread may block.
 ///
 /// # Errors
-/// Returns `WouldBlock` in the browser.
+/// Returns `WouldBlock` in a browser.
 pub(crate) fn may_block() -> Result<()> {
     if cfg!(target_arch = "wasm32") { Err(fencepost_sync::Error::WouldBlock.into()) } else { Ok(()) }
 }
 
-/// The two ways of waiting for a late result: a poll registers the waker of its task and returns, and a blocking call
+/// The two ways of waiting for a late result: a poll registers the waker of its task and returns; a blocking call
 /// returns at its deadline at the latest.
 pub(crate) enum WaitMode<'a> {
     Poll(&'a Waker),
@@ -126,12 +124,12 @@ pub(crate) enum WaitMode<'a> {
 /// A producer of a late result. A [`Pending`] calls `advance` for each poll and for each blocking wait, until the
 /// result exists.
 pub(crate) trait LateSteps<T>: MaybeSend {
-    /// Continues the work for the result. Returns `None` if the result does not exist yet: then the waker of the poll
-    /// is registered, or the deadline of the blocking call has passed.
+    /// Continues the work for the result. Returns `None` if the result does not exist yet. Then a poll has registered
+    /// its waker, and a blocking call has reached its deadline.
     fn advance(&mut self, mode: &WaitMode<'_>) -> Option<Result<T>>;
 }
 
-/// A [`LateSteps`] as a [`Late`], which a [`Pending`] takes.
+/// A [`LateSteps`] as a [`Late`], from which a [`Pending`] can be made.
 struct Steps<S>(S);
 
 /// Returns a [`Pending`] of the result that `steps` produces.
@@ -139,7 +137,7 @@ pub(crate) fn late<T>(steps: impl LateSteps<T> + 'static) -> Pending<T> {
     Pending::late(Steps(steps))
 }
 
-/// Returns a [`Pending`] as [`late`] does, or one that is ready with the error if `steps` is an error.
+/// Returns a [`Pending`] as [`late`] does. If `steps` is an error, it is ready at once with that error.
 pub(crate) fn late_or_error<T>(steps: Result<impl LateSteps<T> + 'static>) -> Pending<T> {
     steps.map_or_else(|error| Pending::ready(Err(error)), late)
 }
@@ -158,7 +156,7 @@ impl<T, S: LateSteps<T>> Late<T, Error> for Steps<S> {
 }
 
 impl WaitMode<'_> {
-    /// Waits for a point of a queue and flushes the work up to that point. Returns `None` as [`LateSteps::advance`]
+    /// Flushes the work up to a point of a queue, and waits for the point. Returns `None` as [`LateSteps::advance`]
     /// does.
     pub(crate) fn for_point(
         &self,
@@ -172,8 +170,8 @@ impl WaitMode<'_> {
         }
     }
 
-    /// Waits for a batch or a user event, and flushes nothing: a batch is planned already, and the program signals a
-    /// user event. Returns `None` as [`LateSteps::advance`] does.
+    /// Waits for a batch or a user event. Flushes nothing, because a batch is already planned, and the program signals
+    /// a user event. Returns `None` as [`LateSteps::advance`] does.
     pub(crate) fn for_target(
         &self,
         engine: &Arc<Engine>,
@@ -187,7 +185,7 @@ impl WaitMode<'_> {
     }
 }
 
-/// Converts the answer of a blocking wait: `Ok(false)` means that the deadline has passed, and becomes `None`.
+/// Converts the result of a blocking wait: `Ok(false)`, which means that the deadline has passed, becomes `None`.
 fn reached(result: Result<bool>) -> Option<Result<()>> {
     match result {
         Ok(false) => None,

@@ -1,5 +1,5 @@
-//! The watchdog: it prints the states of all contexts and aborts the process if a context lives longer than the limit
-//! in `FENCEPOST_WATCHDOG`.
+//! The watchdog, which prints the states of all contexts and aborts the process if a context is older than the limit in
+//! `FENCEPOST_WATCHDOG`.
 
 use crate::runtime::context_watch::ContextWatch;
 use fencepost_kernels::report;
@@ -15,11 +15,11 @@ const WATCHDOG_VARIABLE: &str = "FENCEPOST_WATCHDOG";
 /// Longest wait for the state of a context.
 const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Contexts, each with the time at which it was made.
+/// Watched contexts, each with the time when it was made.
 static WATCHED: PerProcess<Mutex<Vec<(Instant, ContextWatch)>>> =
     PerProcess::new(Mutex::new(Vec::new()), Mutex::default);
 
-/// Watches a new context if the process has a limit. The first call starts the watchdog thread.
+/// Watches a new context, if the process has a limit. The first call starts the watchdog thread.
 pub(crate) fn watch(watch: impl FnOnce() -> ContextWatch) {
     static LIMIT: OnceLock<Option<Duration>> = OnceLock::new();
     let begin = || {
@@ -45,7 +45,7 @@ fn limit(text: &str) -> Option<Duration> {
     limit
 }
 
-/// Checks the contexts until one of them is older than the limit. Then it prints all states and aborts the process.
+/// Waits until a context is older than the limit. Then prints all states and aborts the process.
 fn watch_contexts(limit: Duration) {
     loop {
         thread::sleep(limit / 10);
@@ -54,16 +54,16 @@ fn watch_contexts(limit: Duration) {
         if watched.iter().any(|(made, _)| made.elapsed() > limit) {
             let states: Vec<String> = watched.iter().map(|(_, watch)| state(watch)).collect();
             let states = states.join("\n");
-            // The text goes to standard error and not to the log, because the process ends here and a program without a
-            // logger must show the reason.
+            // The text goes to standard error instead of the log, because the process ends here, and even a program
+            // without a logger must show the reason.
             eprintln!("{WATCHDOG_VARIABLE}: a context is older than {limit:?}; all contexts:\n{states}");
             std::process::abort();
         }
     }
 }
 
-/// Returns the state of a context. A separate thread reads it, because another thread may hold the lock of the context
-/// forever.
+/// Returns the state of a context. It is read on a separate thread, because another thread may hold the lock of the
+/// context forever.
 fn state(watch: &ContextWatch) -> String {
     let (sender, state) = channel();
     let watch = watch.clone();
