@@ -112,7 +112,7 @@ pub fn builtin_shader(name: &str) -> Option<&'static str> {
     fencepost_kernels::builtins().iter().find(|(builtin, _)| *builtin == name).map(|(_, text)| *text)
 }
 
-/// Makes a context and a queue for the examples in documentation. They are on the simulator, which needs no device.
+/// Makes a context and a queue for the examples in documentation. They run on the simulator, which needs no device.
 #[cfg(cpu)]
 #[doc(hidden)]
 pub fn doctest() -> (Context, CommandQueue) {

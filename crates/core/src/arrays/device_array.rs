@@ -1,6 +1,6 @@
-//! Typed, shaped device memory, and device memory whose type and shape are known only at run time.
+//! Typed, shaped device memory, and device memory with a type and a shape that are known only at run time.
 //!
-//! For `fencepost-algorithms`, an array can also be seen as elements of a larger or a smaller type. Any version of the
+//! For `fencepost-algorithms`, an array can also be viewed as elements of a larger or smaller type. Any version of the
 //! crate may change or remove these functions.
 
 use crate::arrays::storage::Storage;
@@ -18,12 +18,12 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct ArrayRef {
     pub(crate) storage: Arc<Storage>,
-    /// Number of bytes between the start of the block and the array.
+    /// Offset of the array in its block, in bytes.
     pub(crate) offset: u64,
     /// Number of elements.
     pub(crate) len: usize,
     pub(crate) dtype: DType,
-    /// `true` if elements of the same storage follow: the last word of 4 bytes may also hold some of those elements.
+    /// `true` if other elements of the same storage follow, so that the last 4-byte word may be shared with them.
     pub(crate) followed: bool,
 }
 
@@ -33,16 +33,16 @@ impl ArrayRef {
         self.len as u64 * self.dtype.size() as u64
     }
 
-    /// Returns the bytes of the array, with the end rounded up to a multiple of 4.
+    /// Returns the span of the array, with its end rounded up to a multiple of 4.
     pub(crate) fn span(&self) -> Span {
         let block = self.storage.block().clone();
         Span { block, offset: self.offset, size: self.bytes().next_multiple_of(4) }
     }
 
-    /// Returns the bytes for a copy or an upload, which work on whole words.
+    /// Returns the span of the array for a copy or an upload, which work on whole words.
     ///
     /// # Errors
-    /// [`ErrorDetail::Alignment`] if the array starts inside a word of 4 bytes, or ends inside a word that it shares with
+    /// [`ErrorDetail::Alignment`] if the array starts inside a 4-byte word, or ends inside one that it shares with
     /// elements after it.
     pub(crate) fn words(&self) -> Result<Span> {
         let end = self.offset + self.bytes();
@@ -74,11 +74,11 @@ impl ArrayRef {
     }
 }
 
-/// An array in device memory: elements of type `T` in `D` dimensions, C order. A cheap handle.
+/// An array in device memory: elements of type `T` in `D` dimensions, in C order. A clone is a cheap handle.
 ///
-/// An element has a type that WGSL can store: see [`Element`]. Clones and [slices](Self::slice) share
-/// the memory, so a clone can write to it too; launches check that arguments which overlap are only read. Dropping the
-/// last handle waits for nothing: queues use the memory again only after its earlier uses.
+/// Elements have a type that WGSL can store: see [`Element`]. Clones and [slices](Self::slice) share the memory, and
+/// can also write to it; launches check that overlapping arguments are only read. Dropping the last handle does not
+/// wait: the memory is reused only after its earlier uses.
 ///
 /// # Example
 /// ```
@@ -111,8 +111,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.shape.shape
     }
 
-    /// Returns the shape of the memory in C order: the shape of the array, or a larger one. Element `[i, j]` of the
-    /// array is element `[i, j]` of the memory. Kernels and maps access all of the memory.
+    /// Returns the shape of the memory, in C order: the shape of the array, or a larger one if the array is padded.
+    /// Element `[i, j]` of the array is element `[i, j]` of the memory. Kernels and maps access all of the memory.
     ///
     /// # Example
     /// ```
@@ -148,8 +148,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.array.storage.label()
     }
 
-    /// Gives the memory a name. Messages use the name instead of the type, the shape and the line that made the array.
-    /// Parts and other handles have the same name. A second name changes nothing.
+    /// Gives the memory a name. Without a name, messages describe an array by its type, its shape and the line that
+    /// made it. All handles and slices share the name. Only the first call has an effect.
     ///
     /// # Example
     /// ```
@@ -168,13 +168,13 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self
     }
 
-    /// Returns the part of the array with these indices in the first dimension. The part shares the memory of the
-    /// array. The other dimensions keep their padding.
+    /// Returns the part of the array with these indices in the first dimension, which shares the array's memory. The
+    /// other dimensions keep their padding.
     ///
     /// # Errors
-    /// [`ErrorDetail::Range`] for a range outside the array, and for every range but `0..1` of an array without dimensions. As
-    /// the argument of a launch, a part must start on a multiple of the adapter's binding alignment,
-    /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, on a multiple
+    /// [`ErrorDetail::Range`] for a range outside the array. (An array without dimensions has only the range `0..1`.)
+    /// To be an argument of a launch, a part must start at a multiple of
+    /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, at a multiple
     /// of 4 bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
         let ArrayShape { mut shape, mut padded } = self.shape;
@@ -190,7 +190,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Ok(Self::padded(array, shape, padded))
     }
 
-    /// Returns an array of the same elements in another shape, which shares the memory.
+    /// Returns an array with the same elements in another shape, which shares the memory.
     ///
     /// # Errors
     /// [`ErrorDetail::Shape`] if the number of elements differs; [`ErrorDetail::Padding`] if the array is padded.
@@ -207,8 +207,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Ok(DeviceArray::new(self.array.clone(), shape))
     }
 
-    /// Returns an array with the same bits, as elements of another type. It shares the memory and has the same shape
-    /// and padding. No bit is converted.
+    /// Returns an array that views the same bits as elements of another type. It shares the memory, and has the same
+    /// shape and padding. Nothing is converted.
     ///
     /// # Example
     /// ```
@@ -266,7 +266,7 @@ impl<T: Element, const D: usize> fmt::Debug for DeviceArray<T, D> {
     }
 }
 
-/// An array whose element type and shape are known at run time only. A cheap handle.
+/// An array with an element type and a shape that are known only at run time. A clone is a cheap handle.
 ///
 /// # Example
 /// ```
@@ -310,7 +310,7 @@ impl AnyArray {
         self.len() == 0
     }
 
-    /// Returns the array with its type and number of dimensions known at compile time.
+    /// Returns the array with a type and a number of dimensions known at compile time.
     ///
     /// # Errors
     /// [`ErrorDetail::Type`] if the elements are of another type, [`ErrorDetail::Rank`] if the array has more or fewer dimensions.
@@ -352,17 +352,17 @@ impl fmt::Debug for AnyArray {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// Returns the array with its type and shape known at run time only.
+    /// Returns the array with a type and a shape known only at run time.
     pub fn any(&self) -> AnyArray {
         let shape = ArrayShape::new(self.shape().into(), self.padded_shape().into());
         AnyArray { array: self.array.clone(), shape }
     }
 }
 
-/// Returns an array of the same bytes, as elements of another type. It shares the memory.
+/// Returns an array that views the same bytes as elements of another type. It shares the memory.
 ///
-/// Returns `None` if the array is padded, if it ends inside an element of the type, or if it does not begin at a
-/// multiple of the element's size.
+/// Returns `None` if the array is padded, if it ends inside an element of the new type, or if it does not begin at a
+/// multiple of that element's size.
 pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<DeviceArray<U>> {
     let from = &array.array;
     let size = U::DTYPE.size() as u64;
@@ -373,10 +373,8 @@ pub fn regrouped<T: Element, U: Element>(array: &DeviceArray<T>) -> Option<Devic
     Some(DeviceArray::new(ArrayRef { len, dtype: U::DTYPE, ..from.clone() }, [len]))
 }
 
-/// Returns an array of the same bytes, as words of 4 bytes. It shares the memory. Bytes after the last whole word are
-/// left out.
-///
-/// The padding of a padded array is among the words.
+/// Returns an array that views the same bytes as 4-byte words, padding included. It shares the memory. Bytes after the
+/// last whole word are left out.
 pub fn words<T: Element>(array: &DeviceArray<T>) -> DeviceArray<u32> {
     let len = (array.array.bytes() / size_of::<u32>() as u64) as usize;
     DeviceArray::new(ArrayRef { len, dtype: u32::DTYPE, ..array.array.clone() }, [len])

@@ -1,4 +1,4 @@
-//! Pinned host memory, which the device copies from or to directly. A thread with a host access can use the elements.
+//! Pinned host memory, which the device copies from or to directly.
 
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::read::ReplayedDownload;
@@ -22,14 +22,14 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::thread::ThreadId;
 
-/// Memory that the host writes and uploads read.
+/// Direction of memory that the host writes and uploads read.
 #[derive(Clone, Copy, Debug)]
 pub enum Upload {}
-/// Memory that downloads write and the host reads.
+/// Direction of memory that downloads write and the host reads.
 #[derive(Clone, Copy, Debug)]
 pub enum Download {}
 
-/// An access of the host: its deadline, and the call with its line.
+/// A host access: its deadline, and the name and source line of the call.
 type HostCallSite = (Deadline, &'static str, &'static Location<'static>);
 
 /// The direction of a [`HostArray`].
@@ -51,9 +51,9 @@ mod sealed {
 
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
-/// Each access waits for the last use of the array by the device; the `try_` methods return [`ErrorDetail::Busy`] instead. If
-/// a device has no memory that both sides keep mapped (GL, browsers), the array is ordinary memory, and the call that
-/// enqueues an upload copies it. For an upload in a graph, this is the call of [`replay`](crate::CommandQueue::replay).
+/// Each access waits for the last use of the array by the device; the `try_` methods return [`ErrorDetail::Busy`]
+/// instead. On devices without pinned memory (GL, browsers), the array is ordinary memory, which is copied by the call
+/// that enqueues the upload, or by [`replay`](crate::CommandQueue::replay) if the upload is in a graph.
 ///
 /// # Example
 /// ```
@@ -77,13 +77,13 @@ pub struct HostArray<T: Element, Dir: Direction, const D: usize = 1> {
 }
 
 pub(crate) enum HostMemory<T> {
-    /// The array is memory that both sides keep mapped.
+    /// Memory that both sides keep mapped.
     Pinned(ArrayRef),
-    /// The array is ordinary memory, because the device has no pinned memory.
+    /// Ordinary memory, because the device has no pinned memory.
     Plain(Owner, Arc<PlainMemory<T>>),
 }
 
-/// Ordinary memory, to which replays of graphs download.
+/// Ordinary memory that replays of graphs can download to.
 pub(crate) type PlainMemory<T> = Mutex<Plain<T>>;
 
 /// Elements of a pinned array in ordinary memory. Graphs share them with the array.
@@ -94,13 +94,13 @@ pub(crate) struct Plain<T> {
     pub(crate) data: SharedElements<T>,
     /// Last download to the array, until its elements are in `data`.
     coming: Option<Pending<Vec<T>>>,
-    /// Point of the last download: an earlier one that is reported later is ignored.
+    /// Stamp of the last download. Earlier downloads that are reported later are ignored.
     last: Stamp,
-    /// The thread that waits for `coming`, which it has taken out.
+    /// Thread that waits for `coming`, which it has taken out meanwhile.
     awaited_by: Option<ThreadId>,
-    /// Notified when that wait has ended.
+    /// Notified when that thread's wait has ended.
     arrived: Arc<Condvar>,
-    /// Last download of a replay. Graphs share it with the array.
+    /// Last download by a replay. Graphs share it with the array.
     pub(crate) replayed: Arc<ReplayedDownload>,
 }
 
@@ -230,8 +230,8 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
             }
             HostMemory::Plain(_, plain) => {
                 check_host_access((&*plain).into(), call, at)?;
-                // No lock is held while `f` runs. Replays of graphs that upload the array copy the old elements
-                // meanwhile, so the elements of such an array are written in a copy.
+                // No lock is held while `f` runs. Meanwhile, replays of graphs may upload the old elements, so `f`
+                // writes to a copy if the array is in a graph.
                 let elements = arrive(plain, deadline, &self.label)?;
                 let is_shared = Arc::strong_count(&elements) > 2;
                 let mut data = {
@@ -248,7 +248,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         &self.label
     }
 
-    /// Returns the label, to share.
+    /// Returns the label, for sharing.
     pub(crate) fn shared_label(&self) -> &Arc<str> {
         &self.label
     }
@@ -266,7 +266,7 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
     }
 }
 
-/// Elements of a pinned array while the program writes them. The drop stores them, even after a panic.
+/// Elements of a pinned array while the program writes them. Its drop stores them, even after a panic.
 struct ElementsInWrite<'a, T> {
     elements: &'a SharedElements<T>,
     data: &'a mut Arc<Vec<T>>,
@@ -297,13 +297,13 @@ impl<T: Element> Plain<T> {
     }
 }
 
-/// Waits for the pending download to the memory, if there is one, stores its elements, and returns their place. No lock
-/// is held during the wait, which may run user code. `label` names the array in an error.
+/// Waits for the pending download to the memory, if any, stores its elements, and returns the memory's elements. No
+/// lock is held during the wait, which may run user code. `label` names the array in an error.
 fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) -> Result<SharedElements<T>> {
     let here = std::thread::current().id();
     let mut plain = lock(memory);
     while let Some(thread) = plain.awaited_by {
-        // User code in the wait of this thread comes here if it uses the array too.
+        // User code that runs during this thread's wait comes here if it also uses the array.
         if thread == here || deadline.has_passed() {
             return Err(busy(label));
         }
@@ -316,7 +316,7 @@ fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) 
     let mut wait = DownloadWait { memory, coming: Some(coming) };
     let data = wait.coming.as_mut().map(|coming| coming.wait_timeout(deadline.left()));
     match data.transpose() {
-        Ok(None | Some(None)) => return Err(busy(label)), // the drop of `wait` puts the download back
+        Ok(None | Some(None)) => return Err(busy(label)), // dropping `wait` puts the download back
         Ok(Some(Some(data))) => {
             wait.coming = None;
             *lock(&lock(memory).data) = Arc::new(data);
@@ -330,7 +330,7 @@ fn arrive<T: Element>(memory: &PlainMemory<T>, deadline: Deadline, label: &str) 
     Ok(lock(memory).data.clone())
 }
 
-/// The wait of a thread for a download. Its drop ends it, even after a panic.
+/// A thread's wait for a download. Its drop ends the wait, even after a panic.
 struct DownloadWait<'a, T> {
     memory: &'a PlainMemory<T>,
     coming: Option<Pending<Vec<T>>>,
@@ -378,7 +378,7 @@ fn pin<T: Element>(owner: &Owner, heap: Heap, len: usize, label: &Arc<str>) -> R
     Ok(array)
 }
 
-/// Fills reused memory with zeros. The context's queue reuses only blocks without running work, so the host needs no
+/// Fills reused memory with zeros. The context's queue reuses only blocks without running work, so the host need not
 /// wait.
 fn clear<T: Element>(array: &ArrayRef) -> Result<()> {
     let engine = array.storage.owner.engine();
@@ -401,15 +401,14 @@ impl<T: Element, Dir: Direction, const D: usize> fmt::Debug for HostArray<T, Dir
     }
 }
 
-/// Returns `len` elements that start at byte `offset` of the block, or `None` if the host has no view of the block, or
-/// if the memory is not aligned for `T`: a type may ask for more than devices give.
+/// Returns `len` elements that start at byte `offset` of the block. Returns `None` if the host has no view of the
+/// block, or if the memory is not aligned for `T`.
 pub(crate) fn in_place<T: Element>(access: &HostAccess, offset: u64, len: usize) -> Option<&[T]> {
     let view = access.block().view()?;
     bytemuck::try_cast_slice(view.slice(offset..offset + size::<T>(len), access.right())).ok()
 }
 
-/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if that is possible, and otherwise
-/// with a copy.
+/// Calls `f` with `len` elements that start at byte `offset` of the block: in place if possible, otherwise in a copy.
 pub(crate) fn with<T: Element, R>(
     access: &HostAccess,
     offset: u64,

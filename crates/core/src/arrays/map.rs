@@ -1,4 +1,4 @@
-//! Guards through which the host accesses device memory.
+//! Maps of arrays: guards through which the host accesses device memory.
 
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
 use crate::arrays::host_array as bytes;
@@ -16,12 +16,12 @@ use fencepost_sync::{MaybeSend, Slot};
 use std::ops::{Deref, DerefMut, Range};
 use std::panic::Location;
 
-/// A guard that gives read access to the elements of a mapped array. The array cannot be enqueued until the guard is
-/// dropped.
+/// A guard that gives read access to the elements of a mapped array. Until the guard is dropped, no command can use the
+/// array.
 pub struct ReadMap<T: Element>(MapGuard<T>);
 
 /// A guard that gives write access to the elements of a mapped array. Dropping the guard makes the changes visible to
-/// the device. The array cannot be enqueued until then.
+/// the device. Until then, no command can use the array.
 pub struct WriteMap<T: Element>(MapGuard<T>);
 
 /// Mapped elements: the memory itself, or a copy. Dropping a guard with write access writes the copy to the array.
@@ -34,10 +34,10 @@ struct MapGuard<T: Element> {
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// Maps the array for reading, after the last command enqueued so far that writes it. The map waits for no other
-    /// command. If the host cannot access the memory, or if it is not aligned for `T`, the result is a copy.
+    /// Maps the array for reading, after all writes to it enqueued so far. The map waits for no other command. If the
+    /// host cannot access the memory, or if it is not aligned for `T`, the result is a copy.
     ///
-    /// Until the guard is dropped, no array that shares the memory can be enqueued, even if only a slice is mapped.
+    /// Until the guard is dropped, no command can use any array that shares the memory, even if only a slice is mapped.
     ///
     /// # Errors
     /// [`ErrorDetail::Mapped`](crate::ErrorDetail::Mapped) if the array is already mapped; the error of the last command that writes
@@ -58,8 +58,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         self.mapping(false, ReadMap, "map_read", Location::caller())
     }
 
-    /// Maps the array for writing, after the last commands enqueued so far that use it. The map waits for no other
-    /// command.
+    /// Maps the array for writing, after all uses of it enqueued so far. The map waits for no other command.
     ///
     /// # Errors
     /// The errors of [`map_read`](Self::map_read).
@@ -88,8 +87,8 @@ struct Mapping<T: Element, G> {
     write: bool,
     guard: fn(MapGuard<T>) -> G,
     at: &'static Location<'static>,
-    /// `Some` while a read copies memory that the host cannot access directly. The host access keeps other commands out
-    /// meanwhile.
+    /// `Some` while a read copies memory that the host cannot access directly. Meanwhile the host access keeps other
+    /// commands out.
     copying: Option<(HostGuard, Reading<T>)>,
     registration: WakerRegistration,
 }
@@ -110,7 +109,7 @@ impl<T: Element, G> Mapping<T, G> {
         (self.guard)(MapGuard { array, access: Some(access), copy, write: self.write })
     }
 
-    /// Returns the host access to the memory once it is granted, or `None` as [`LateSteps::advance`] does.
+    /// Returns the host access to the memory once it is granted. Returns `None` as [`LateSteps::advance`] does.
     fn access(&mut self, mode: &WaitMode<'_>) -> Option<Result<HostGuard>> {
         let span = self.array.span();
         let want = HostUseKind::Map { write: self.write };
@@ -130,7 +129,7 @@ impl<T: Element, G> Mapping<T, G> {
                         return Some(Err(error));
                     }
                 }
-                // The end of another host access need not wake this task, so the task polls again at once.
+                // The end of another host access may not wake this task, so the task polls again at once.
                 Ok(HostClaim::Shared) => {
                     task.wake_by_ref();
                     return None;
@@ -139,7 +138,7 @@ impl<T: Element, G> Mapping<T, G> {
         }
     }
 
-    /// Returns the guard if the host can access the memory. Otherwise enqueues a read for a copy and returns `None`.
+    /// Returns the guard if the host can access the memory. Otherwise enqueues a read of a copy, and returns `None`.
     fn given(&mut self, access: HostGuard) -> Result<Option<G>> {
         self.array.words()?;
         let block = access.block().clone();
@@ -196,8 +195,8 @@ impl<T: Element> MapGuard<T> {
         }
     }
 
-    /// Writes a changed copy to the array. While the array is mapped, no other command for the array can be enqueued,
-    /// so the context's own queue may upload the copy.
+    /// Writes a changed copy to the array. While the array is mapped, there are no other commands on it, so the
+    /// context's own queue may upload the copy.
     fn write_back(&mut self) -> Result<()> {
         let (Some(copy), Some(access)) = (&self.copy, &self.access) else { return Ok(()) };
         let source: &[u8] = bytemuck::cast_slice(copy);

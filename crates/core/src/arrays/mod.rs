@@ -1,4 +1,4 @@
-//! Arrays: typed and shaped memory, its parts, its maps and reads.
+//! Arrays: typed and shaped memory, its parts, maps and reads.
 
 pub(crate) mod device_array;
 pub(crate) mod host_array;

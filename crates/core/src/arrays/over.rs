@@ -6,10 +6,10 @@ use fencepost_kernels::Element;
 
 use crate::arrays::device_array::DeviceArray;
 
-/// The elements that an algorithm works on: a whole array, or each part of it by itself.
+/// The elements that an algorithm works on: a whole array, or each part of it separately.
 ///
-/// A verb that takes `impl Into<Over<T, D>>` takes `&x` for the whole array, [`x.axis(k)`](DeviceArray::axis) for the
-/// elements along an axis, [`x.segments(&offsets)`](DeviceArray::segments) for lists of neighbours, and
+/// An argument `impl Into<Over<T, D>>` can be `&x` for the whole array, [`x.axis(k)`](DeviceArray::axis) for the
+/// elements along an axis, [`x.segments(&offsets)`](DeviceArray::segments) for segments of consecutive elements, or
 /// [`x.first(&count)`](DeviceArray::first) for the first elements.
 ///
 /// # Example
@@ -29,7 +29,7 @@ pub struct Over<'a, T: Element, const D: usize = 1> {
     parts: Parts<'a>,
 }
 
-/// Parts of an array that an [`Over`] names.
+/// The parts of an array that an [`Over`] selects.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Parts<'a> {
@@ -39,7 +39,7 @@ pub enum Parts<'a> {
     Axis(usize),
     /// Segment `s` is the elements from `offsets[s]` up to `offsets[s + 1]`.
     Segments(&'a DeviceArray<u32>),
-    /// The first elements. The array of one element is their number.
+    /// The first elements. The only element of this array is their number.
     First(&'a DeviceArray<u32>),
 }
 
@@ -54,16 +54,16 @@ impl<'a, T: Element, const D: usize> Over<'a, T, D> {
         self.parts
     }
 
-    /// Leaves out NaNs in a search for the smallest or the largest element.
+    /// Ignores NaNs in a search for the smallest or the largest element.
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Candidates { over: self, skips_nan: true }
     }
 }
 
-/// The first elements of an array, or all of them.
+/// The whole array, or its first elements.
 ///
-/// A verb that takes `impl Into<Prefix<T, D>>` takes `&x` for the whole array, and
-/// [`x.first(&count)`](DeviceArray::first) for the first elements.
+/// An argument `impl Into<Prefix<T, D>>` can be `&x` for the whole array, or [`x.first(&count)`](DeviceArray::first)
+/// for the first elements.
 pub struct Prefix<'a, T: Element, const D: usize = 1> {
     array: &'a DeviceArray<T, D>,
     count: Option<&'a DeviceArray<u32>>,
@@ -75,21 +75,21 @@ impl<'a, T: Element, const D: usize> Prefix<'a, T, D> {
         self.array
     }
 
-    /// Returns the array whose element is the number of the first elements. Returns `None` for a whole array.
+    /// Returns the array with the number of first elements, or `None` for a whole array.
     pub fn count(&self) -> Option<&'a DeviceArray<u32>> {
         self.count
     }
 
-    /// Leaves out NaNs in a search for the smallest or the largest element.
+    /// Ignores NaNs in a search for the smallest or the largest element.
     pub fn skip_nan(self) -> Candidates<'a, T, D> {
         Over::from(self).skip_nan()
     }
 }
 
-/// Elements among which a verb finds the smallest or the largest one.
+/// The elements among which a verb searches the smallest or the largest.
 ///
-/// A verb that takes `impl Into<Candidates<T, D>>` takes all that [`Over`] does. NaNs decide, unless `skip_nan` leaves
-/// them out.
+/// An argument `impl Into<Candidates<T, D>>` can be anything that an [`Over`] can be. By default, a NaN makes the
+/// result a NaN or its place; `skip_nan` ignores NaNs.
 ///
 /// # Example
 /// ```
@@ -112,17 +112,17 @@ impl<'a, T: Element, const D: usize> Candidates<'a, T, D> {
         self.over
     }
 
-    /// Returns `true` if NaNs are left out.
+    /// Returns `true` if NaNs are ignored.
     pub fn skips_nan(&self) -> bool {
         self.skips_nan
     }
 }
 
 impl<T: Element, const D: usize> DeviceArray<T, D> {
-    /// Takes the elements along an axis, for each index of the other axes.
+    /// Selects the elements along an axis, separately for each index of the other axes.
     ///
     /// # Shape
-    /// A result that is one number for each index has the shape of the array, with 1 element along the axis.
+    /// If the result is one number for each index, it has the shape of the array, but with length 1 along the axis.
     ///
     /// # Errors
     /// The verb returns [`ErrorDetail::Axis`](crate::ErrorDetail::Axis) if the array has no such axis.
@@ -130,12 +130,12 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Over { array: self, parts: Parts::Axis(axis) }
     }
 
-    /// Takes each segment of the array in C order: segment `s` is the elements from `offsets[s]` up to, but not
+    /// Selects segments of the array, in C order: segment `s` is the elements from `offsets[s]` up to, but not
     /// including, `offsets[s + 1]`.
     ///
     /// # Shape
-    /// `offsets` has one element more than there are segments. It ascends; an offset past the last element stands for
-    /// the end, and the results of descending offsets are not specified.
+    /// `offsets` has one element more than there are segments, and must ascend; otherwise the results are unspecified.
+    /// An offset beyond the end of the array counts as the end.
     ///
     /// # Example
     /// ```
@@ -151,17 +151,17 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Over { array: self, parts: Parts::Segments(offsets) }
     }
 
-    /// Takes the first elements of the array, in C order. Their number is the element of `count`, which an earlier
-    /// command may write: no result goes to the host before.
+    /// Selects the first elements of the array, in C order. Their number is read from `count` on the device, so an
+    /// earlier command may compute it.
     ///
-    /// A number above the length of the array stands for the length. Elements of results past those of the first
-    /// elements are not written.
+    /// A number above the length of the array counts as the length. Elements of results beyond the first elements are
+    /// not written.
     ///
     /// # Shape
     /// `count` has one element.
     ///
     /// # Cost
-    /// A verb launches the workgroups for the whole array; those past the last element end at once.
+    /// A verb launches workgroups for the whole array; those beyond the last element end at once.
     ///
     /// # Example
     /// ```
@@ -178,7 +178,7 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
         Prefix { array: self, count: Some(count) }
     }
 
-    /// Leaves out NaNs in a search for the smallest or the largest element of the array.
+    /// Ignores NaNs in a search for the smallest or the largest element of the array.
     pub fn skip_nan(&self) -> Candidates<'_, T, D> {
         Over::from(self).skip_nan()
     }

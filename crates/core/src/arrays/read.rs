@@ -1,4 +1,4 @@
-//! Pending reads: of an array, and of an output of one replay. Also the memory into which a launch writes its messages.
+//! Pending reads: of an array, and of an output of one replay. Also the memory for a launch's messages.
 
 use crate::arrays::storage::Storage;
 use crate::error::{Error, ErrorDetail, Result};
@@ -17,34 +17,34 @@ use fencepost_sync::{MaybeSend, Point, Seq};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A read whose bytes are in the array itself, in staging memory, or already copied to the host.
+/// A pending read. Its bytes are in the array itself, in staging memory, or already copied to the host.
 pub(crate) struct Reading<T> {
     pub(crate) registration: WakerRegistration,
     pub(crate) engine: Arc<Engine>,
-    /// Handle that keeps the context alive; `None` in a read that a copy between contexts has enqueued.
+    /// Handle that keeps the context alive; `None` for a read that belongs to a copy between contexts.
     #[expect(dead_code, reason = "held, not read: the context lives as long as the read")]
     pub(crate) keep: Option<Owner>,
     pub(crate) point: Point,
-    /// History of `point`, with the clock of the work before it. Keeps `point` among the points that the program has
-    /// handles of.
+    /// History of `point`, with the clock of the work before it. As long as it is held, the program counts as having a
+    /// handle of `point`.
     pub(crate) past: Arc<PointHistory>,
     pub(crate) span: Span,
-    /// Place of the bytes.
+    /// Where the bytes are.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
-    /// Target of the elements. Its allocation is reused.
+    /// Destination of the elements. Its allocation is reused.
     pub(crate) out: Vec<T>,
 }
 
 impl<T: Element> Reading<T> {
-    /// Copies the bytes to `into`, after the read's own point is complete. If a batch must complete before the bytes
-    /// are there, the call returns the batch, and the caller waits for that batch and calls again. The first call
-    /// copies the bytes that a lazy read has left in the block, because a later writer may overwrite them.
+    /// Copies the bytes to `into`. The read's own point must be complete. If a batch must complete before the bytes are
+    /// there, returns that batch, and the caller must wait for it and call again. The first call already copies the
+    /// bytes that a lazy read has left in the block, because a later writer may overwrite them.
     fn fetch_into(&self, into: &mut [T]) -> Result<Option<Seq>> {
         let first = self.fetch_bytes(bytemuck::cast_slice_mut(into))?;
         if first.is_none() {
-            // The host clock covers the work that the program was told is complete, so the read joins the clock only
-            // after its last byte is copied.
+            // The host clock covers the work that the program knows to be complete, so the read is added only after its
+            // last byte is copied.
             self.engine.report_done(self.point, &self.past.clock, &Ok(()));
         }
         Ok(first)
@@ -56,12 +56,12 @@ impl<T: Element> Reading<T> {
         error
     }
 
-    /// Copies the bytes as [`fetch_into`](Self::fetch_into) does, without a report to the host clock.
+    /// Copies the bytes as [`fetch_into`](Self::fetch_into) does, but without a report to the host clock.
     pub(crate) fn fetch_bytes(&self, bytes: &mut [u8]) -> Result<Option<Seq>> {
         self.gather(self.span.offset, &self.slot, bytes)
     }
 
-    /// Copies the bytes of `slot` and of its parts to `bytes`, whose first byte is byte `offset` of the block.
+    /// Copies the bytes of `slot` and of its parts to `bytes`, which begins at byte `offset` of the block.
     fn gather(&self, offset: u64, slot: &Arc<ReadSlot>, bytes: &mut [u8]) -> Result<Option<Seq>> {
         let engine = &self.engine;
         let within = |range: Range<u64>, bytes: &[u8]| {
@@ -97,7 +97,7 @@ impl<T: Element> Reading<T> {
         Ok(None)
     }
 
-    /// Copies the elements to `out` as [`fetch_into`](Self::fetch_into) does; returns `Fetched::After` if a batch must
+    /// Copies the elements to `out` as [`fetch_into`](Self::fetch_into) does. Returns `Fetched::After` if a batch must
     /// complete first.
     fn fetch(&mut self) -> Result<Fetched<T>> {
         let mut out = std::mem::take(&mut self.out);
@@ -128,7 +128,7 @@ impl<T: Element> Reading<T> {
     }
 }
 
-/// Returns the error of a read whose bytes were not saved, because the batch that should have copied them was refused.
+/// Returns the error of a read if the batch that should have saved its bytes was refused.
 fn lost_bytes() -> Error {
     let object = "a read".into();
     let message = "the submission that should have copied the bytes failed".into();
@@ -161,7 +161,7 @@ impl<T> Drop for Reading<T> {
     }
 }
 
-/// Place of the bytes of an output of one replay.
+/// Where the bytes of an output of one replay are.
 pub(crate) struct OutputPlace {
     pub(crate) owner: Owner,
     /// End of the replay.
@@ -170,19 +170,19 @@ pub(crate) struct OutputPlace {
     pub(crate) slot: Arc<ReadSlot>,
 }
 
-/// The output that the last replay downloads to a pinned array in ordinary memory, until the array takes it.
+/// The output that the last replay downloads to a pinned array in ordinary memory, kept until the array takes it.
 #[derive(Default)]
 pub(crate) struct ReplayedDownload(Mutex<Option<OutputPlace>>);
 
 impl ReplayedDownload {
-    /// Records where a replay will have the bytes. An earlier replay that is reported later is ignored.
+    /// Records where the bytes of a replay will be. Earlier replays that are reported later are ignored.
     pub(crate) fn expect(&self, place: OutputPlace) {
         let mut last = lock(&self.0);
         if last.as_ref().is_some_and(|known| known.point.stamp > place.point.stamp) {
             return;
         }
         let before = last.replace(place);
-        drop(last); // the place before may hold the last handle of a context
+        drop(last); // the previous place may hold the last handle of a context
         drop(before);
     }
 
@@ -191,18 +191,18 @@ impl ReplayedDownload {
     }
 }
 
-/// The read of an output, whose elements exist once the replay is complete.
+/// The read of an output of a replay.
 struct OutputRead<T, R> {
     registration: WakerRegistration,
     place: OutputPlace,
-    /// A handle of the replay: the output counts as wanted as long as the replay has one.
+    /// A handle of the replay. As long as there is one, the output counts as wanted.
     _replay: R,
     len: usize,
     element: std::marker::PhantomData<fn() -> T>,
 }
 
 impl OutputPlace {
-    /// Returns the elements when they are there. The result keeps `replay`, a handle of the replay.
+    /// Returns the elements once the replay is complete. The result keeps `replay`, a handle of the replay, alive.
     pub(crate) fn read<T: Element>(self, len: usize, replay: impl MaybeSend + 'static) -> Pending<Vec<T>> {
         let registration = WakerRegistration::default();
         let element = std::marker::PhantomData;
@@ -240,8 +240,8 @@ impl<T, R> Drop for OutputRead<T, R> {
     }
 }
 
-/// The message buffer of a launch. No other launch of a graph uses the memory, because each replay reads it after all
-/// nodes.
+/// The message buffer of a launch. In a graph, each launch has a separate one, because each replay reads them all after
+/// its last node.
 pub(crate) struct MessageBuffer {
     pub(crate) storage: Arc<Storage>,
     pub(crate) size: u64,

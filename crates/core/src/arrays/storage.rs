@@ -1,5 +1,4 @@
-//! The memory that the handles of an array share, and the trackers that record the allocations of arrays while they
-//! exist.
+//! The memory that all handles of an array share, and allocation trackers.
 
 use crate::error::{ErrorDetail, Result};
 use crate::memory::allocations::{Allocation, AllocationBook, AllocationEntries, AllocationReport, SCOPES};
@@ -15,14 +14,14 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
-/// A block and its context. Dropping the last array on the block returns the block to the pool.
+/// A block and its context. When the last array on it is dropped, the block returns to the pool.
 pub(crate) struct Storage {
     block: Option<Arc<Block>>,
     label: Arc<str>,
     /// Name that the program has given the array, if any.
     pub(crate) name: OnceLock<Arc<str>>,
     pub(crate) owner: Owner,
-    /// Entries in the books of the allocation trackers. Their drop removes the array from the books.
+    /// Entries in the books of the allocation trackers. Dropping them removes the array from the books.
     _entries: AllocationEntries,
 }
 
@@ -59,10 +58,10 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    /// Returns a storage of at least `bytes` for commands of the queue `by.slot`, which may be the context's own queue.
+    /// Returns a storage of at least `bytes` bytes for commands of the queue `by.slot`, which may be the context's own.
     ///
-    /// A queue reuses a free block at once if the queue is ordered after all earlier uses of the block. The context's
-    /// own queue reuses only a free block that no enqueued or running command uses.
+    /// A queue can reuse a free block at once if it is ordered after all earlier uses of the block. The context's own
+    /// queue reuses only free blocks that no enqueued or running command uses.
     pub(crate) fn allocate(
         owner: &Owner,
         heap: Heap,
@@ -97,8 +96,8 @@ impl Storage {
         Storage::tracked(block, label.clone(), owner.clone(), entries)
     }
 
-    /// Allocates a block of new memory. Free blocks go back to the driver first if the pool has more of them than it
-    /// should keep, if the device has no memory left, or if the pool has reached its limit.
+    /// Allocates a block of new memory. First gives free blocks back to the driver if the pool has a surplus, if the
+    /// device has no memory left, or if the pool has reached its limit.
     fn make(owner: &Owner, heap: Heap, size: u64, label: &Arc<str>) -> Result<Arc<Block>> {
         owner.engine().make_room(size);
         Self::reserve(owner, heap, size, label)?;
@@ -137,8 +136,8 @@ impl Storage {
         })
     }
 
-    /// Returns a free block, if one fits. Returns the books of the allocation trackers with the label of the queue, if
-    /// there are trackers.
+    /// Returns a free block, if one fits. Also returns, if there are allocation trackers, their books and the label of
+    /// the queue.
     fn reuse(
         owner: &Owner,
         heap: Heap,
@@ -169,7 +168,7 @@ impl Storage {
     }
 }
 
-/// Returns the books of the allocation trackers with the label of the queue, if there are trackers.
+/// Returns the books of the allocation trackers and the label of the queue, if there are trackers.
 fn trackers(state: &State, slot: Slot) -> Option<Tracked> {
     let books = &state.memory.pool.books;
     (!books.is_empty()).then(|| (books.clone(), state.queue(slot).label.clone()))
@@ -192,14 +191,14 @@ fn entries(
     })
 }
 
-/// The books that record an allocation, and the label of its queue.
+/// The books that record an allocation, and the label of the queue that made it.
 type Tracked = (Vec<Arc<AllocationBook>>, Arc<str>);
 
-/// A tracker that records every array made on a context while the tracker exists: its label, bytes, line, queue and
-/// scope.
+/// A tracker that records every array made on a context while the tracker exists: its label, size, source line, queue
+/// and scope.
 ///
-/// [`Pool::track`](crate::Pool::track) makes a tracker. Several trackers may exist at
-/// once, each with its own records. Slices and handles are not counted as arrays.
+/// [`Pool::track`](crate::Pool::track) makes a tracker. Several trackers may exist at once, each with its own records.
+/// Slices and further handles do not count as arrays.
 ///
 /// # Example
 /// ```
@@ -234,19 +233,20 @@ impl AllocationTracker {
         self.book.report()
     }
 
-    /// Ends the tracker and returns its report. The arrays stay.
+    /// Ends the tracker and returns its report. The arrays themselves are not affected.
     pub fn finish(self) -> AllocationReport {
         self.report()
     }
 
-    /// Clears the records: arrays made so far are not counted any more.
+    /// Clears the records. Arrays made so far no longer count.
     pub fn clear(&self) {
         self.book.clear();
     }
 
-    /// Opens a scope for the arrays that this thread makes until the guard is dropped. Scopes nest: `outer/inner`.
+    /// Opens a scope for the arrays that this thread makes until the guard is dropped. Nested scopes have names such as
+    /// `outer/inner`.
     pub fn scope(&self, name: &str) -> AllocationScope<'_> {
-        // In a destructor at the end of a thread, the list may be gone already, and the scope has no name.
+        // In a destructor at the end of a thread, the list may be gone; then the scope has no name.
         let _ = SCOPES.try_with(|scopes| scopes.borrow_mut().push((self.book.number, name.to_owned())));
         AllocationScope { tracker: PhantomData, book: self.book.number, thread: PhantomData }
     }
@@ -265,7 +265,7 @@ impl fmt::Debug for AllocationTracker {
     }
 }
 
-/// A name for the arrays that one thread makes until this guard is dropped: [`AllocationTracker::scope`].
+/// A named scope for the arrays that one thread makes until this guard is dropped; see [`AllocationTracker::scope`].
 #[must_use = "a scope ends when this is dropped"]
 pub struct AllocationScope<'a> {
     tracker: PhantomData<&'a AllocationTracker>,

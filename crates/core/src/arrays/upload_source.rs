@@ -10,7 +10,7 @@ use fencepost_sync::prim::lock;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the source in messages.
+/// Name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
 
 /// The source of an upload: a slice, a `Vec`, an array or a pinned [`HostArray`].
@@ -23,14 +23,14 @@ pub trait Source<T: Element> {
 /// A reference to the elements of a source.
 #[doc(hidden)]
 pub enum SourceRef<'a, T> {
-    /// Ordinary memory, which the call copies.
+    /// Ordinary memory, copied during the call.
     Slice(&'a [T]),
     /// A pinned array.
     #[doc(hidden)]
     Host(HostRef<'a, T>),
 }
 
-/// A reference to a pinned array, with its context.
+/// A reference to a pinned array and its context.
 #[doc(hidden)]
 pub struct HostRef<'a, T> {
     pub(crate) owner: &'a Owner,
@@ -40,16 +40,16 @@ pub struct HostRef<'a, T> {
 
 /// The memory of a pinned array, including the padding.
 pub(crate) enum SourceBytes<'a, T> {
-    /// The device copies from this memory.
+    /// Memory that the device copies from.
     Pinned(&'a ArrayRef),
-    /// The array is ordinary memory, because the device has no pinned memory.
+    /// Ordinary memory, because the device has no pinned memory.
     Plain(PlainBytes<'a, T>),
 }
 
 /// Elements of a pinned array in ordinary memory.
 pub(crate) struct PlainBytes<'a, T> {
     pub(crate) elements: &'a [T],
-    /// Memory of the whole array, with the place of the elements in it and the label of the array.
+    /// Memory of the whole array, the place of the elements in it, and the label of the array.
     pub(crate) memory: &'a SharedElements<T>,
     pub(crate) range: Range<usize>,
     pub(crate) label: &'a Arc<str>,
@@ -81,7 +81,7 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
 }
 
 impl<T: Element, const D: usize> HostArray<T, Upload, D> {
-    /// Calls `f` with a reference to the elements `range` of the memory, which have the layout `frame`.
+    /// Calls `f` with a reference to the elements `range` of the memory, which has the layout `frame`.
     pub(crate) fn with_part(
         &self,
         range: Range<usize>,

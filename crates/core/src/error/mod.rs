@@ -1,6 +1,6 @@
-//! The errors of the crate. Each error names its object, the value found and the limit.
+//! The errors of the crate. Each message names the object, the value found and the limit.
 //!
-//! Messages name the place of a command in the program, and contain the text of a panic in user code.
+//! Messages also say where in the program a command was enqueued, and include the text of a panic in user code.
 
 use fencepost_kernels::report::drop_payload;
 use std::any::Any;
@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The result of each operation that can fail.
+/// The result of an operation that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An error: its [`kind`](Error::kind) says what a program can do about it, its [`detail`](Error::detail) names the
-/// cause. A clone is cheap, because a sticky error is returned many times.
+/// An error. Its [`kind`](Error::kind) says what a program can do about it; its [`detail`](Error::detail) is the cause.
+/// Clones are cheap, because a sticky error is returned many times.
 ///
 /// # Example
 /// ```
@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error("{0}")]
 pub struct Error(Arc<ErrorDetail>);
 
-/// Writes the message, so that `unwrap`, and a `main` that returns the error, print the message. `{:#?}` writes the
+/// Writes the message, so that it is what `unwrap` prints, and a `main` that returns the error. `{:#?}` writes the
 /// fields of the [detail](Error::detail).
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,17 +41,18 @@ impl fmt::Debug for Error {
 }
 
 impl Error {
-    /// Returns the kind, to match on. An error of a part, such as a node of a graph, has the kind of its cause.
+    /// Returns the kind of the error, for matching. The error of a part, such as a node of a graph, has the kind of its
+    /// cause.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind()
     }
 
-    /// Returns the cause with the objects and values that the message names.
+    /// Returns the cause of the error, with the objects and values in its message.
     pub fn detail(&self) -> &ErrorDetail {
         &self.0
     }
 
-    /// Returns `true` if this is `other` or a clone of it, and not another error of the same kind.
+    /// Returns `true` if this is `other` or a clone of it, and not just an equal error.
     pub(crate) fn is(&self, other: &Error) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -74,11 +75,11 @@ pub struct PoolLimit {
     pub limit: u64,
 }
 
-/// The limit of memory that an array would exceed.
+/// The memory limit that an array would exceed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryLimit {
-    /// The limit of the pool.
+    /// The limit of the memory pool.
     #[error(transparent)]
     Pool(#[from] PoolLimit),
     /// The limit of the simulator, `SimulatorOptions::memory`.
@@ -87,14 +88,14 @@ pub enum MemoryLimit {
          `SimulatorOptions::memory`"
     )]
     CpuRecorder {
-        /// Bytes of all allocations.
+        /// Bytes of all current allocations.
         used: u64,
         /// Bytes that `SimulatorOptions::memory` allows.
         limit: u64,
     },
 }
 
-/// The kind of an error: what a program can do about it. [`Error::kind`] returns it.
+/// The kind of an error, which says what a program can do about it. [`Error::kind`] returns it.
 ///
 /// # Example
 /// ```
@@ -113,14 +114,16 @@ pub enum MemoryLimit {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An argument that does not fit: a shape, a range, a value, an array of another context. The caller's mistake.
+    /// An argument that does not fit, such as a shape, a range, a value, or an array of another context. The caller's
+    /// mistake.
     InvalidInput,
-    /// A call that is not possible in the present state: a queue of an ended capture, a time of an untimed queue.
+    /// A call that is not possible in the current state, such as one on a queue of an ended capture, or for the time of
+    /// an untimed queue.
     InvalidState,
     /// A shader that is not WGSL, that does not fit its arguments, or that the device does not compile.
     Kernel,
-    /// Something that this device or this build cannot do: a missing feature, a size over a limit, a time that is not
-    /// measured.
+    /// Something that this device or this build cannot do, such as a missing feature, a size above a limit, or a time
+    /// that is not measured.
     Unsupported,
     /// No memory left, or more memory than a limit allows. The context continues to work.
     OutOfMemory,
@@ -128,18 +131,19 @@ pub enum ErrorKind {
     NoAdapter,
     /// Two uses of the same bytes that nothing orders, under [`Policy::Checked`](crate::Policy::Checked).
     Hazard,
-    /// Something that is in use now: a mapped array, a full backlog, a call that would block, printed lines whose
-    /// receiver is late. A later call may succeed.
+    /// Something that is not available now, such as a mapped array, a full backlog, or a call that would block. A later
+    /// call may succeed.
     WouldBlock,
     /// A wait that could never end.
     Deadlock,
-    /// User code that failed: a panic of a callback, a failed assertion of a kernel, a mistake that the checks found.
+    /// A failure of user code, such as a panic of a callback, a failed assertion of a kernel, or a mistake found by the
+    /// checks.
     Failed,
-    /// Work that exceeded a limit of time.
+    /// Work that exceeded a time limit.
     TimedOut,
     /// Work that was cancelled, or that nothing can start any more.
     Cancelled,
-    /// A failure of the driver that has no kind of its own.
+    /// A driver failure that has no more specific kind.
     Device,
     /// A lost device, with all its work and memory. Open a new context.
     DeviceLost,
@@ -147,28 +151,29 @@ pub enum ErrorKind {
     File,
 }
 
-/// The cause of an error with the words of its message: [`Error::detail`] returns it. Most programs need the
-/// [`kind`](Error::kind) only.
+/// The cause of an error, which [`Error::detail`] returns. The fields are the words of the message. Most programs need
+/// only the [`kind`](Error::kind).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the fields are the words of the message")]
 pub enum ErrorDetail {
-    /// The shader and the arguments do not fit each other, or the text is not WGSL.
+    /// The shader and the arguments do not fit, or the text is not WGSL.
     #[error(transparent)]
     Kernel(#[from] fencepost_kernels::Error),
     /// A `Pending` result was taken twice, or a wait would block in a place where blocking is not possible.
     #[error(transparent)]
     Pending(#[from] fencepost_sync::Error),
-    /// The process is a child, by fork(2), of the process that opened the context. The threads of the context and of
-    /// its driver are not in the child, so it cannot use anything of the context. Dropping its handles does nothing.
+    /// The process is a child, made by fork(2), of the process that opened the context. A child does not have the
+    /// threads of the context and of its driver, so it cannot use the context at all. Dropping handles of the context
+    /// does nothing there.
     #[error(
         "device `{device}` was opened before this process was forked, and a child cannot use it: open the context in the child, \
          or start another program in place of a fork"
     )]
     Forked { device: String },
-    /// Under [`Policy::Checked`](crate::Policy::Checked), two queues use the same bytes, and nothing orders the two
-    /// uses. `access` names the earlier use, `later_access` the later use: `read` or `write`. `gone` is true if the
-    /// program has dropped the queue of the earlier use, so that no call can name that queue.
+    /// Under [`Policy::Checked`](crate::Policy::Checked), two queues use the same bytes without an order. `access` and
+    /// `later_access` are `read` or `write`, for the earlier and the later use. `gone` is true if the program has
+    /// dropped the queue of the earlier use, so that no call can refer to it.
     #[error(
         "nothing orders two uses of bytes {range:?} of array `{array}`\n  \
         earlier: {access} by {earlier}\n  \
@@ -186,22 +191,22 @@ pub enum ErrorDetail {
         wait: String,
         gone: bool,
     },
-    /// A hand-written `KernelArgs` passes an argument that its `fields` do not declare in that place.
+    /// A hand-written `KernelArgs` passes an argument that its `fields` do not declare in that position.
     #[error(
         "kernel `{kernel}`: `KernelArgs::bind` passed {found} where its `fields` declare {declared}: pass each field \
          once, in the order of `fields`"
     )]
     MisplacedArgument { kernel: String, found: String, declared: String },
-    /// Two arguments of a launch overlap, and one of them is written. For a launch in a graph, `node` names the node,
-    /// the graph and the line of the capture; it is empty for other launches. `subject` names the kernel, or the verb
-    /// that the program calls.
+    /// Two arguments of a launch overlap, and one of them is written. `subject` names the kernel, or the verb that the
+    /// program called. For a launch in a graph, `node` names the node, the graph and the line of the capture; for other
+    /// launches it is empty.
     #[error(
         "{subject}{node}: arguments `{first}` and `{second}` overlap in array `{array}`, and one of them is written: \
          pass parts that do not overlap, or a copy"
     )]
     Aliased { subject: String, node: String, first: String, second: String, array: String },
     /// A grid has more workgroups than the device accepts in one dimension. `folds` is true if the grid could be folded
-    /// into two dimensions, but the kernel computes its index with `linear_id`, a `u32` that is too small for the grid.
+    /// into two dimensions, but is too large for `linear_id`, a `u32` with which the kernel computes its index.
     #[error(
         "kernel `{kernel}`: a grid of {groups:?} workgroups is over the device's limit of {limit} per dimension: {}",
         if *folds {
@@ -230,7 +235,7 @@ pub enum ErrorDetail {
          `var<workgroup>` smaller, or move a part of it to a device array"
     )]
     WorkgroupMemory { kernel: String, found: u64, limit: u64 },
-    /// A kernel binds more arrays than the device binds at once.
+    /// A kernel binds more arrays than the device can bind at once.
     #[error(
         "kernel `{kernel}` binds {found} arrays, the device's limit is {limit}: combine several arrays into one, or \
          split the kernel"
@@ -249,35 +254,35 @@ pub enum ErrorDetail {
     )]
     BindingTooSmall { kernel: String, arg: String, found: u64, needed: u64 },
     /// More bytes are bound than the device binds as one array. `subject` names the kernel or the verb, and `remedy`
-    /// says how to get the result from parts of the array.
+    /// says how to compute the result from parts of the array.
     #[error(
         "{subject}, argument `{arg}`: {found} bytes are bound, the device's limit for one binding is {limit}: {remedy}, \
          or use a device with a higher limit"
     )]
     BindingTooLarge { subject: String, arg: String, found: u64, limit: u64, remedy: &'static str },
-    /// The memory for the messages of a launch is larger than the device binds as one array.
+    /// The message buffer of a launch is larger than the device can bind as one array.
     #[error(
         "kernel `{kernel}`: the messages of a launch take {found} bytes, the device's limit for one binding is {limit}: \
          lower `PrintOptions::capacity`"
     )]
     MessagesTooLarge { kernel: String, found: u64, limit: u64 },
-    /// The shader needs a feature that the device lacks. A device that the program creates has the features that it
-    /// requests.
+    /// The shader needs a feature that the device lacks. A device created by the program has only the features that it
+    /// requested.
     #[error(
         "kernel `{kernel}` needs {what}, which the device of adapter `{adapter}` lacks: use another adapter, or request \
          it where the program creates the device"
     )]
     Unsupported { kernel: String, what: String, adapter: String },
-    /// This build has no compiler of kernels for the CPU, and the kernel has no function.
+    /// The kernel has no reference function, and this build cannot compile kernels for the CPU.
     #[error(
         "kernel `{kernel}` has no reference function, and this build of the CPU recorder compiles no kernels: it runs \
          built-in kernels, and kernels whose function `host_kernel` has registered"
     )]
     NoReference { kernel: String },
-    /// The device refuses the kernel: its driver does, or the compiler for the CPU.
+    /// The driver, or the compiler for the CPU, refuses the kernel.
     #[error("kernel `{kernel}` does not compile on this device: {message}")]
     Compile { kernel: String, message: String },
-    /// The shapes, or the numbers of elements, do not fit.
+    /// Shapes or numbers of elements do not fit.
     #[error("{object} has shape {found:?}, {expected:?} is needed: {remedy}")]
     Shape { object: String, found: Vec<usize>, expected: Vec<usize>, remedy: &'static str },
     /// A call requests an array with more or fewer dimensions than the array has.
@@ -286,7 +291,7 @@ pub enum ErrorDetail {
          result"
     )]
     Rank { array: String, found: usize, asked: usize },
-    /// A range is not in the array.
+    /// A range is outside the array.
     #[error("range {range:?} is outside array `{array}` of {len} elements")]
     Range { array: String, range: Range<usize>, len: usize },
     /// A region has more items than the array has axes.
@@ -298,66 +303,66 @@ pub enum ErrorDetail {
     /// A call names an axis that the array does not have.
     #[error("verb `{verb}`: axis {axis} is outside array `{array}`, which has {}", axes(*rank))]
     Axis { verb: &'static str, array: String, axis: usize, rank: usize },
-    /// An index of a region is not on its axis.
+    /// An index of a region is outside its axis.
     #[error("index {index} is outside axis {axis} of array `{array}`, which has {len} elements there")]
     RegionIndex { array: String, axis: usize, index: i128, len: usize },
-    /// A range of a region is not on its axis, selects no element, or runs backwards.
+    /// A range of a region is outside its axis, selects no element, or runs backwards.
     #[error("range {range} of axis {axis} {problem}: array `{array}` has {len} elements there")]
     RegionRange { array: String, axis: usize, range: String, len: usize, problem: &'static str },
     /// The padded shape of an array does not fit its shape, or the operation needs an array without padding.
     #[error("{object} of shape {shape:?} has padded shape {padded:?}; {needed} is needed")]
     Padding { object: String, shape: Vec<usize>, padded: Vec<usize>, needed: &'static str },
-    /// A slice starts or ends on a byte on which an argument or a copy cannot start or end.
+    /// A slice starts or ends where an argument or a copy cannot start or end.
     #[error(
         "slice of array `{array}` starts or ends at byte {offset}, and arguments and copies start and end on a \
          multiple of {needed} bytes: use other bounds, or copy the part with `copy_region`, which accepts any bounds"
     )]
     Alignment { array: String, offset: u64, needed: u64 },
-    /// The array is mapped. Until the guard is dropped, no command and no other map can use the array.
+    /// The array is mapped. Until the map's guard is dropped, no command and no other map can use the array.
     #[error("array `{array}` is mapped; drop its guard before it is used again")]
     Mapped { array: String },
     /// The device may still use the pinned array. The `try_` methods return this error.
     #[error("pinned array `{array}` is in use by the device: `read` and `write` wait for the device")]
     Busy { array: String },
-    /// The array, kernel, event or pinned array was made by another context. `subject` names the kernel or the verb
-    /// that has it as the argument `arg`. Both are empty for other calls.
+    /// The array, kernel, event or pinned array was made by another context. If it is an argument of a kernel or a
+    /// verb, `subject` names the latter, and `arg` the argument. Otherwise both are empty.
     #[error(
         "{}{object} belongs to another context: pass one of this context's own; for an array, `copy` copies it from one \
          context to another",
         argument(subject, arg)
     )]
     ForeignContext { subject: String, arg: String, object: String },
-    /// A call needs the current context, and no context is current.
+    /// A call needs a current context, and there is none.
     #[error("no context is current on this thread; run the call inside `Context::scope`")]
     NoContext,
-    /// A queue waits for work of another context, and that work has failed. The queue continues after the program has
-    /// taken the error.
+    /// A queue waits for work of another context, and that work has failed. The queue can continue after the program
+    /// has taken the error.
     #[error("{object}, in another context, failed: {error}")]
     OtherContext { object: String, error: Error },
-    /// A host callback waits for work that can run only after the callback: for work after the callback in its queue,
-    /// or for work after another callback that waits, and so on. `callbacks` names the queues of these callbacks: the
-    /// work is after the first callback, and each callback waits for the next one.
+    /// A host callback waits for work that can run only after the callback itself, directly or through other waiting
+    /// callbacks. `callbacks` has the queues of these callbacks: the awaited work comes after the first callback, and
+    /// each callback waits for the next.
     #[error(
         "a wait for queue `{queue}` inside a host callback can never end: {}; enqueue the later work instead of \
          waiting",
         chain(callbacks)
     )]
     WouldDeadlock { queue: String, callbacks: Vec<String> },
-    /// A host function that replaces a kernel waits for work of its own device, which executes that work only after the
-    /// function returns. The wait may also be for another device, whose function waits for this one.
+    /// A host function that replaces a kernel waits for its own device, which executes nothing until the function
+    /// returns; or for another device, whose function waits for this one.
     #[error(
         "a wait for {awaited} inside a host function of a kernel can never end: the device of that work, or a device \
          that it waits for, executes nothing before the function returns; wait outside of it"
     )]
     WaitInKernel { awaited: String },
-    /// A function that receives the lines of kernels waits for work of the same context. Work that comes after the
-    /// lines completes only after the function returns.
+    /// A function that receives printed lines of kernels waits for work of the same context. Work after the lines
+    /// completes only after the function returns.
     #[error(
         "a wait for {awaited} inside a function for printed lines is refused: what comes after the lines completes only after \
          the function returns; wait outside of the function"
     )]
     WaitInPrint { awaited: String },
-    /// A wait without a limit needs lines of a kernel, and `receiver`, their receiver in
+    /// An unlimited wait needs the printed lines of a kernel to be delivered, and `receiver`, their receiver in
     /// [`PrintOptions::to`](crate::PrintOptions::to), has not taken them within
     /// [`PrintOptions::limit`](crate::PrintOptions::limit). The work itself continues, and a later wait returns its
     /// result.
@@ -373,10 +378,9 @@ pub enum ErrorDetail {
         launch: &'static Location<'static>,
         limit: std::time::Duration,
     },
-    /// An assertion of a kernel failed, which ended the queue of the launch. `place` is the place of the statement in
-    /// the shader, and `invocation` the first invocation that failed, by z, y and x. `text` is the text of the
-    /// statement with its values, which is empty if there is none. `count` is the number of failures of all
-    /// invocations.
+    /// An assertion of a kernel failed, and so did the queue of the launch. `place` is where the statement is in the
+    /// shader, and `invocation` the first invocation that failed, ordered by z, y and x. `text` is the message of the
+    /// statement with its values, and may be empty. `count` is the number of failures in all invocations.
     #[error(
         "kernel `{kernel}`, launched at {launch}: the assertion `{condition}` at {place} failed in invocation {invocation:?}{}; \
          the launch has {}",
@@ -392,12 +396,12 @@ pub enum ErrorDetail {
         invocation: [u32; 3],
         count: u32,
     },
-    /// A host callback, or a function that receives printed lines, panicked, which ended its queue.
+    /// A host callback, or a function that receives printed lines, panicked, and its queue failed.
     #[error("a host callback of queue `{queue}` panicked: {panic}")]
     CallbackPanicked { queue: String, panic: String },
     /// [`Replay::cancel`](crate::Replay::cancel) cancelled the replay of this graph before its end, or the context was
-    /// dropped while a loop of the graph ran. Commands that were enqueued after the replay and before the call end with
-    /// this error too.
+    /// dropped while a loop of the graph ran. Commands that were enqueued between the replay and that call also end
+    /// with this error.
     #[error(
         "the replay of graph `{graph}` was cancelled: `Replay::cancel` or the drop of its context ended it"
     )]
@@ -411,8 +415,8 @@ pub enum ErrorDetail {
     )]
     Backlog { queue: String, commands: usize, bytes: u64, most_commands: usize, most_bytes: u64, why: String },
     /// A loop with [`Bound::Chunked`](crate::Bound::Chunked) ran longer than
-    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The context stopped the loop, which ended
-    /// its queue. `iterations` is the number of iterations that were submitted, and `launch` is the line of the replay.
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The context stopped the loop, and its
+    /// queue failed. `iterations` is the number of submitted iterations, and `launch` the source line of the replay.
     #[error(
         "a loop of graph `{graph}`, replayed at {launch}, ran longer than {limit:?}, the limit for a loop, and was stopped \
          after at most {iterations} iterations: make its condition 0 in time, give it a lower `Bound::Chunked`, or raise \
@@ -424,21 +428,21 @@ pub enum ErrorDetail {
         iterations: u64,
         limit: std::time::Duration,
     },
-    /// A launch ran longer than [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit) on the CPU as a
-    /// device. The device stopped the launch, which ended its queue.
-    /// `launch` is the line of the launch.
+    /// On the CPU device, a launch ran longer than
+    /// [`ContextOptions::launch_limit`](crate::ContextOptions::launch_limit). The device stopped it, and its queue
+    /// failed. `launch` is the source line of the launch.
     #[error(
         "kernel `{kernel}`{} ran longer than {limit:?}, the limit for a launch on the CPU, and was stopped: give its loops \
          an end, launch less at once, or raise `ContextOptions::launch_limit`", launched(*launch)
     )]
     LaunchTooLong { kernel: String, launch: Option<&'static Location<'static>>, limit: std::time::Duration },
-    /// A launch could not be executed to its end, which ended its queue. `launch` is the line of the launch, and
+    /// A launch could not be executed to its end, and its queue failed. `launch` is the source line of the launch, and
     /// `problem` names the place in the kernel.
     #[error("kernel `{kernel}`{} ended early: {problem}", launched(*launch))]
     LaunchFailed { kernel: String, launch: Option<&'static Location<'static>>, problem: String },
-    /// The checks of the context found mistakes in a launch, which ended its queue: see
-    /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the line of the launch, and `first`
-    /// describes one of the mistakes.
+    /// The checks of the context found mistakes in a launch, and its queue failed: see
+    /// [`CheckOptions::fail_queue`](crate::CheckOptions::fail_queue). `launch` is the source line of the launch, and
+    /// `first` describes the first mistake.
     #[error(
         "kernel `{kernel}`, launched at {launch}, has {}, which `Diagnostics::take_findings` lists; {}: {first}",
         if *mistakes == 1 { "1 mistake".into() } else { format!("{mistakes} mistakes") },
@@ -451,13 +455,13 @@ pub enum ErrorDetail {
          signalled"
     )]
     Abandoned { event: String },
-    /// A call requests a time of a queue that is not timed.
+    /// A call requests a time from an untimed queue.
     #[error(
         "queue `{queue}` is not timed: make it with `QueueOptions::default().timing(true)`, or the event with \
          `EventOptions::default().timing(true)`"
     )]
     Untimed { queue: String },
-    /// A tuning of a queue was started twice.
+    /// Tuning of a queue was started while it was already running.
     #[error("queue `{queue}` {problem}")]
     Tuning { queue: String, problem: &'static str },
     /// A requested time does not exist. `reason` says why.
@@ -474,7 +478,7 @@ pub enum ErrorDetail {
     /// An environment variable has a value that is not allowed.
     #[error("variable `{name}` is `{value}`; it must be {needed}")]
     Setting { name: &'static str, value: String, needed: &'static str },
-    /// A call cannot be captured. The capture that it was made in returns the error too.
+    /// A call cannot be captured. The capture fails with the same error.
     #[error("queue `{queue}` captures a graph, and `{call}` at {location} cannot be captured: {remedy}")]
     Captured { call: &'static str, queue: String, location: &'static Location<'static>, remedy: &'static str },
     /// A captured queue was used after the end of its capture.
@@ -498,7 +502,7 @@ pub enum ErrorDetail {
         replayed: &'static Location<'static>,
         error: Error,
     },
-    /// The iterations of a loop in a graph have more dispatches than one graph may have.
+    /// The iterations of a loop in a graph have more dispatches than a graph may have.
     #[error(
         "`{call}` on queue `{queue}` at {location} expands to {dispatches} dispatches, the limit of a graph is \
          {limit}: lower the bound, or give the outer loop a `Bound::Chunked`, which is expanded in part"
@@ -510,7 +514,7 @@ pub enum ErrorDetail {
         dispatches: u64,
         limit: u64,
     },
-    /// A graph has no input, output, value or node with this name, or its type or shape differs.
+    /// A call on a graph or a capture is not possible; `problem` says why.
     #[error("graph `{graph}`: {problem}")]
     Graph { graph: String, problem: String },
     /// A graph file cannot be opened or read.
@@ -528,21 +532,21 @@ pub enum ErrorDetail {
          `graph.with().input(\"{input}\", &array)?`, or in an edit of the graph"
     )]
     Unbound { graph: String, input: String },
-    /// A graph file needs more memory than the load may take.
+    /// A graph file needs more memory than the limit of the load.
     #[error(
         "graph file `{file}` needs {needed} bytes of memory, and the limit of the load is {limit}: raise \
          `LoadOptions::memory_limit` if the file is trusted"
     )]
     GraphMemory { file: String, needed: u64, limit: u64 },
-    /// A graph has no input, value or node with this name. `what` is the word for the missing thing, and `known` lists
-    /// the names that the graph has.
+    /// A graph has no input, value or node with this name. `what` is the kind of the missing object, and `known` has
+    /// the names in the graph.
     #[error("graph `{graph}` has no {what} `{name}`: {}", names_of(what, known))]
     GraphName { graph: String, what: &'static str, name: String, known: Vec<String> },
     /// An array or a value does not fit the input, the value or the parameter that it replaces.
     #[error("graph `{graph}`: {object} is {expected}, and {found} was given")]
     GraphBinding { graph: String, object: String, expected: String, found: String },
     /// The device has no memory left, or the pool or the simulator has reached its limit; the context continues to
-    /// work. `bytes` is 0 if the driver did not report the size.
+    /// work. `bytes` is 0 if the size is unknown.
     #[error("out of memory{}{object}{}", bytes_for(*bytes), limit.map_or_else(String::new, |limit| format!("; {limit}")))]
     OutOfMemory { object: String, bytes: u64, limit: Option<MemoryLimit> },
     /// An array needs more bytes than the device allows for one array.
@@ -551,7 +555,7 @@ pub enum ErrorDetail {
     /// An array needs more bytes than this program can address.
     #[error("{object}: shape {shape:?} of {size}-byte elements exceeds the address space of {limit} bytes")]
     Uncountable { object: String, shape: Vec<usize>, size: usize, limit: u64 },
-    /// The device refused a call for a reason that no other detail describes.
+    /// The device refused a call for a reason that has no more specific detail.
     #[error("the device refused {object}: {message}")]
     Device { object: String, message: String },
     /// The device is lost, with all its work and memory. The error is sticky: every later call returns it again.
@@ -560,7 +564,7 @@ pub enum ErrorDetail {
     /// A buffer of the program lacks a property that the array needs.
     #[error("the buffer for array `{array}` has {found}; {needed} is needed")]
     Buffer { array: String, found: String, needed: String },
-    /// Commands of the program would use memory that wgpu does not track.
+    /// Commands recorded by the program would use memory that wgpu does not track.
     #[error(
         "array `{array}` has no wgpu buffer that commands of the program can use; make it with \
          `Context::shared_array` or `Context::array_on`"
@@ -572,7 +576,7 @@ pub enum ErrorDetail {
     /// A picture could not be read or written.
     #[error("picture `{path}` was not {done}: {reason}")]
     Image { path: String, done: &'static str, reason: String },
-    /// An array has more elements along an axis than a picture has pixels.
+    /// An array has more elements along an axis than a picture can have pixels.
     #[error(
         "array `{array}` of {height} rows and {width} columns is too large for a picture, which has at most {limit} \
          pixels along an axis: make pictures of parts of the array, which `slice` returns"
@@ -671,17 +675,17 @@ fn kind_of_kernel(error: &fencepost_kernels::Error) -> ErrorKind {
     }
 }
 
-/// Returns the line of a launch as a part of a sentence after the name of the kernel.
+/// Returns the source line of a launch, as a phrase to follow the name of the kernel.
 fn launched(launch: Option<&'static Location<'static>>) -> String {
     launch.map_or_else(String::new, |launch| format!(", launched at {launch},"))
 }
 
-/// Returns the argument of a kernel or of a verb as the first part of a sentence, which is empty if there is none.
+/// Returns the argument of a kernel or a verb, as the beginning of a sentence. It is empty if there is no argument.
 fn argument(subject: &str, arg: &str) -> String {
     if subject.is_empty() { String::new() } else { format!("{subject}, argument `{arg}`: ") }
 }
 
-/// Returns the number of axes, and the last one of them.
+/// Returns the number of axes and the index of the last one, in words.
 fn axes(rank: usize) -> String {
     match rank {
         0 => "no axis: `reshape` gives it one".into(),
@@ -690,7 +694,7 @@ fn axes(rank: usize) -> String {
     }
 }
 
-/// Describes in which order the callbacks wait for each other.
+/// Describes the chain in which the callbacks wait for each other.
 fn chain(callbacks: &[String]) -> String {
     let names: Vec<String> =
         callbacks.iter().map(|queue| format!("the callback of queue `{queue}`")).collect();
@@ -704,7 +708,7 @@ fn no_adapter(wanted: &str, found: &str) -> String {
     }
 }
 
-/// Writes the number of bytes; 0 stands for an unknown number, which is not written.
+/// Returns the number of bytes in words. It is empty for 0, which means an unknown number.
 fn bytes_for(bytes: u64) -> String {
     if bytes == 0 { " for ".into() } else { format!(": {bytes} bytes for ") }
 }
@@ -718,7 +722,7 @@ fn names_of(what: &str, known: &[String]) -> String {
     format!("it has {}", names.join(", "))
 }
 
-/// Returns the text of a panic and drops the payload, whose destructor is user code too.
+/// Returns the text of a panic, and drops the payload, whose destructor is user code too.
 pub(crate) fn panic_text(payload: Box<dyn Any + Send>) -> String {
     let text = text_of(&*payload).to_owned();
     drop_payload(payload);
@@ -734,13 +738,13 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct KernelId(pub(crate) u32);
 
-/// Returns the name of a kernel that a verb launches, in profiles. A name of WGSL has no `/`.
+/// Returns the name, in profiles, of a kernel that a verb launches: with a `/`, which no WGSL name contains.
 pub(crate) fn label_of_verb(verb: &str, entry: &str) -> String {
     format!("{verb}/{entry}")
 }
 
-/// Returns the subject of a launch in messages: the verb, or the kernel of the program. `label` is the name of the
-/// kernel in profiles.
+/// Returns how messages refer to a launch: by the verb, or by the program's kernel. `label` is the name of the kernel
+/// in profiles.
 pub(crate) fn subject(label: &str) -> String {
     match label.split_once('/') {
         Some((verb, _)) => format!("verb `{verb}`"),
@@ -748,7 +752,7 @@ pub(crate) fn subject(label: &str) -> String {
     }
 }
 
-/// The kind of a command. The type is small, because each recorded use of a block has a value of it.
+/// The kind of a command. The type is small, because it is stored in each recorded use of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum CommandKind {
     Launch(KernelId),
@@ -758,12 +762,12 @@ pub(crate) enum CommandKind {
     Read,
     Download,
     Encode,
-    /// A node of a graph that decides whether others execute.
+    /// A node of a graph that decides if other nodes execute.
     Gate,
-    /// A replay of the graph whose name has this number among the names of kernels.
+    /// A replay of the graph whose name has this number in the list of kernel names.
     Replay(KernelId),
-    /// A part of a replay in a context other than the context of the replay's queue, with the number of the graph's
-    /// name there.
+    /// A part of a replay, in another context than that of the replay's queue, with the number of the graph's name
+    /// there.
     ReplayPart(KernelId),
     Map,
     /// One side of a copy between contexts, which the context itself enqueues.
@@ -790,15 +794,15 @@ impl CommandKind {
     }
 }
 
-/// The place of a command in the program: its queue, its kind, and the line that enqueued it.
+/// Where in the program a command comes from: its queue, its kind, and the source line that enqueued it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Site {
     /// Name of the queue.
     pub queue: Arc<str>,
-    /// Kind of the command, with the kernel's name if it is a launch.
+    /// Kind of the command; for a launch, with the kernel's name.
     pub command: String,
-    /// Line that enqueued the command.
+    /// Source line that enqueued the command.
     pub location: &'static Location<'static>,
 }
 
