@@ -1,5 +1,5 @@
-//! The verbs. A trait is in one file, so this one is long: more than half of its lines are documentation, and the code of
-//! each verb is in the module of its family.
+//! The verbs, as one trait. A trait must be in one file, so this one is long; more than half of it is documentation.
+//! The code of each verb is in the module of its family.
 
 use crate::count::Comparison;
 use crate::distribution::Distribution;
@@ -22,24 +22,24 @@ use fencepost_core::{Candidates, CommandQueue, DeviceArray, Element, Over, Pendi
 
 /// Algorithms on arrays, as verbs of a [`CommandQueue`].
 ///
-/// An argument names what a verb works on: `&x` is a whole array, in C order.
-/// [`x.axis(k)`](DeviceArray::axis), [`x.segments(&offsets)`](DeviceArray::segments) and
-/// [`x.first(&count)`](DeviceArray::first) are parts of it. A verb with an [`Over`] or [`Candidates`] takes
-/// all of them; one with a [`Prefix`] takes whole arrays and first elements.
+/// An argument says what a verb works on: `&x` is a whole array, in C order; [`x.axis(k)`](DeviceArray::axis),
+/// [`x.segments(&offsets)`](DeviceArray::segments) and [`x.first(&count)`](DeviceArray::first) are parts of it. A
+/// parameter of type [`Over`] or [`Candidates`] accepts all of them; a [`Prefix`] accepts whole arrays and first
+/// elements.
 ///
 /// Elements are `f32`, `i32` or `u32`. The crate documentation lists [costs, error bounds and
 /// sources](crate#costs-error-bounds-and-sources).
 ///
 /// # Shape
-/// The result of a reduction has one element for a whole array and for first elements, and one element for
-/// each segment. Along an axis, it has the shape of the array with 1 element along the axis. Counts and
-/// totals have one element. All other arrays of a call have one shape, unless the verb says more.
+/// The result of a reduction has one element for a whole array or for first elements, and one element per segment for
+/// segments. Along an axis, it has the shape of the array, but with length 1 along the axis. Counts and totals have one
+/// element. All other arrays of a call have the same shape, unless the verb says otherwise.
 ///
 /// # Errors
-/// Every verb returns [`ErrorDetail::Shape`](fencepost_core::ErrorDetail::Shape) for an array of another shape,
+/// Every verb returns [`ErrorDetail::Shape`](fencepost_core::ErrorDetail::Shape) for an array with a wrong shape,
 /// [`ErrorDetail::Axis`](fencepost_core::ErrorDetail::Axis) for an axis that the array does not have,
 /// [`ErrorDetail::Padding`](fencepost_core::ErrorDetail::Padding) for a padded array,
-/// [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) for an option out of its range, the errors of a launch, and
+/// [`ErrorDetail::Value`](fencepost_core::ErrorDetail::Value) for an option out of range, the errors of a launch, and
 /// the queue's own error. A refused verb enqueues nothing.
 pub trait Algorithms: sealed::Queue {
     /// Enqueues `out = sum(x)`. Integers wrap, and the sum of no elements is 0.
@@ -86,8 +86,8 @@ pub trait Algorithms: sealed::Queue {
     }
 
     /// Enqueues `out = min(x)`; -0 is smaller than +0. A NaN makes the result a NaN, unless
-    /// [`skip_nan`](DeviceArray::skip_nan) leaves NaNs out. An array and an axis have at least one element.
-    /// An empty segment, and no first elements, give the largest value of the type (infinity for `f32`);
+    /// [`skip_nan`](DeviceArray::skip_nan) ignores NaNs. An array or an axis must have at least one element. An empty
+    /// segment, or a count of 0 first elements, gives the largest value of the type (infinity for `f32`);
     /// `x.first(&count).skip_nan()` gives a NaN if there is no number.
     ///
     /// # Example
@@ -111,8 +111,8 @@ pub trait Algorithms: sealed::Queue {
         reductions::built_in(&VerbQueue::new(self.queue(), "min")?, Operation::Smallest, x.into(), out)
     }
 
-    /// Enqueues `out = max(x)`, by the rules of [`min`](Self::min). An empty segment, and no first elements,
-    /// give the least value of the type (minus infinity for `f32`).
+    /// Enqueues `out = max(x)`, with the rules of [`min`](Self::min). An empty segment, or a count of 0 first elements,
+    /// gives the smallest value of the type (minus infinity for `f32`).
     ///
     /// # Example
     /// ```
@@ -132,9 +132,9 @@ pub trait Algorithms: sealed::Queue {
         reductions::built_in(&VerbQueue::new(self.queue(), "max")?, Operation::Largest, x.into(), out)
     }
 
-    /// Enqueues `out` = the elements combined by an [`Operation`] or a [`Monoid`](crate::Monoid). A monoid
-    /// combines them in their order and need not be commutative; no elements give its identity. Its elements
-    /// may be vectors, except in segments.
+    /// Enqueues `out` = the elements combined by an [`Operation`] or a [`Monoid`](crate::Monoid). A monoid need not be
+    /// commutative, because the order of the elements is kept; with no elements, the result is its identity. Its
+    /// elements may be vectors, except in segments.
     ///
     /// # Example
     /// ```
@@ -158,8 +158,8 @@ pub trait Algorithms: sealed::Queue {
         reductions::combined(&VerbQueue::new(self.queue(), "reduce")?, x.into(), operation, out)
     }
 
-    /// Enqueues `out = mean(x)`. An array and an axis have at least one element. An empty segment, and no
-    /// first elements, give a NaN.
+    /// Enqueues `out = mean(x)`. An array or an axis must have at least one element. An empty segment, or a count of 0
+    /// first elements, gives a NaN.
     ///
     /// # Example
     /// ```
@@ -199,7 +199,8 @@ pub trait Algorithms: sealed::Queue {
         reductions::norm(&VerbQueue::new(self.queue(), "norm")?, x.into(), out)
     }
 
-    /// Enqueues `out = sum(x * y)`. The parts of `y` are those of `x`. Integers wrap, and no elements give 0.
+    /// Enqueues `out = sum(x * y)`. The parts of `y` are those of `x`. Integers wrap, and the result for no elements is
+    /// 0.
     ///
     /// # Example
     /// ```
@@ -247,7 +248,7 @@ pub trait Algorithms: sealed::Queue {
         )
     }
 
-    /// Enqueues `out` = 1 if any element is not zero, else 0. No elements give 0.
+    /// Enqueues `out` = 1 if any element is not zero, else 0. The result for no elements is 0.
     ///
     /// # Example
     /// ```
@@ -267,7 +268,7 @@ pub trait Algorithms: sealed::Queue {
         reductions::compared(&VerbQueue::new(self.queue(), "any")?, Comparison::Any, x.into(), out)
     }
 
-    /// Enqueues `out` = 1 if no element is zero, else 0. No elements give 1.
+    /// Enqueues `out` = 1 if no element is zero, else 0. The result for no elements is 1.
     ///
     /// # Example
     /// ```
@@ -287,10 +288,10 @@ pub trait Algorithms: sealed::Queue {
         reductions::compared(&VerbQueue::new(self.queue(), "all")?, Comparison::All, x.into(), out)
     }
 
-    /// Enqueues `out` = the place of the smallest element: the number of elements before it in the array,
-    /// along the axis or in the segment. Of equal elements, the first one is the result; -0 equals +0. A NaN
-    /// comes before all numbers, unless [`skip_nan`](DeviceArray::skip_nan) leaves it out; NaNs alone give 0.
-    /// An array and an axis have at least one element. An empty segment, and no first elements, give
+    /// Enqueues `out` = the place of the smallest element: the number of elements before it in the array, along the
+    /// axis or in the segment. Of equal elements, the first one counts; -0 equals +0. A NaN counts as smaller than all
+    /// numbers, unless [`skip_nan`](DeviceArray::skip_nan) ignores NaNs; if there are only NaNs, the result is then 0.
+    /// An array or an axis must have at least one element. An empty segment, or a count of 0 first elements, gives
     /// `u32::MAX`.
     ///
     /// # Example
@@ -311,7 +312,8 @@ pub trait Algorithms: sealed::Queue {
         reductions::place(&VerbQueue::new(self.queue(), "argmin")?, false, x.into(), out)
     }
 
-    /// Enqueues `out` = the place of the largest element, by the rules of [`argmin`](Self::argmin).
+    /// Enqueues `out` = the place of the largest element, with the rules of [`argmin`](Self::argmin); here, too, a NaN
+    /// is found before all numbers.
     ///
     /// # Example
     /// ```
@@ -332,10 +334,10 @@ pub trait Algorithms: sealed::Queue {
         reductions::place(&VerbQueue::new(self.queue(), "argmax")?, true, x.into(), out)
     }
 
-    /// Enqueues `out` = each element combined with all elements before it, or after it if the scan is
-    /// [reversed](Scan::reversed). It begins anew with each segment, and along an axis for each index of the
-    /// others. The elements before the first offset, and from the last one on, are segments too. Elements may
-    /// be vectors, except in segments and along an axis.
+    /// Enqueues `out` = each element combined with all elements before it, or with all after it if the scan is
+    /// [reversed](Scan::reversed). Each segment is scanned separately, and so are the elements along an axis for each
+    /// index of the other axes. The elements before the first offset, and from the last offset on, are segments too.
+    /// Elements may be vectors, except in segments and along an axis.
     ///
     /// # Example
     /// ```
@@ -383,7 +385,7 @@ pub trait Algorithms: sealed::Queue {
         scan::scan_and_total(&VerbQueue::new(self.queue(), "scan_and_total")?, x.into(), out, total, scan)
     }
 
-    /// Enqueues the [`scan`](Self::scan) of a whole array to the array itself.
+    /// Enqueues a [`scan`](Self::scan) of a whole array that writes to the array itself.
     ///
     /// # Example
     /// ```
@@ -403,8 +405,8 @@ pub trait Algorithms: sealed::Queue {
         scan::scan_in_place(&VerbQueue::new(self.queue(), "scan_in_place")?, x, scan)
     }
 
-    /// Enqueues a [`scan`](Self::scan) that begins anew with each run: with each element whose key has other
-    /// bits than the key before. A reversed scan begins anew at the last element of each run.
+    /// Enqueues a [`scan`](Self::scan) of each run separately. A run is a sequence of neighbours whose keys have equal
+    /// bits. A reversed scan begins at the last element of each run.
     ///
     /// # Example
     /// ```
@@ -429,9 +431,9 @@ pub trait Algorithms: sealed::Queue {
         by_key::scan_by_key(&VerbQueue::new(self.queue(), "scan_by_key")?, keys, x, out, scan)
     }
 
-    /// Enqueues `kept` = the key of each run of keys with equal bits, `out` = its elements combined, and
-    /// `count` = the number of runs. `kept` and `out` are as long as `x`; their elements after the runs stay
-    /// as they are.
+    /// Enqueues `kept` = the key of each run of keys with equal bits, `out` = the combined elements of each run, and
+    /// `count` = the number of runs. `kept` and `out` are as long as `x`; their elements beyond the number of runs do
+    /// not change.
     ///
     /// # Example
     /// ```
@@ -466,9 +468,9 @@ pub trait Algorithms: sealed::Queue {
         )
     }
 
-    /// Enqueues `kept` = the element of each run of elements with equal bits, `lengths` = its length, and
-    /// `count` = the number of runs. `kept` and `lengths` are as long as `x`; their elements after the runs
-    /// stay as they are.
+    /// Enqueues `kept` = the element of each run of elements with equal bits, `lengths` = the length of each run, and
+    /// `count` = the number of runs. `kept` and `lengths` are as long as `x`; their elements beyond the number of runs
+    /// do not change.
     ///
     /// # Example
     /// ```
@@ -492,10 +494,10 @@ pub trait Algorithms: sealed::Queue {
         by_key::run_lengths(&VerbQueue::new(self.queue(), "run_lengths")?, x.into(), kept, lengths, count)
     }
 
-    /// Enqueues `out` = the elements in order: of the whole array, of each segment, or along the axis for
-    /// each index of the others. The elements before the first offset, and from the last one on, are segments
-    /// too. A sort is stable, in descending order too. Floats have the order of `f32::total_cmp`: -0 before
-    /// +0, NaNs without the sign bit last.
+    /// Enqueues `out` = the sorted elements: of the whole array, of each segment, or along the axis for each index of
+    /// the other axes. The elements before the first offset, and from the last offset on, are segments too. Sorts are
+    /// stable, even in descending order. Floats are ordered as by `f32::total_cmp`: -0 before +0, and NaNs without the
+    /// sign bit last.
     ///
     /// # Example
     /// ```
@@ -519,7 +521,7 @@ pub trait Algorithms: sealed::Queue {
         sort::sort(&VerbQueue::new(self.queue(), "sort")?, x.into(), out, sort)
     }
 
-    /// Enqueues the [`sort`](Self::sort) of an array to the array itself.
+    /// Enqueues a [`sort`](Self::sort) of an array that writes to the array itself.
     ///
     /// # Example
     /// ```
@@ -535,8 +537,8 @@ pub trait Algorithms: sealed::Queue {
         sort::sort_in_place(&VerbQueue::new(self.queue(), "sort_in_place")?, x, sort)
     }
 
-    /// Enqueues `out_keys` = the keys in order, as [`sort`](Self::sort) does, and `out_values` = the value of
-    /// each key.
+    /// Enqueues `out_keys` = the sorted keys, as [`sort`](Self::sort) does, and `out_values` = the values in the order
+    /// of their keys.
     ///
     /// # Example
     /// ```
@@ -562,7 +564,7 @@ pub trait Algorithms: sealed::Queue {
         sort::sort_pairs(&VerbQueue::new(self.queue(), "sort_pairs")?, keys.into(), values, out, sort)
     }
 
-    /// Enqueues the sort of keys and their values to their own arrays.
+    /// Enqueues a sort of keys and values that writes to the same arrays.
     ///
     /// # Example
     /// ```
@@ -583,7 +585,7 @@ pub trait Algorithms: sealed::Queue {
         sort::sort_pairs_in_place(&VerbQueue::new(self.queue(), "sort_pairs_in_place")?, keys, values, sort)
     }
 
-    /// Enqueues `places` = the place in `x` of each element of the sorted array.
+    /// Enqueues `places` = for each element of the sorted array, its place in `x`.
     ///
     /// # Example
     /// ```
@@ -604,8 +606,8 @@ pub trait Algorithms: sealed::Queue {
         sort::argsort(&VerbQueue::new(self.queue(), "argsort")?, x.into(), places, sort)
     }
 
-    /// Enqueues `values` = the k largest elements of `x`, the largest one first, and `places` = their places;
-    /// k is the length of both. Of equal elements, the first ones are the result, in their order.
+    /// Enqueues `values` = the k largest elements of `x`, the largest first, and `places` = their places. k is the
+    /// length of both arrays. Of equal elements, earlier ones come first.
     ///
     /// # Example
     /// ```
@@ -628,8 +630,8 @@ pub trait Algorithms: sealed::Queue {
         top::top_k(&VerbQueue::new(self.queue(), "top_k")?, x, values, places)
     }
 
-    /// Enqueues `out` = the element at place `k` of the sorted array: the smallest one for `k` = 0. `out` has
-    /// one element.
+    /// Enqueues `out` = the element at place `k` of the sorted array, so that `k` = 0 is the smallest. `out` has one
+    /// element.
     ///
     /// # Example
     /// ```
@@ -645,9 +647,8 @@ pub trait Algorithms: sealed::Queue {
         top::kth(&VerbQueue::new(self.queue(), "kth")?, x, k, out)
     }
 
-    /// Enqueues `places` = the number of elements of `x` before each query: the place where the query keeps
-    /// the sorted array `x` sorted. If `x` is not sorted, the results are not specified. `queries` has any
-    /// shape.
+    /// Enqueues `places` = for each query, the place where it could be inserted into the sorted array `x`: the number
+    /// of elements before it. If `x` is not sorted, the results are unspecified. `queries` may have any shape.
     ///
     /// # Example
     /// ```
@@ -672,8 +673,8 @@ pub trait Algorithms: sealed::Queue {
         sorted::searchsorted(&VerbQueue::new(self.queue(), "searchsorted")?, x, queries, side, places)
     }
 
-    /// Enqueues `out` = the elements of the sorted arrays `x` and `y` in ascending order. `out` is as long as
-    /// both together. If `x` or `y` is not sorted, the results are not specified.
+    /// Enqueues `out` = the elements of the sorted arrays `x` and `y` in ascending order. `out` is as long as both
+    /// together. If `x` or `y` is not sorted, the results are unspecified.
     ///
     /// # Example
     /// ```
@@ -694,8 +695,8 @@ pub trait Algorithms: sealed::Queue {
         sorted::merge(&VerbQueue::new(self.queue(), "merge")?, x, y, out)
     }
 
-    /// Enqueues `out` = the elements whose `mask` is not zero, in their order, and `count` = their number.
-    /// `out` is as long as `x`; its elements after the kept ones stay as they are.
+    /// Enqueues `out` = the elements whose `mask` is not zero, in order, and `count` = their number. `out` is as long
+    /// as `x`; its elements beyond `count` do not change.
     ///
     /// # Example
     /// ```
@@ -719,8 +720,8 @@ pub trait Algorithms: sealed::Queue {
         select::masked(&VerbQueue::new(self.queue(), "select")?, Kept::Masked, x.into(), mask, out, count)
     }
 
-    /// Enqueues `out` = the elements whose `mask` is not zero, then the others, both in their order, and
-    /// `count` = the number of the former. `out` is as long as `x`.
+    /// Enqueues `out` = the elements whose `mask` is not zero, followed by the others, both in order, and `count` = the
+    /// number of the former. `out` is as long as `x`.
     ///
     /// # Example
     /// ```
@@ -774,9 +775,8 @@ pub trait Algorithms: sealed::Queue {
         select::nonzero(&VerbQueue::new(self.queue(), "nonzero")?, x.into(), out, count)
     }
 
-    /// Enqueues `out` = the elements with other bits than the element before them, and the first element, as
-    /// [`select`](Self::select) does, and `count` = their number. In a sorted array, each element is kept
-    /// once.
+    /// Enqueues `out` = the first element and all elements whose bits differ from those of the element before, as
+    /// [`select`](Self::select) does, and `count` = their number. In a sorted array, each value is kept once.
     ///
     /// # Example
     /// ```
@@ -798,10 +798,10 @@ pub trait Algorithms: sealed::Queue {
         select::unique(&VerbQueue::new(self.queue(), "unique")?, x.into(), out, count)
     }
 
-    /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a
-    /// `u32`. The expression sees the functions and types of WGSL, and no other name; a mistake is
-    /// [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel) with its line. The value has the type of the elements
-    /// of `out`: a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
+    /// Enqueues `out[i]` = the value of a WGSL expression of the element `x` and its place `i` in C order, a `u32`. The
+    /// expression can use the functions and types of WGSL, and no other names. A mistake in it is
+    /// [`ErrorDetail::Kernel`](fencepost_core::ErrorDetail::Kernel), with its line. The value must have the element
+    /// type of `out`, so a comparison needs `u32(..)` or `select(..)`. NaNs and infinities [differ between
     /// devices](crate#elementwise-and-expressions).
     ///
     /// # Example
@@ -892,9 +892,8 @@ pub trait Algorithms: sealed::Queue {
         elementwise::axpy(&VerbQueue::new(self.queue(), "axpy")?, a, x, y)
     }
 
-    /// Enqueues `out` = the elements of `x`, converted as the operator `as` of Rust does. A float loses its
-    /// fraction; one outside the integers becomes the nearest integer, and a NaN becomes 0. Integers of the
-    /// other sign keep their bits.
+    /// Enqueues `out` = the elements of `x`, converted as by Rust's operator `as`. A float loses its fraction; if it is
+    /// out of range, it becomes the nearest integer, and a NaN becomes 0. Between `i32` and `u32`, the bits are kept.
     ///
     /// # Example
     /// ```
@@ -914,9 +913,8 @@ pub trait Algorithms: sealed::Queue {
         elementwise::cast(&VerbQueue::new(self.queue(), "cast")?, x, out)
     }
 
-    /// Enqueues `out` = the elements of `x`, of which those below `low` become `low` and those above `high`
-    /// become `high`. A NaN stays a NaN, and a limit that is a NaN limits nothing. If `low` is above `high`,
-    /// the elements below `low` become `low`.
+    /// Enqueues `out` = the elements of `x`, but `low` for those below `low`, and `high` for those above `high`. A NaN
+    /// stays a NaN, and a NaN as a limit has no effect. If `low` is above `high`, elements below `low` become `low`.
     ///
     /// # Example
     /// ```
@@ -985,8 +983,9 @@ pub trait Algorithms: sealed::Queue {
         rearrange::gather(&VerbQueue::new(self.queue(), "gather")?, x, places, outside, out)
     }
 
-    /// Enqueues `out[places[i]] = x[i]`. The places count the elements of `out` in C order; one outside of
-    /// `out` is left out. Of several elements with one place, `out` has any. `out` has any shape.
+    /// Enqueues `out[places[i]] = x[i]`. The places count the elements of `out` in C order; elements with a place
+    /// outside `out` are ignored. If several elements have the same place, `out` gets any of them. `out` may have any
+    /// shape.
     ///
     /// # Example
     /// ```
@@ -1008,8 +1007,8 @@ pub trait Algorithms: sealed::Queue {
         rearrange::scatter(&VerbQueue::new(self.queue(), "scatter")?, x, places, out)
     }
 
-    /// Enqueues `out[places[i]] += x[i]`. Each element of `x` is added, and sums wrap. A place outside of
-    /// `out` is left out. `out` has any shape.
+    /// Enqueues `out[places[i]] += x[i]`. All elements of `x` are added, even if they have the same place, and sums
+    /// wrap. Elements with a place outside `out` are ignored. `out` may have any shape.
     ///
     /// # Example
     /// ```
@@ -1048,7 +1047,7 @@ pub trait Algorithms: sealed::Queue {
         rearrange::permute(&VerbQueue::new(self.queue(), "transpose")?, x, [1, 0], out)
     }
 
-    /// Enqueues `out` = `x` with its axes in another order: axis `k` of `out` is axis `axes[k]` of `x`.
+    /// Enqueues `out` = `x` with its axes permuted: axis `k` of `out` is axis `axes[k]` of `x`.
     ///
     /// # Example
     /// ```
@@ -1069,14 +1068,14 @@ pub trait Algorithms: sealed::Queue {
         rearrange::permute(&VerbQueue::new(self.queue(), "permute")?, x, axes, out)
     }
 
-    /// Enqueues `out[place of i] = x[source of i]` for each index i of the shape. [`Strides`] gives the
-    /// places; a source stride of 0 repeats elements, and a negative one reverses an axis. See also
+    /// Enqueues `out[destination(i)] = x[source(i)]` for each index `i` of the shape. Each of the two places is given
+    /// by [`Strides`]; a source stride of 0 repeats elements, and a negative stride reverses an axis. See also
     /// [`copy_region`](CommandQueue::copy_region).
     ///
     /// # Shape
-    /// `x` and `out` have any shapes. At most six axes of the copy have more than one element. The stride of
-    /// each axis of `out` is longer than the way along all axes with shorter strides, so that no two elements
-    /// have one place.
+    /// `x` and `out` may have any shapes. At most six axes of the copy may have more than one element. The stride of
+    /// each axis of `out` must be longer than the extent of all axes with shorter strides, so that no two elements have
+    /// the same place.
     ///
     /// # Example
     /// ```
@@ -1101,12 +1100,12 @@ pub trait Algorithms: sealed::Queue {
         strided::copy_strided(&VerbQueue::new(self.queue(), "copy_strided")?, shape, x, from, out, to)
     }
 
-    /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in
-    /// `numpy.histogram`, an element equal to an edge is in the bin that begins there, and the last bin has
-    /// both its edges. NaNs and elements outside of the edges are not counted; -0 and +0 are equal.
+    /// Enqueues `counts` = the number of elements of `x` in each bin. A count wraps at 2^32. As in `numpy.histogram`,
+    /// an element equal to an edge is in the bin that begins there, and the last bin includes both its edges. NaNs and
+    /// elements outside the edges are not counted; -0 and +0 are equal.
     ///
     /// # Shape
-    /// `counts` has one element for each bin, of which there is at least one.
+    /// `counts` has one element for each bin. There must be at least one bin.
     ///
     /// # Example
     /// ```
@@ -1128,8 +1127,8 @@ pub trait Algorithms: sealed::Queue {
         histogram::histogram(&VerbQueue::new(self.queue(), "histogram")?, x, bins, counts)
     }
 
-    /// Enqueues `sums` = the sum of the weights of the elements of `x` in each bin, with the bins of
-    /// [`histogram`](Self::histogram). A sum wraps at 2^32.
+    /// Enqueues `sums` = for each bin of [`histogram`](Self::histogram), the sum of the weights of the elements of `x`
+    /// in it. Sums wrap at 2^32.
     ///
     /// # Example
     /// ```
@@ -1158,10 +1157,9 @@ pub trait Algorithms: sealed::Queue {
         )
     }
 
-    /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each
-    /// weight is rounded to a number of 32 bits, of which `fraction_bits` = b are after the binary point, and
-    /// these numbers are added. A sum outside of -2^(31 - b)..2^(31 - b) wraps: with 16 bits, sums must be
-    /// between -32768 and 32768.
+    /// Enqueues `sums` as [`histogram_weighted`](Self::histogram_weighted) does, with weights of `f32`. Each weight is
+    /// first rounded to a 32-bit fixed-point number with `fraction_bits` = b bits after the binary point. A sum outside
+    /// of -2^(31 - b)..2^(31 - b) wraps: with 16 bits, sums must be between -32768 and 32768.
     ///
     /// # Example
     /// ```
@@ -1192,8 +1190,8 @@ pub trait Algorithms: sealed::Queue {
         )
     }
 
-    /// Enqueues `out[i]` = number `position + i` of a random sequence with a distribution. The elements are
-    /// counted in C order.
+    /// Enqueues `out[i]` = number `position + i` of a random sequence, with a given distribution. `i` counts the
+    /// elements in C order.
     ///
     /// # Example
     /// ```
@@ -1219,8 +1217,8 @@ pub trait Algorithms: sealed::Queue {
         random::fill(&VerbQueue::new(self.queue(), "fill_random")?, out, generator, distribution)
     }
 
-    /// Enqueues `out` = the numbers from 0 to n - 1 in a random order. Each order is equally probable but for
-    /// words of 64 bits that are equal by chance.
+    /// Enqueues `out` = the numbers from 0 to n - 1 in a random order. All orders are equally probable, except for an
+    /// effect of 64-bit random words that are equal by chance.
     ///
     /// # Example
     /// ```
@@ -1238,8 +1236,8 @@ pub trait Algorithms: sealed::Queue {
         random::random_permutation(&VerbQueue::new(self.queue(), "random_permutation")?, out, generator)
     }
 
-    /// Enqueues a verb whose result is one number, and returns the number to the host. A captured queue
-    /// refuses it.
+    /// Enqueues a verb with a single number as its result, and returns that number to the host. A captured queue
+    /// refuses this.
     ///
     /// # Example
     /// ```
@@ -1261,10 +1259,9 @@ pub trait Algorithms: sealed::Queue {
         }
     }
 
-    /// Compiles the kernels of `calls`, and executes none of them. The function receives a captured queue and
-    /// calls the verbs, with arrays that have the types and the lengths of later calls. It may launch kernels
-    /// of the program too. The call returns when the kernels are compiled; make it on a thread of its own if
-    /// the program continues.
+    /// Compiles the kernels that `calls` uses, without executing them. `calls` receives a captured queue, and calls
+    /// verbs with arrays of the types and lengths of later calls. It may also launch kernels of the program. The call
+    /// blocks until the kernels are compiled, so use a separate thread if the program is to continue.
     ///
     /// # Example
     /// ```

@@ -15,7 +15,8 @@ use crate::verb_queue::VerbQueue;
 use crate::wide::Wide;
 use fencepost_core::{DeviceArray, DynKernel, Element, ErrorDetail, Grid, IntoArg, Result};
 
-/// Returns `true` if nothing is left to compute: `out` is empty, or `x` is, and then a fill with `none` is enqueued.
+/// Returns `true` if nothing is left to compute, because `out` is empty, or because `x` is empty and `out` is filled
+/// with `none`.
 #[track_caller]
 pub(crate) fn is_done<U: Element>(
     queue: &VerbQueue<'_>,
@@ -33,36 +34,36 @@ pub(crate) fn is_done<U: Element>(
     Ok(true)
 }
 
-/// The steps of a reduction: before, between and after the elements.
+/// The steps of a reduction before, between and after the operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Steps {
     pub(crate) operation: Operation,
     /// `true` if the elements are the bits of numbers whose minimum or maximum is wanted.
     pub(crate) keys: bool,
-    /// If not 0, an element with any of these bits set counts as 1, and any other as 0.
+    /// If not 0, an element with any of these bits set counts as 1, and any other element as 0.
     pub(crate) bits: u32,
-    /// `true` if each element is first multiplied by the element of another array.
+    /// `true` if each element is first multiplied by an element of another array.
     pub(crate) products: bool,
     pub(crate) finish: Finish,
 }
 
 impl Steps {
-    /// Combines the elements by an operation alone.
+    /// Returns the steps that only combine the elements by an operation.
     pub(crate) fn of(operation: Operation) -> Self {
         Self { operation, keys: false, bits: 0, products: false, finish: Finish::Nothing }
     }
 
-    /// Returns the steps of the first one of two launches.
+    /// Returns the steps for the first of two launches.
     fn first(self) -> Self {
         Self { finish: Finish::Nothing, ..self }
     }
 
-    /// Returns the steps of the last one of two launches.
+    /// Returns the steps for the second of two launches.
     fn last(self) -> Self {
         Self { bits: 0, products: false, ..self }
     }
 
-    /// Compiles the kernel for rows or the kernel for columns.
+    /// Compiles the kernel for rows or for columns.
     fn kernel<T: Reducible>(self, queue: &VerbQueue<'_>, rows: bool) -> Result<DynKernel> {
         let keys = if self.keys { self.operation.keys() } else { 0.0 };
         let mut overrides = vec![("OPERATION", self.operation.number()), ("KEYS", keys)];
@@ -78,12 +79,12 @@ impl Steps {
         if rows {
             return compiled::<T>(queue, "reduce_rows", &tuned(queue, &overrides));
         }
-        // The kernel of columns has no barriers.
+        // The kernel for columns has no barriers.
         compiled::<T>(queue, "reduce_columns", &overrides)
     }
 }
 
-/// An array seen as three axes, of which the middle one is combined.
+/// An array seen as three axes, of which the middle one is reduced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View {
     pub(crate) outer: usize,
@@ -126,24 +127,24 @@ impl View {
         Ok(Self { outer, n, inner })
     }
 
-    /// Returns `true` if a workgroup combines a share, and `false` if an invocation does, and the shares of a row or
-    /// column.
+    /// Returns how a row or column is divided into shares, and `true` if a workgroup combines a share, `false` if an
+    /// invocation does.
     pub(crate) fn shares(self) -> (bool, Shares) {
         let rows = self.inner == 1 && self.n > SHORT;
         (rows, if rows { Shares::of(self.n) } else { Shares::of_column(self.n) })
     }
 
-    /// Returns the number of elements along the axis if a mean is wanted, and else 1.
+    /// Returns the divisor of the result: the number of elements along the axis for a mean, and otherwise 1.
     fn divisor<T: Reducible>(self, steps: Steps) -> T {
         if steps.finish == Finish::Divide { T::of_types((self.n as u32).as_types()) } else { T::ONE }
     }
 }
 
-/// Longest row that one invocation combines. A workgroup combines a longer row.
+/// Longest row that one invocation combines. Longer rows are combined by workgroups.
 const SHORT: usize = 64;
 
 /// Enqueues the launches: one, or two with the results of shares between them. The second array has the other factors
-/// of products; without products, it is not read.
+/// of products; it is not read otherwise.
 #[track_caller]
 pub(crate) fn along<T: Reducible>(
     queue: &VerbQueue<'_>,
@@ -153,7 +154,7 @@ pub(crate) fn along<T: Reducible>(
     out: &mut DeviceArray<T>,
 ) -> Result<()> {
     let (rows, shares) = view.shares();
-    // A kernel with loads of several elements takes the elements as they are, and finishes no result.
+    // A kernel that loads several elements at a time takes the elements unchanged, and does not finish a result.
     let is_finished = steps.finish != Finish::Nothing && shares.count == 1;
     let is_plain = steps.bits == 0 && !steps.products && !is_finished;
     let wide = if rows && is_plain { Wide::of(queue, steps.operation, steps.keys, shares, x)? } else { None };
@@ -173,7 +174,7 @@ pub(crate) fn along<T: Reducible>(
         Some(wide) => wide.launch(queue, outer, shares, out),
         None => other.as_ref().unwrap_or(&last).launch(queue, View { outer, ..view }, shares, [x, y], out),
     };
-    // The check of a launch without results refuses what the last launch would refuse.
+    // A launch without results is only checked, and refuses what the last launch would refuse.
     first(0, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
     first(view.outer, &mut partials)?;
@@ -228,7 +229,7 @@ impl<T: Reducible> Along<T> {
     }
 }
 
-/// Enqueues the combined elements of each row or column.
+/// Enqueues the combination of the elements of each row or column.
 #[track_caller]
 pub(crate) fn combine<T: Element, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -311,7 +312,7 @@ fn products<T: Reducible, const D: usize, const E: usize>(
     along(queue, steps, view, [&x, &y], &mut out)
 }
 
-/// Enqueues the comparison: an element that is not zero stands for 1, and a zero for 0.
+/// Enqueues the comparison with zero: an element that is not zero counts as 1, and a zero as 0.
 #[track_caller]
 pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,

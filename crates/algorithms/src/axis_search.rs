@@ -49,7 +49,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
         return search.launch(queue, &elements, view.outer, shares, &x, &mut out);
     }
     let last = kernel(true)?;
-    // The check of a launch without results refuses what the last launch would refuse.
+    // A launch without results is only checked, and refuses what the last launch would refuse.
     search.launch(queue, &elements, 0, shares, &x, &mut out)?;
     let mut places = queue.empty([view.outer * shares.count * view.inner])?;
     search.launch(queue, &elements, view.outer, shares, &x, &mut places)?;
@@ -83,7 +83,7 @@ struct ArgColumnsArgs<'a> {
     out: &'a mut DeviceArray<u32>,
 }
 
-/// The kernel for rows, or the kernel for columns and short rows.
+/// The kernel for rows, or the one for columns and short rows.
 enum Finder {
     Rows(Kernel<ArgRowsArgs<'static>>),
     Columns(Kernel<ArgColumnsArgs<'static>>),
@@ -94,7 +94,7 @@ impl Finder {
         if rows {
             return trusted::kernel_with::<ArgRowsArgs>(queue, &tuned(queue, overrides)).map(Self::Rows);
         }
-        // The kernel of columns has no barriers.
+        // The kernel for columns has no barriers.
         trusted::kernel_with::<ArgColumnsArgs>(queue, overrides).map(Self::Columns)
     }
 }
@@ -105,8 +105,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Enqueues the launch that finds a place in each share of the first rows or columns, or checks a launch without
-    /// results.
+    /// Enqueues the launch that finds a place in each share of the rows or columns. A launch without results is only
+    /// checked.
     #[track_caller]
     fn launch(
         &self,

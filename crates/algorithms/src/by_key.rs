@@ -94,18 +94,18 @@ pub(crate) fn run_lengths<T: Reducible, const D: usize>(
         return queue.fill(&mut count, 0);
     }
     let operator = Operator::of_elements(Operation::Sum, 0_u32);
-    // The kernel does not read the elements, which are all 1.
+    // The kernel does not read the elements, because all count as 1.
     let ones = keys.clone();
     let results = Results::Runs { kept, lengths: true };
     let runs = Runs { keys, x: ones, out, count: elements, results, operator };
     stages::enqueue(queue, &runs, x.len(), &mut count)
 }
 
-/// Results of a verb.
+/// Kind of results of a verb.
 pub(crate) enum Results {
-    /// One result for each element. If there are bits that mark the first elements of runs, they replace the keys.
+    /// One result for each element. If `heads` marks the first elements of runs, it replaces the keys.
     Scan { exclusive: bool, reversed: bool, heads: Option<Heads> },
-    /// One result for each run, with its key in `kept`.
+    /// One result for each run, with the run's key in `kept`.
     Runs { kept: DeviceArray<u32>, lengths: bool },
 }
 
@@ -115,10 +115,10 @@ pub(crate) struct RunsVerb<'a, T: Element> {
     pub(crate) keys: DeviceArray<u32>,
     pub(crate) x: DeviceArray<T>,
     pub(crate) out: DeviceArray<T>,
-    /// Rows of which `x` and `out` are arrays, if the scan is along an axis.
+    /// Rows that `x` and `out` belong to, if the scan is along an axis.
     pub(crate) rows: Option<&'a Rows<'a, T>>,
     pub(crate) results: Results,
-    /// Number of runs, or an unused word in its place.
+    /// Number of runs, or an unused word instead.
     pub(crate) result: &'a mut DeviceArray<u32>,
 }
 
@@ -149,7 +149,7 @@ struct Runs<'a, U: Element> {
     keys: DeviceArray<u32>,
     x: DeviceArray<U>,
     out: DeviceArray<U>,
-    /// Number of the first elements, if not all are combined.
+    /// Number of first elements, if not all elements are combined.
     count: Option<DeviceArray<u32>>,
     results: Results,
     operator: Operator<'a, U>,
@@ -185,7 +185,7 @@ impl<U: Element> Stages for Runs<'_, U> {
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let ([n, share], mut out) = ([shares.elements, shares.share].map(|n| n as u32), self.out.clone());
-        // A stage without partial results does not read the array that stands for them.
+        // A stage without partial results does not read the array that is passed for them.
         let partials = partials.unwrap_or(&self.keys);
         let mut args = vec![
             value("n", n),

@@ -1,4 +1,4 @@
-//! The number of elements of an array that are not zero, and whether any or all are not.
+//! The number of elements that are not zero, and tests if any or all are not zero.
 
 use crate::counted::SizedKernel;
 use crate::passes::{self, Passes, one_element};
@@ -50,7 +50,7 @@ pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
         return queue.fill(&mut out, u32::from(comparison == Comparison::All));
     }
     let elements = kernel(queue, comparison, nonzero_bits::<T>(), count)?;
-    // The results of the shares are 0 or 1, or counts, of which the last launch is the sum.
+    // The results of the shares are 0 or 1, or counts that the last launch adds.
     let partials = match comparison {
         Comparison::Count => Partials::Sum(u32::kernel(queue, Operation::Sum, Nan::Propagate, None)?),
         Comparison::Any | Comparison::All => Partials::Compare(kernel(queue, comparison, u32::MAX, None)?),

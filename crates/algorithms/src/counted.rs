@@ -1,4 +1,4 @@
-//! Kernels whose number of elements is a parameter, or an element on the device.
+//! Kernels whose number of elements is a parameter or is stored on the device.
 
 use crate::launches;
 use crate::trusted;
@@ -38,7 +38,7 @@ impl<A: KernelArgs> KernelArgs for Counted<'_, A> {
     }
 }
 
-/// The kernel for whole arrays, or the kernel for first elements with the array that has their number.
+/// The kernel for whole arrays, or the kernel for first elements and the array with their number.
 pub enum SizedKernel<F: KernelArgs + 'static> {
     Whole(Kernel<F>),
     Part { kernel: Kernel<Counted<'static, F>>, count: Box<DeviceArray<u32>> },

@@ -1,10 +1,10 @@
-//! The distributions of random numbers, and their numbers on the host.
+//! The distributions of random numbers, and their computation on the host.
 
 use crate::random::Philox;
 use crate::reducible::Reducible;
 use fencepost_core::{ErrorDetail, Result};
 
-/// Distribution of the random numbers of a type, which [`fill_random`](crate::Algorithms::fill_random) writes.
+/// Distribution of random numbers of a type, for [`fill_random`](crate::Algorithms::fill_random).
 ///
 /// These types implement it: [`Words`], [`Uniform`], [`Whole`], [`Choice`], [`Normal`] and [`Exponential`].
 pub trait Distribution<T: Reducible>: sealed::Draw<T> + Copy {}
@@ -15,9 +15,12 @@ pub struct Words;
 
 /// Uniform over floats from `low` up to, but not including, `high`, in steps of 2^-24 of the distance.
 ///
-/// From 0 to 1, the floats are multiples of 2^-24 and are the same on each device. For other limits, the error is at
-/// most 3 `u` times `|low| + |high - low|`, with `u` = 2^-24, and a float may be rounded to `high`. A device may treat
-/// numbers below 2^-126 as 0.
+/// From 0 to 1, the floats are multiples of 2^-24, and the same on each device. With other limits, a float may be
+/// rounded to `high`.
+///
+/// # Accuracy
+/// If the limits are not 0 and 1, the error is at most 3 `u` times `|low| + |high - low|`, where `u` is 2^-24. A device
+/// may treat numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
     /// Lower limit.
@@ -26,11 +29,13 @@ pub struct Uniform {
     pub high: f32,
 }
 
-/// Uniform over the integers from `low` up to, but not including, `high`. Their probabilities differ by less than 2^-32
-/// of their size.
+/// Uniform over the integers from `low` up to, but not including, `high`.
 ///
 /// # Algorithm
 /// Lemire: *Fast Random Integer Generation in an Interval* (2019), with 64 random bits and no rejection.
+///
+/// # Accuracy
+/// The probabilities of the integers differ by less than a relative 2^-32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole<T> {
     /// Smallest number.
@@ -39,19 +44,22 @@ pub struct Whole<T> {
     pub high: T,
 }
 
-/// A mask: 1 with the given probability, else 0. The probability is rounded down to a multiple of 2^-32.
+/// A mask: 1 with the given probability, else 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// Probability of 1, from 0 to 1.
+    /// Probability of 1, from 0 to 1. It is rounded down to a multiple of 2^-32.
     pub probability: f64,
 }
 
-/// Normal distribution. The error of a number is at most `|deviation|` * 2^-18 + `|mean|` * 2^-23, and no number is
-/// farther from the mean than 6.67 deviations. A device may treat numbers below 2^-126 as 0.
+/// Normal distribution.
 ///
 /// # Algorithm
 /// Box and Muller: *A Note on the Generation of Random Normal Deviates* (1958). Numbers `2 k` and `2 k + 1` share two
 /// words.
+///
+/// # Accuracy
+/// The error of a number is at most `|deviation|` * 2^-18 + `|mean|` * 2^-23, and no number is farther from the mean
+/// than 6.67 deviations. A device may treat numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normal {
     /// Mean.
@@ -60,20 +68,23 @@ pub struct Normal {
     pub deviation: f32,
 }
 
-/// Exponential distribution. The error of a number `x` is at most `x` * 2^-20 + 2^-22 / `rate`, and no number is above
-/// 22.2 / `rate`. A device may treat numbers below 2^-126 as 0.
+/// Exponential distribution.
+///
+/// # Accuracy
+/// The error of a number `x` is at most `x` * 2^-20 + 2^-22 / `rate`, and no number is above 22.2 / `rate`. A device
+/// may treat numbers below 2^-126 as 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     /// Rate, above 0: the reciprocal of the mean.
     pub rate: f32,
 }
 
-/// Upper bound of the numbers of an exponential distribution, in means.
+/// Upper bound of the numbers of an exponential distribution, as a multiple of the mean.
 const MOST_MEANS: f32 = 23.0;
-/// Upper bound of the distance of a normal number from the mean, in deviations.
+/// Upper bound of the distance of a normal number from the mean, as a multiple of the deviation.
 const MOST_DEVIATIONS: f32 = 7.0;
 
-/// A distribution as the kernel's arguments.
+/// A distribution, as arguments of the kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawing {
     pub(crate) kind: u32,
@@ -86,15 +97,15 @@ pub(crate) mod sealed {
     use super::*;
 
     pub trait Draw<T: Reducible> {
-        /// Returns what the kernel needs, or the error of a value out of its range.
+        /// Returns the arguments of the kernel, or an error if a value is out of range.
         fn drawing(&self) -> Result<Drawing>;
 
-        /// Returns the numbers of a block.
+        /// Returns the numbers that are made of a block of random words.
         fn numbers(&self, words: [u32; 4]) -> [T; 4];
     }
 }
 
-/// Returns the numbers of a distribution from a position on.
+/// Returns the numbers of a distribution, from a position on.
 pub(crate) fn numbers<T: Reducible>(
     generator: Philox,
     distribution: impl Distribution<T>,
@@ -106,7 +117,7 @@ pub(crate) fn numbers<T: Reducible>(
     Ok(all.skip((generator.position % count) as usize))
 }
 
-/// Returns the error for a value of a distribution, which is named as in `` `high` of `Uniform` ``.
+/// Returns the error for a value of a distribution. `name` has a form such as `` `high` of `Uniform` ``.
 fn refused(name: &str, found: String, needed: &'static str) -> Result<Drawing> {
     Err(ErrorDetail::Value { object: format!("{name} in `fill_random`"), found, needed }.into())
 }
@@ -240,7 +251,7 @@ impl sealed::Draw<f32> for Exponential {
     }
 }
 
-/// Returns minus the natural logarithm of (word or 1) / 2^32, from its first 24 digits.
+/// Returns minus the natural logarithm of (word or 1) / 2^32, computed from its first 24 significant bits.
 fn minus_log(word: u32) -> f64 {
     let odd = word.max(1);
     let kept = odd & (u32::MAX << 8 >> odd.leading_zeros().min(8));
@@ -257,7 +268,7 @@ mod tests {
         numbers(Philox::seed(2026).stream(stream), distribution).expect("it is valid").take(COUNT).collect()
     }
 
-    /// Fails if the mean of `f` is more than five standard errors from the expected one.
+    /// Fails if the mean of `f` is more than five standard errors from the expected mean.
     fn mean_is(x: &[f32], f: impl Fn(f64) -> f64, expected: f64, variance: f64) {
         let mean = x.iter().map(|&x| f(f64::from(x))).sum::<f64>() / x.len() as f64;
         let error = (variance / x.len() as f64).sqrt();

@@ -1,4 +1,4 @@
-//! Verbs that compute each element of an array from the elements at the same place.
+//! Verbs that compute each element of an array from the elements at the same place in other arrays.
 
 use crate::reducible::Reducible;
 use crate::trusted;
@@ -120,7 +120,7 @@ struct ChooseArgs<'a> {
     out: &'a mut DeviceArray<u32>,
 }
 
-/// Returns an error if the shape of an array differs from the shape of another array.
+/// Returns an error if the shapes of two arrays differ.
 pub(crate) fn same_shape<T: Element, U: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     first: &DeviceArray<T, D>,
@@ -133,17 +133,17 @@ pub(crate) fn same_shape<T: Element, U: Element, const D: usize>(
     Err(queue.wrong_shape(argument, other, first.shape(), "all arrays of the call have one shape"))
 }
 
-/// Returns an array with one dimension.
+/// Returns the array with one dimension.
 pub(crate) fn flat<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<T>> {
     x.reshape([x.len()])
 }
 
-/// Returns an array as words with one dimension. Its elements have whole words.
+/// Returns an array as words, with one dimension. Its elements must consist of whole words.
 pub(crate) fn words<T: Element, const D: usize>(x: &DeviceArray<T, D>) -> Result<DeviceArray<u32>> {
     Ok(fencepost_core::words(&flat(x)?))
 }
 
-/// Returns an array as bits with one dimension.
+/// Returns the bits of an array's elements, with one dimension.
 pub(crate) fn bits<T: Element + SameBits<u32>, const D: usize>(
     x: &DeviceArray<T, D>,
 ) -> Result<DeviceArray<u32>> {

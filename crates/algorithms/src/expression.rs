@@ -1,28 +1,28 @@
-//! Kernels that compute each element by an expression from user code.
+//! Kernels that compute each element by a WGSL expression from user code.
 
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Error, ErrorDetail, Result, ShaderSource};
 use fencepost_kernels::{Error as KernelError, Excerpt, NAME_PARTS, PART_COUNT};
 
-/// Name in place of a file name in messages about an expression.
+/// Label for messages about an expression, in place of a file name.
 pub(crate) const LABEL: &str = "expression";
 /// Entry point of the kernels.
 const ENTRY: &str = "map_elements";
 
-/// Prefix of the arrays' names in the text. An expression must not name them: it would read elements that other
-/// invocations write.
+/// Prefix of the names of the arrays in the kernel's text. An expression must not use these names, because it would
+/// read elements that other invocations write.
 pub(crate) const HIDDEN: &str = "fencepost_";
 
-/// Start of the compiler's message about text after an expression: it expects the closing bracket there.
+/// Start of the compiler's message about text after an expression, where it expects the closing bracket.
 const WANTS_END: &str = "expected `)`, found";
 /// Text that replaces `WANTS_END`.
 const END: &str = "expected an operator or the end of the expression, found";
 
-/// End of the compiler's message about an incomplete expression: it finds the closing bracket.
+/// End of the compiler's message about an incomplete expression, where it finds the closing bracket.
 const FOUND_END: &str = ", found \")\"";
 
-/// Other names in the text. An expression must not use them, because a later version may rename them.
+/// Other names in the kernel's text. An expression must not use them, because a later version may rename them.
 const OWN_NAMES: [&str; 8] =
     ["WORKGROUP", "Params", "params", "element", ENTRY, "linear_id", PART_COUNT, "part_size"];
 
@@ -58,7 +58,7 @@ const STATEMENTS: [&str; 25] = [
     "while",
 ];
 
-/// Prefixes of the WGSL functions that compare pixels (derivatives).
+/// Prefixes of the WGSL functions that compare neighbouring pixels (derivatives).
 const OF_PIXELS: [&str; 3] = ["dpdx", "dpdy", "fwidth"];
 
 /// An input array: its name in expressions, and the WGSL type of its elements.
@@ -67,8 +67,8 @@ pub(crate) struct Input {
     pub(crate) wgsl: String,
 }
 
-/// Compiles the kernel that computes each element of an array of type `out`, or of its first elements if there is a
-/// count, by an expression of elements of other arrays.
+/// Compiles the kernel that computes the elements of an array of type `out` by an expression of elements of other
+/// arrays. If there is a count, it computes only the first elements.
 ///
 /// The context returns the same kernel for the same text.
 pub(crate) fn compiled(
@@ -82,13 +82,13 @@ pub(crate) fn compiled(
     let (before, after) = texts(inputs, out);
     let first = before.lines().count() + 1;
     let source = ShaderSource::text(LABEL, format!("{before}\n{expression}\n{after}"));
-    // The expression may have any index or loop, so the kernel keeps all runtime checks.
+    // The expression may contain any index or loop, so the kernel keeps all runtime checks.
     let compiled =
         trusted::kernel_from_source(queue, &counted::sized(source, count), ENTRY, &[], count.is_some());
     compiled.map_err(|error| shown(error, expression, (LABEL, first), "an element of `out` is"))
 }
 
-/// Returns the text of the kernel before and after the expression.
+/// Returns the kernel's text before and after the expression.
 fn texts(inputs: &[Input], out: &str) -> (String, String) {
     let mut arrays = String::new();
     for (at, Input { name, wgsl }) in inputs.iter().enumerate() {
@@ -120,8 +120,8 @@ fn {ENTRY}(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroup
     (before, after)
 }
 
-/// Refuses a text that is more than one expression, or that has one of the kernel's own names. The error of an empty
-/// text has an example.
+/// Refuses a text that is not a single expression, or that uses one of the kernel's own names. The error for an empty
+/// text shows an example.
 pub(crate) fn check(expression: &str, own_names: &[&str], example: &str) -> Result<()> {
     if expression.trim().is_empty() {
         let message = format!("the expression is empty: write one of WGSL, such as `{example}`");
@@ -184,31 +184,31 @@ fn without(word: &str) -> &'static str {
     VALUE_ALONE
 }
 
-/// Returns the names in an expression, each with its byte. A member of a value, such as `.x`, is not a name.
+/// Returns the names in an expression, each with its byte offset. A member access such as `.x` is not a name.
 fn names(expression: &str) -> impl Iterator<Item = (usize, &str)> {
     words(expression).filter(|(at, _)| !expression[..*at].trim_end().ends_with('.'))
 }
 
-/// Returns the words of a text, each with its byte.
+/// Returns the words of a text, each with its byte offset.
 fn words(expression: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words = expression.split(move |c| !is_word(c)).filter(|word| !word.is_empty());
     words.map(|word| (word.as_ptr() as usize - expression.as_ptr() as usize, word))
 }
 
-/// Returns the error for a name that the expression does not see, as the compiler words it for other unknown names.
+/// Returns the error for a name that the expression cannot use, in the words of the compiler for unknown names.
 fn unknown(expression: &str, at: usize, name: &str) -> Error {
     let message = format!("no definition in scope for identifier: `{name}`");
     marked(expression, at, name.len(), message)
 }
 
-/// Returns the error for the character at a byte of the expression.
+/// Returns the error for the character at a byte offset of the expression.
 fn mistake(expression: &str, at: usize, message: impl Into<String>) -> Error {
     let length = expression[at..].chars().next().map_or(1, char::len_utf8);
     marked(expression, at, length, message.into())
 }
 
-/// Returns the error for a part of the expression, which begins at a byte.
+/// Returns the error for a part of the expression that begins at a byte offset.
 fn marked(expression: &str, at: usize, length: usize, message: String) -> Error {
     let line = expression[..at].matches('\n').count();
     let start = expression[..at].rfind('\n').map_or(0, |newline| newline + 1);
@@ -219,9 +219,9 @@ fn marked(expression: &str, at: usize, length: usize, message: String) -> Error 
     KernelError::Wgsl { label, line: line + 1, column, message, excerpt }.into()
 }
 
-/// Returns an error of the compilation with the lines of the expression, which begins at the line `first` of the text
-/// `file`. A mistake outside of it, such as a value of another type, is one of the whole expression. `result` names its
-/// value.
+/// Translates a compilation error to the lines of the expression, which begins at line `first` of the text `file`. A
+/// mistake outside it, such as a value of the wrong type, is attributed to the whole expression. `result` names the
+/// value of the expression.
 pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize), result: &str) -> Error {
     let ErrorDetail::Kernel(KernelError::Wgsl { label, line, column, message, excerpt }) = error.detail()
     else {
@@ -248,8 +248,8 @@ pub(crate) fn shown(error: Error, expression: &str, (file, first): (&str, usize)
     KernelError::Wgsl { label: LABEL.into(), line: 1, column: 1, message, excerpt }.into()
 }
 
-/// Returns `true` if each bracket before a place of the expression is closed there. The expression has no bracket that
-/// closes none.
+/// Returns `true` if all brackets that are opened before a place in the expression are also closed before it. The
+/// expression must not close more brackets than it opens.
 fn closed(expression: &str, line: usize, column: usize) -> bool {
     let before = expression.lines().take(line - 1).flat_map(str::chars);
     let beside = expression.lines().nth(line - 1).unwrap_or_default().chars().take(column - 1);
@@ -261,7 +261,7 @@ fn closed(expression: &str, line: usize, column: usize) -> bool {
 /// Remedy for text that is not an expression.
 const VALUE_ALONE: &str = "write a value of WGSL alone";
 
-/// Returns the message of the compiler with a remedy that an expression allows: it has no `let`, no directive and no
+/// Returns the compiler's message with a remedy that suits an expression, which cannot have a `let`, a directive or a
 /// statement. `result` names the value of the expression.
 fn of_expression(message: &str, result: &str) -> String {
     if let Some((mistake, _)) = message.split_once(NAME_PARTS) {

@@ -1,9 +1,9 @@
-//! Grids of workgroups that are too many for one dimension.
+//! Grids with more workgroups than one dimension can have.
 
-/// Most workgroups in one dimension; each device accepts this many.
+/// Maximum number of workgroups in one dimension that every device accepts.
 const MOST: usize = 65_535;
 
-/// Returns a grid of two dimensions with at least as many workgroups, and at most one row more.
+/// Returns a two-dimensional grid with at least this many workgroups, and less than one row more.
 pub(crate) fn folded(groups: usize) -> [usize; 2] {
     let rows = groups.div_ceil(MOST).max(1);
     [groups.div_ceil(rows), rows]

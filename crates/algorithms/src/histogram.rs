@@ -43,22 +43,22 @@ enum BinsKind<'a, T> {
 }
 
 impl Bins<'_, u32> {
-    /// Counts an element in the bin of its remainder by the number of bins. With more bins than the largest element,
-    /// that is the bin of the element itself.
+    /// Counts an element in the bin with the number `element % bins`. If there are more bins than the largest element,
+    /// that is the element itself.
     pub fn modulo() -> Self {
         Self { kind: BinsKind::Modulo }
     }
 }
 
 impl Bins<'_, f32> {
-    /// Divides a range of numbers into bins of one width. The edges are computed as `f64` and rounded.
+    /// Divides a range of numbers into bins of equal width. The edges are computed as `f64` and rounded.
     pub fn even(range: Range<f32>) -> Self {
         Self { kind: BinsKind::Even(range) }
     }
 }
 
 impl<'a, T: Reducible> Bins<'a, T> {
-    /// Takes the edges of the bins in ascending order: one more than there are bins.
+    /// Takes the edges of the bins, in ascending order. There is one edge more than there are bins.
     pub fn edges(edges: &'a [T]) -> Self {
         Self { kind: BinsKind::Edges(edges) }
     }
@@ -89,7 +89,7 @@ impl<'a, T: Reducible> Bins<'a, T> {
     }
 }
 
-/// Returns the text of an element.
+/// Returns an element as text, for messages.
 fn text<T: Reducible>(element: T) -> String {
     match T::DTYPE.scalar() {
         Some(Scalar::F32) => format!("{:?}", cast::<T, f32>(element)),
@@ -98,7 +98,7 @@ fn text<T: Reducible>(element: T) -> String {
     }
 }
 
-/// Returns the error of counts that are not one for each bin.
+/// Returns the error for an array that does not have one element for each bin.
 fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_core::Error {
     let object = format!("{}: {list}", subject(verb));
     let found = vec![found];
@@ -112,7 +112,7 @@ fn lengths(verb: &str, list: &str, found: usize, expected: usize) -> fencepost_c
     .into()
 }
 
-/// Returns the edges of `bins` bins of one width. The last edge is the end of the range itself.
+/// Returns the edges of `bins` bins of equal width. The last edge is exactly the end of the range.
 fn even_edges<T: Reducible>(verb: &str, range: &Range<T>, bins: usize) -> Result<Vec<T>> {
     let [low, high] = [range.start, range.end].map(|end| f64::from(cast::<T, f32>(end)));
     if !(low.is_finite() && high.is_finite() && low < high) {
@@ -176,13 +176,13 @@ pub(crate) fn histogram<T: Reducible, const D: usize>(
         };
         launch(queue, &kernel, groups, args)
     };
-    // Refuse, before the fill is enqueued, what the launch after it would refuse.
+    // Before the fill is enqueued, refuse what the launch after it would refuse.
     count(0)?;
     queue.fill(&mut cleared, 0)?;
     count(shares.count)
 }
 
-/// The rule by which a kernel finds an element's bin, as arguments of the snippet `bins`.
+/// A kernel's rule for the bin of an element, as arguments of the snippet `bins`.
 pub(crate) struct Binning {
     pub(crate) between: u32,
     /// Number of counters per bin in workgroup memory, or 0 if there are too many bins.
@@ -192,7 +192,7 @@ pub(crate) struct Binning {
 }
 
 impl Binning {
-    /// Returns the binning for a number of bins, or the error of bins that do not fit it.
+    /// Returns the binning for a number of bins, or an error if the bins do not fit that number.
     pub(crate) fn of<T: Reducible>(verb: &str, bins: &Bins<'_, T>, count: usize) -> Result<Self> {
         let keys = bins.checked_edges(verb, count)?.map(|edges| edge_keys(&edges));
         let between = match keys {
@@ -203,7 +203,7 @@ impl Binning {
         Ok(Self { between, copies: (MOST_PRIVATE / count).min(MOST_COPIES) as u32, keys })
     }
 
-    /// Uploads the keys of the edges. A kernel reads no edges of remainders, so that the elements stand for them.
+    /// Uploads the keys of the edges. For remainders, the kernel reads no edges, so the elements are passed instead.
     #[track_caller]
     pub(crate) fn edges(&self, queue: &VerbQueue<'_>, x: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
         match &self.keys {
@@ -213,9 +213,9 @@ impl Binning {
     }
 }
 
-/// Most bins that a workgroup counts in its own memory: the number of counters in `bin_counts.wgsl`.
+/// Maximum number of bins that a workgroup counts in its own memory: the number of counters in `bin_counts.wgsl`.
 const MOST_PRIVATE: usize = 256;
-/// Most counters of one bin in workgroup memory.
+/// Maximum number of counters for one bin in workgroup memory.
 const MOST_COPIES: usize = 8;
 
 #[derive(KernelArgs)]
@@ -233,8 +233,8 @@ struct BinCountsArgs<'a> {
     counts: &'a mut DeviceArray<u32>,
 }
 
-/// Returns the keys of edges. A zero edge gets the key of -0, so that both zeros come after it; as the last edge, it
-/// gets the key of +0, so that both zeros come before it.
+/// Returns the keys of edges. An edge that is zero gets the key of -0, so that it includes both zeros; the last edge
+/// gets the key of +0, for the same reason.
 fn edge_keys<T: Reducible>(edges: &[T]) -> Vec<u32> {
     let zero = T::identity(Operation::Sum);
     let key = |(i, &edge): (usize, &T)| match edge == zero {

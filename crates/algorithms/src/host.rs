@@ -1,9 +1,9 @@
-//! Host functions that compute what the verbs compute, one element after the other. Tests compare the two.
+//! Host functions that compute what the verbs compute, element by element. Tests compare the two.
 //!
-//! Each verb with a result has a function of its name, without `_in_place`. For parts of an array, a function has an
-//! ending: `_axis` or `_segments`. For first elements, pass `&x[..count]`. `min` and `max` take the treatment of NaNs,
-//! and so do the searches with the ending `_with`. `scan_with_total` is for `scan_and_total`, and `fold` for `reduce`
-//! of a whole array. `map`, `zip` and `fold` take a closure in place of a text. `warm_up` and `value_of` have no
+//! Each verb with a result has a function with its name, without `_in_place`. Functions for parts of an array end in
+//! `_axis` or `_segments`; for first elements, pass `&x[..count]`. `min`, `max`, and the searches that end in `_with`
+//! take the treatment of NaNs as an argument. `scan_with_total` corresponds to `scan_and_total`, and `fold` to `reduce`
+//! of a whole array. `map`, `zip` and `fold` take a closure instead of a text. `warm_up` and `value_of` have no
 //! function.
 
 mod along;
@@ -37,8 +37,8 @@ pub use crate::reduce::Nan;
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
 
-/// Returns the sum. Integers wrap, and the sum of no elements is 0. The order of the additions differs from the order
-/// on a device, and so does the rounding of floats.
+/// Returns the sum. Integers wrap, and the sum of no elements is 0. Floats are added in another order than on a device,
+/// and so may be rounded differently.
 ///
 /// # Example
 /// ```
@@ -58,7 +58,8 @@ pub fn prod<T: Reducible>(x: &[T]) -> T {
     x.iter().fold(T::identity(Operation::Product), |all, &one| T::combined(Operation::Product, all, one))
 }
 
-/// Returns the smallest element, or `None` of no elements. A NaN is treated as `nan` says, and -0 is smaller than +0.
+/// Returns the smallest element, or `None` if there are no elements. NaNs are treated as `nan` says, and -0 is smaller
+/// than +0.
 ///
 /// # Example
 /// ```
@@ -70,7 +71,8 @@ pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Smallest, nan)
 }
 
-/// Returns the largest element, or `None` of no elements. A NaN is treated as `nan` says, and +0 is larger than -0.
+/// Returns the largest element, or `None` if there are no elements. NaNs are treated as `nan` says, and +0 is larger
+/// than -0.
 ///
 /// # Example
 /// ```
@@ -81,8 +83,9 @@ pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
     T::extreme(x, Operation::Largest, nan)
 }
 
-/// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). If
-/// a number is a NaN, the smallest and the largest number from there on are NaNs, unless the operation leaves NaNs out.
+/// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). In
+/// a search for the smallest or the largest number, all results from a NaN on are NaNs, unless the operation ignores
+/// NaNs.
 ///
 /// # Example
 /// ```
@@ -119,8 +122,8 @@ pub fn scan_with_total<T: Reducible>(x: &[T], of_all: Scan<T>) -> (Vec<T>, T) {
     (scan(x, of_all), total)
 }
 
-/// Returns all elements combined, from the first one on, by a function in place of an expression. The identity is the
-/// result of no elements.
+/// Returns all elements, combined from the first on by a function instead of an expression. The result for no elements
+/// is the identity.
 ///
 /// # Example
 /// ```
@@ -130,15 +133,15 @@ pub fn fold<T: Copy>(x: &[T], identity: T, combine: impl FnMut(T, T) -> T) -> T 
     x.iter().copied().fold(identity, combine)
 }
 
-/// Returns two elements combined. A NaN makes a NaN, or is left out, as the operation says.
+/// Returns two elements combined. The operation says if NaNs propagate or are ignored.
 fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
     let extreme = || T::extreme(&[a, b], operation, operation.nan());
     let extreme = operation.needs_an_element().then(extreme).flatten();
     extreme.unwrap_or_else(|| T::combined(operation, a, b))
 }
 
-/// Returns the place of the smallest element, or `None` of no elements. The first of equal elements is the result, and
-/// so is the first NaN if there is one. -0 and +0 are equal.
+/// Returns the place of the smallest element, or `None` if there are no elements. If there is a NaN, the first NaN
+/// counts as the smallest. Of equal elements, the first counts. -0 and +0 are equal.
 ///
 /// # Example
 /// ```
@@ -160,7 +163,7 @@ pub fn argmax<T: Reducible>(x: &[T]) -> Option<usize> {
     place(x, |a, b| a > b)
 }
 
-/// Returns the first place of a NaN, or else the first place of an element that no other element comes before.
+/// Returns the place of the first NaN, or else of the first element that no other element comes before.
 fn place<T: Reducible>(x: &[T], comes_before: impl Fn(T, T) -> bool) -> Option<usize> {
     let is_nan = |x: &T| x.partial_cmp(x).is_none();
     let better = |best: usize, i: usize| if comes_before(x[i], x[best]) { i } else { best };
@@ -198,7 +201,7 @@ pub fn all<T: Reducible>(x: &[T]) -> bool {
 }
 
 /// Returns the sum of the products of two lists. Integers wrap. If the lengths differ, the rest of the longer list is
-/// left out.
+/// ignored.
 ///
 /// # Example
 /// ```
@@ -219,7 +222,7 @@ pub fn norm(x: &[f32]) -> f32 {
     dot(x, x).sqrt()
 }
 
-/// Returns the mean, or `None` of no elements.
+/// Returns the mean, or `None` if there are no elements.
 ///
 /// # Example
 /// ```

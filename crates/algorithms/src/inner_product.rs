@@ -154,7 +154,7 @@ impl Passes for Norm<'_> {
 
 struct Mean<'a> {
     sum: <f32 as Combine>::Kernel,
-    /// Kernel with loads of several elements for each share, if the device gains by it.
+    /// Kernel that loads several elements at a time for each share, if the device gains from it.
     wide: Option<Wide>,
     quotient: FinishedSum,
     x: &'a DeviceArray<f32>,

@@ -3,8 +3,8 @@
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DynKernel, Grid, Kernel, KernelArgs, NamedArg, Result, SameKernel};
 
-/// Enqueues a launch with a number of workgroups. Checks the arguments of a launch without workgroups, and enqueues
-/// nothing: a verb with several launches refuses what the last one refuses, before it enqueues the first one.
+/// Enqueues a launch with a number of workgroups. A launch without workgroups is only checked. So a verb with several
+/// launches can refuse what the last one would refuse before it enqueues the first one.
 #[track_caller]
 pub(crate) fn launch<F: KernelArgs>(
     queue: &VerbQueue<'_>,

@@ -1,16 +1,15 @@
 //! Algorithms on arrays, as verbs of command queues. The `fencepost` crate re-exports this one as
 //! `fencepost::algorithms`, and its prelude has the names that a program needs.
 //!
-//! The verbs are the methods of one trait, [`Algorithms`]. An argument names what a verb works on: a whole array, the
+//! The verbs are the methods of one trait, [`Algorithms`]. An argument says what a verb works on: a whole array, the
 //! elements along an axis, segments, or the first elements.
 //!
-//! A verb enqueues its launches and returns. It never waits, its scratch memory comes from the pool of the queue, and
-//! the result stays on the device. If an argument is refused, nothing is enqueued. Each verb works in a capture too. In
-//! the body of a condition or a loop of a graph, a verb that takes scratch memory is refused: the tables below name the
-//! memory.
+//! A verb enqueues its launches and returns. It never waits; its scratch memory comes from the memory pool, and the
+//! result stays on the device. If an argument is refused, nothing is enqueued. All verbs work in captures. In the body
+//! of a condition or a loop of a graph, verbs that need scratch memory are refused; the tables below list that memory.
 //!
-//! A device compiles the kernels of the verbs without runtime checks of indices and loops, where they are proven not to
-//! need them. `FENCEPOST_CHECKED=1` compiles them with all checks.
+//! Where runtime checks of indices and loops are proven redundant, the kernels of the verbs are compiled without them.
+//! With `FENCEPOST_CHECKED=1` they keep all checks.
 //!
 //! # Example
 //! ```

@@ -37,7 +37,8 @@ pub(crate) fn zip<T: Reducible, V: Reducible, U: Reducible, const D: usize>(
     }
 }
 
-/// Enqueues the expression of each element of an array, or of its first elements if there is a count.
+/// Enqueues the evaluation of an expression for each element of an array, or for its first elements if there is a
+/// count.
 #[track_caller]
 pub(crate) fn map<T: Reducible, U: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -65,8 +66,7 @@ pub(crate) fn map<T: Reducible, U: Reducible, const D: usize>(
     }
 }
 
-/// Returns the error of a refused launch with the names of the verb's arguments, in place of those in the text of the
-/// kernel.
+/// Returns the error of a refused launch with the names of the verb's arguments, instead of those in the kernel's text.
 #[track_caller]
 fn refused<U: Reducible>(
     queue: &VerbQueue<'_>,

@@ -1,4 +1,4 @@
-//! Associative operations: built-in ones, and expressions from user code.
+//! Associative operations: built-in ones, and WGSL expressions from user code.
 
 use crate::axis::{Steps, View, along};
 use crate::operator::Operator;
@@ -11,18 +11,17 @@ use fencepost_core::{DeviceArray, Element, Result, Scalar};
 
 /// An operation from user code: a WGSL expression that combines two elements, and the identity element.
 ///
-/// In the expression, `a` is the element before or the combined elements before, and `b` is the element after or those
-/// after. The value has the type of the elements. The expression sees the functions and types of WGSL too, and no other
-/// name. A [reversed](crate::Scan::reversed) scan goes from the last element to the first, so `a` is of the larger
-/// indices there: the result at `i` combines the initial value, the last element, and so on down to the one at `i`, in
-/// this order.
+/// In the expression, `a` and `b` are elements, or combinations of several; `a` comes before `b`. The value has the
+/// type of the elements. The expression can also use the functions and types of WGSL, and no other names. A
+/// [reversed](crate::Scan::reversed) scan goes from the last element to the first, so there `a` has the larger indices:
+/// the result at `i` combines the initial value, the last element, and so on down to the element at `i`, in this order.
 ///
-/// The operation must be associative: `(a b) c` is the same as `a (b c)`. A device groups the elements in any way, but
-/// keeps their order, so the operation need not be commutative. The identity must not change an element on either side,
-/// because the device combines it with some of them any number of times. Neither is checked.
+/// The operation must be associative: `(a b) c` must equal `a (b c)`, because a device groups the elements in any way.
+/// It need not be commutative, because the order is kept. The identity must not change an element on either side,
+/// because the device may combine it with elements any number of times. Neither is checked.
 ///
-/// The elements are `f32`, `i32`, `u32`, or vectors of two or four of them, such as `[f32; 2]`. By key, in segments and
-/// in a scan along an axis, they are single numbers.
+/// The elements are `f32`, `i32`, `u32`, or vectors of two or four of them, such as `[f32; 2]`. In verbs by key, in
+/// segments, and in scans along an axis, they must be single numbers.
 ///
 /// # Example
 /// The states of a linear recurrence `y = m y + c` are a scan of pairs `(m, c)`:
@@ -44,7 +43,7 @@ pub struct Monoid<'a, T> {
 }
 
 impl<'a, T: Combinable> Monoid<'a, T> {
-    /// Takes an expression of `a` and `b`, and the element that changes no other one.
+    /// Takes an expression of `a` and `b`, and the identity: the element that does not change others.
     ///
     /// # Example
     /// ```
@@ -60,7 +59,7 @@ impl<'a, T: Combinable> Monoid<'a, T> {
     }
 }
 
-/// A type of elements that a [`Monoid`] combines: `f32`, `i32` and `u32`, and `[T; 2]` and `[T; 4]` of them.
+/// A type of elements that a [`Monoid`] can combine: `f32`, `i32` and `u32`, and `[T; 2]` and `[T; 4]` of them.
 pub trait Combinable: Element {}
 
 macro_rules! combinable {
@@ -87,17 +86,17 @@ pub(crate) mod sealed {
         /// Kernel that combines shares.
         type Kernel;
 
-        /// Returns the element that changes no other one.
+        /// Returns the identity: the element that does not change others.
         fn identity(self) -> T;
 
-        /// Returns the element that changes no other one, and no NaN.
+        /// Returns an element that changes no other one, not even a NaN.
         fn neutral(self) -> T;
 
-        /// Calls a verb with the operator for the type with which a kernel computes.
+        /// Calls a verb with the operator for the type that a kernel computes with.
         #[track_caller]
         fn with_operator(self, initial: T, verb: impl OfOperator<T>) -> Result<()>;
 
-        /// Compiles the kernel that combines the elements of shares, the last one first if `reversed` is `true`.
+        /// Compiles the kernel that combines the elements of shares, from the last one on if `reversed` is `true`.
         fn shares_kernel(
             self,
             queue: &VerbQueue<'_>,
@@ -116,10 +115,10 @@ pub(crate) mod sealed {
             out: &mut DeviceArray<T>,
         ) -> Result<()>;
 
-        /// Returns `true` if no elements have no result.
+        /// Returns `true` if there is no result for no elements.
         fn needs_an_element(self) -> bool;
 
-        /// Enqueues the combined elements of each row or column of at least one.
+        /// Enqueues the combination of the elements of each row or column. There must be at least one row or column.
         #[track_caller]
         fn combine_along(
             self,
@@ -132,7 +131,7 @@ pub(crate) mod sealed {
 
     /// A verb that takes an operator of any type with the bits of `T`.
     pub trait OfOperator<T: Element> {
-        /// Enqueues the verb. `of_kernel` returns a caller's array as an array of the kernel's type.
+        /// Enqueues the verb. `of_kernel` converts an array of the caller to the kernel's type.
         #[track_caller]
         fn enqueue<U: Element>(
             self,

@@ -1,4 +1,4 @@
-//! An operation with its values, for the type with which a kernel computes.
+//! An operation and its values, for the type that a kernel computes with.
 
 use crate::order::order_key;
 use crate::program;
@@ -13,10 +13,10 @@ use fencepost_core::{DeviceArray, DynKernel, Element, Result, Scalar};
 /// Source of an operation's text.
 #[derive(Clone, Copy, Debug)]
 enum Text<'a> {
-    /// Part of the kernel, selected by an override. Keys are the bits of numbers, which the kernel maps to ordered
-    /// words.
+    /// A part of the kernel, selected by an override. With `keys`, the elements are bits of numbers, which the kernel
+    /// maps to ordered words.
     Builtin { operation: Operation, keys: bool },
-    /// An expression from user code. If it is swapped, it combines the elements in the opposite order.
+    /// An expression from user code. If `swapped`, it combines the elements in the opposite order.
     Program { expression: &'a str, swapped: bool },
 }
 
@@ -24,16 +24,16 @@ enum Text<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Operator<'a, U> {
     text: Text<'a>,
-    /// Element that changes nothing; replaces elements past the last one.
+    /// Element that does not change others. It takes the place of elements beyond the last one.
     pub(crate) identity: U,
-    /// A number that changes no other number.
+    /// A number that does not change other numbers.
     least: U,
-    /// Initial value, before the first element.
+    /// Initial value, which comes before the first element.
     pub(crate) initial: U,
 }
 
 impl<T: Reducible> Operator<'static, T> {
-    /// Combines the elements themselves.
+    /// Returns an operator that combines the elements themselves.
     pub(crate) fn of_elements(operation: Operation, initial: T) -> Self {
         let identity = T::identity(operation);
         Self { text: Text::Builtin { operation, keys: false }, identity, least: identity, initial }
@@ -41,13 +41,13 @@ impl<T: Reducible> Operator<'static, T> {
 }
 
 impl Operator<'static, u32> {
-    /// Combines keys of numbers, so that a device compares no NaN. Returns `None` if the elements themselves are
-    /// combined.
+    /// Returns an operator that combines keys of numbers, so that the device never compares a NaN. Returns `None` if
+    /// the elements themselves are to be combined.
     pub(crate) fn of_keys<T: Reducible>(operation: Operation, initial: T) -> Option<Self> {
         if !operation.needs_an_element() || T::DTYPE.scalar() != Some(Scalar::F32) {
             return None;
         }
-        // The key of a NaN wins each comparison, or loses each one if NaNs are left out.
+        // The key of a NaN wins every comparison, or loses every one if NaNs are ignored.
         let nan_last = operation.is_largest() == (operation.nan() == Nan::Propagate);
         let key = |number: T| number_key(number.to_word(), nan_last);
         let identity = u32::identity(operation);
@@ -60,16 +60,16 @@ impl Operator<'static, u32> {
     }
 }
 
-/// Bytes of workgroup memory for one 4-byte element per invocation.
+/// Size of workgroup memory in bytes, with one 4-byte element per invocation.
 const BYTES: usize = 1024;
 
 impl<'a, U: Element> Operator<'a, U> {
-    /// Combines the elements by an expression from user code.
+    /// Returns an operator that combines the elements by an expression from user code.
     pub(crate) fn of_program(expression: &'a str, identity: U, initial: U) -> Self {
         Self { text: Text::Program { expression, swapped: false }, identity, least: identity, initial }
     }
 
-    /// Combines the elements in the opposite order. A built-in operation does not depend on it.
+    /// Makes the operator combine the elements in the opposite order. Built-in operations do not depend on the order.
     pub(crate) fn swapped(self) -> Self {
         match self.text {
             Text::Program { expression, swapped } => {
@@ -79,12 +79,12 @@ impl<'a, U: Element> Operator<'a, U> {
         }
     }
 
-    /// Begins without an initial value.
+    /// Removes the initial value.
     pub(crate) fn without_initial(self) -> Self {
         Self { initial: self.least, ..self }
     }
 
-    /// Compiles the built-in shader `stem`.wgsl with the operation, for first elements if there is a count.
+    /// Compiles the built-in shader `stem`.wgsl with the operation; for first elements if there is a count.
     pub(crate) fn kernel(
         &self,
         queue: &VerbQueue<'_>,
@@ -100,7 +100,7 @@ impl<'a, U: Element> Operator<'a, U> {
             }
             Text::Program { expression, swapped } => {
                 let is_sized = overrides.iter().any(|(name, _)| *name == SIZE);
-                // The memory of a workgroup holds fewer large elements.
+                // If elements are larger, fewer fit into workgroup memory.
                 let fewer = (!is_sized && size_of::<U>() > size_of::<u32>())
                     .then_some((SIZE, (BYTES / size_of::<U>()) as f64));
                 let overrides: Vec<_> = overrides.iter().copied().chain(fewer).collect();

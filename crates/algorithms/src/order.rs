@@ -5,8 +5,7 @@ use fencepost_core::Scalar;
 
 const SIGN: u32 = 1 << 31;
 
-/// Returns the bits that the key of an element inverts: of one whose sign bit is clear, and of one whose sign bit is
-/// set.
+/// Returns which bits are inverted to make the key of an element: if its sign bit is clear, and if it is set.
 pub(crate) fn flips<T: Reducible>(descending: bool) -> [u32; 2] {
     let ascending = match T::DTYPE.scalar() {
         Some(Scalar::F32) => [SIGN, !0],
@@ -16,8 +15,7 @@ pub(crate) fn flips<T: Reducible>(descending: bool) -> [u32; 2] {
     if descending { ascending.map(|bits| !bits) } else { ascending }
 }
 
-/// Returns a key that sorts like the element, as the snippet `order_keys` does. Floats are ordered by
-/// `total_cmp`.
+/// Returns a key that sorts like the element, as the snippet `order_keys` does. Floats are ordered as by `total_cmp`.
 pub(crate) fn order_key<T: Reducible>(element: T) -> u32 {
     let (bits, [clear, set]) = (element.to_word(), flips::<T>(false));
     bits ^ if bits & SIGN == 0 { clear } else { set }

@@ -1,4 +1,4 @@
-//! Reductions that combine the elements in their order.
+//! Reductions that keep the order of the elements.
 
 use crate::axis::View;
 use crate::grid::folded;
@@ -9,18 +9,18 @@ use crate::typed_kernel::{count_argument, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, Element, Grid, IntoArg, Result};
 
-/// Kernel that combines each share of rows or of columns in order.
+/// Kernel that combines each share of rows or columns in order.
 pub struct Ordered<U> {
     kernel: DynKernel,
     /// `true` if a workgroup combines a share, `false` if a single invocation does.
     rows: bool,
-    /// Number of the first elements, if not all are combined.
+    /// Number of first elements, if not all elements are combined.
     count: Option<DeviceArray<u32>>,
     identity: U,
 }
 
 impl<U: Element> Ordered<U> {
-    /// Compiles the kernel of rows, for first elements if there is a count.
+    /// Compiles the kernel for rows; for first elements if there is a count.
     pub(crate) fn compiled(
         queue: &VerbQueue<'_>,
         operator: &Operator<'_, U>,
@@ -30,13 +30,13 @@ impl<U: Element> Ordered<U> {
         Ok(Self { kernel, rows: true, count: count.cloned(), identity: operator.identity })
     }
 
-    /// Compiles the kernel of columns, which has no barriers.
+    /// Compiles the kernel for columns, which has no barriers.
     fn of_columns(queue: &VerbQueue<'_>, operator: &Operator<'_, U>) -> Result<Self> {
         let kernel = operator.kernel(queue, "fold_columns", &[], None)?;
         Ok(Self { kernel, rows: false, count: None, identity: operator.identity })
     }
 
-    /// Enqueues the launch that combines each share into one element of `out`, or checks a launch without shares.
+    /// Enqueues the launch that combines each share into one element of `out`. A launch without shares is only checked.
     #[track_caller]
     pub(crate) fn launch(
         &self,
@@ -71,8 +71,8 @@ impl<U: Element> Ordered<U> {
     }
 }
 
-/// Enqueues the combined elements of each row or column of at least one: one launch, or two with the results of shares
-/// between them.
+/// Enqueues the combination of each row or column: one launch, or two with the results of shares between them. There
+/// must be at least one row or column.
 #[track_caller]
 pub(crate) fn along<U: Element>(
     queue: &VerbQueue<'_>,
@@ -87,7 +87,7 @@ pub(crate) fn along<U: Element>(
     if shares.count == 1 {
         return kernel.launch(queue, view, shares, x, out);
     }
-    // The check of a launch without results refuses what the last launch would refuse.
+    // A launch without results is only checked, and refuses what the last launch would refuse.
     kernel.launch(queue, View { outer: 0, ..view }, shares, x, out)?;
     let mut partials = queue.empty([view.outer * shares.count * view.inner])?;
     kernel.launch(queue, view, shares, x, &mut partials)?;

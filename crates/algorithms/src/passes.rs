@@ -5,13 +5,13 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// A reduction: a launch that combines each share of the elements, and one that combines the results of the shares.
+/// A reduction: one launch combines each share of the elements, and another combines the results of the shares.
 pub(crate) trait Passes {
     /// Result of a share.
     type Partial: Element;
 
-    /// Enqueues the launch that combines each share into one element of `out`. If there is one share, `out` is the
-    /// result.
+    /// Enqueues the launch that combines each share into one element of `out`. If there is only one share, `out` is the
+    /// final result.
     #[track_caller]
     fn first(
         &self,
@@ -43,14 +43,14 @@ pub(crate) fn enqueue<P: Passes>(
     if shares.count == 1 {
         return passes.first(queue, shares, out);
     }
-    // The check of a launch without shares refuses what the last launch would refuse.
+    // A launch without shares is only checked, and refuses what the last launch would refuse.
     passes.first(queue, Shares { count: 0, ..shares }, out)?;
     let mut partials = queue.empty([shares.count])?;
     passes.first(queue, shares, &mut partials)?;
     passes.last(queue, Shares::one(shares.count), &partials, out)
 }
 
-/// Returns a result array as a one-dimensional one, or an error if it does not have exactly one element.
+/// Returns a result array with one dimension, or an error if it does not have exactly one element.
 pub(crate) fn one_element<T: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     argument: &str,
@@ -63,7 +63,7 @@ pub(crate) fn one_element<T: Element, const D: usize>(
     Err(queue.wrong_shape(argument, out, [1], remedy))
 }
 
-/// Returns the array with the number of the first elements, or an error if it does not have exactly one element.
+/// Returns the array with the number of first elements, or an error if it does not have exactly one element.
 pub(crate) fn one_count(queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Result<DeviceArray<u32>> {
     if count.len() == 1 {
         return count.reshape([1]);
@@ -71,11 +71,11 @@ pub(crate) fn one_count(queue: &VerbQueue<'_>, count: &DeviceArray<u32>) -> Resu
     Err(queue.wrong_shape(PART_COUNT, count, [1], "the number of the first elements is one element"))
 }
 
-/// Remedy for a search for the smallest or the largest of no elements.
+/// Remedy for searching the smallest or the largest of no elements.
 pub(crate) const NO_EXTREME: &str =
     "pass at least one element, because no elements have neither a smallest nor a largest one";
 
-/// Returns the error of a reduction whose result no elements have. It names the smallest shape that has one.
+/// Returns the error of a reduction that has no result for no elements. It names the smallest shape with a result.
 pub(crate) fn no_element<T: Element, const D: usize>(
     queue: &VerbQueue<'_>,
     x: &DeviceArray<T, D>,

@@ -1,23 +1,23 @@
-//! Orders of axes, in as few axes as possible.
+//! Permutations of axes, reduced to as few axes as possible.
 
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, ErrorDetail, Result};
 
-/// Most axes of the kernel.
+/// Maximum number of axes of the kernel.
 const MOST: usize = 6;
 
-/// Moves of the elements of an array.
+/// Moves that permute the axes of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Moves {
     /// The elements stay in their order.
     None,
-    /// The rows and columns of each batch are exchanged. The counts are the input's.
+    /// The rows and columns of each batch are exchanged. The counts are those of the input.
     Transpositions { batches: usize, rows: usize, columns: usize },
-    /// The axes have another order.
+    /// The axes are permuted.
     Axes(Axes),
 }
 
-/// Axes of the output: the count of each, and the distance of its neighbours in the input.
+/// Axes of the output: for each, its count, and the distance of its neighbours in the input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Axes {
     pub(crate) counts: [usize; MOST],
@@ -25,7 +25,7 @@ pub(crate) struct Axes {
 }
 
 impl Moves {
-    /// Returns the moves for an order of the axes of `x`.
+    /// Returns the moves for a permutation of the axes of `x`.
     pub(crate) fn of<T: Element, const D: usize>(
         queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
@@ -52,7 +52,7 @@ impl Moves {
         Ok(Self::of_merged(&merged))
     }
 
-    /// Returns the moves as ones of axes, of which each element finds its own place.
+    /// Returns the moves as a permutation of axes, where each element finds its place separately, without tiles.
     pub(crate) fn without_tiles(self) -> Self {
         let Self::Transpositions { batches, rows, columns } = self else { return self };
         let counts = [1, 1, 1, batches, columns, rows];
@@ -88,7 +88,7 @@ fn names_each_once(axes: &[usize]) -> bool {
 }
 
 /// Returns the count and the stride of each axis of the result, without axes of one element. Axes that stay neighbours
-/// become one. The result is empty if there is no element.
+/// are merged. There are no axes if there are no elements.
 fn merged(shape: &[usize], axes: &[usize]) -> Vec<(usize, usize)> {
     if shape.contains(&0) {
         return Vec::new();

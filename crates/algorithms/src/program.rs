@@ -1,11 +1,11 @@
-//! Built-in kernels that combine elements by an expression from user code.
+//! Built-in kernels that combine elements by a WGSL expression from user code.
 
 use crate::expression;
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
 use fencepost_core::{DeviceArray, DynKernel, Element, Result, ShaderSource};
 
-/// Virtual file of a built-in shader that replaces the snippet with the built-in operations.
+/// Virtual file of a built-in shader. It replaces the snippet with the built-in operations.
 const OPERATION: &str = "lib/operation.wgsl";
 
 /// Names in the kernels' text. An expression must not use them, because a later version may rename them.
@@ -94,7 +94,7 @@ const OWN_NAMES: [&str; 82] = [
     "y",
 ];
 
-/// Compiles the built-in shader `stem`.wgsl with an operation from user code, for first elements if there is a count.
+/// Compiles the built-in shader `stem`.wgsl with an operation from user code; for first elements if there is a count.
 /// If the operation is swapped, `a` is the second element.
 ///
 /// The context returns the same kernel for the same text.
@@ -107,7 +107,7 @@ pub(crate) fn compiled<U: Element>(
 ) -> Result<DynKernel> {
     expression::check(expression, &OWN_NAMES, "a + b")?;
     let source = counted::sized(source::<U>(stem, expression, swapped)?, count);
-    // The expression may have any index, so the kernel keeps all runtime checks.
+    // The expression may contain any index, so the kernel keeps all runtime checks.
     let compiled = trusted::program_kernel(queue, &source, stem, overrides);
     compiled.map_err(|error| expression::shown(error, expression, (OPERATION, FIRST_LINE), RESULT))
 }
@@ -115,10 +115,10 @@ pub(crate) fn compiled<U: Element>(
 /// Subject of the message about a value of the wrong type.
 const RESULT: &str = "an element of the array, and the identity of the monoid, is";
 
-/// Line of an operation's text on which the expression begins.
+/// Line of the operation's text where the expression begins.
 const FIRST_LINE: usize = 2;
 
-/// Returns the source of a shader with the text of an operation. The elements of such a kernel are never keys.
+/// Returns the source of a shader with the text of an operation. In such a kernel, elements are never keys.
 fn source<U: Element>(stem: &str, expression: &str, swapped: bool) -> Result<ShaderSource> {
     let builtin = ShaderSource::builtin(&format!("{stem}.wgsl"))?.with_type("T", U::DTYPE)?;
     let elements = if swapped { "b: T, a: T" } else { "a: T, b: T" };
@@ -147,7 +147,7 @@ mod tests {
             .iter()
             .map(|stem| source::<f32>(stem, "a", false).unwrap().of_part().whole_text().unwrap())
             .collect();
-        // A name inside of a function is not visible in another one.
+        // A name inside a function is not visible in another function.
         let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with([' ', '/']));
         let mut found: Vec<&str> = lines.flat_map(declared).collect();
         found.sort();

@@ -13,25 +13,25 @@ use std::ops::Range;
 const BITS: u32 = 4;
 /// Number of values of a digit.
 const DIGITS: usize = 1 << BITS;
-/// Number of elements per invocation in a tile of `radix_scatter.wgsl`, on a processor and on a card. The tile of a
-/// card lies in the memory of a workgroup.
+/// Number of elements per invocation in a tile of `radix_scatter.wgsl`, on a processor and on a GPU. On a GPU, a tile
+/// is in workgroup memory.
 const OF_INVOCATION: [f64; 2] = [256.0, 16.0];
-/// Most elements that one workgroup sorts in a single launch.
+/// Maximum number of elements that one workgroup sorts in a single launch.
 pub(crate) const MOST_IN_ONE: usize = 4096;
 
-/// Values that move with the keys.
+/// The values that move with the keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Payload {
-    /// The keys have no values.
+    /// No values.
     None,
-    /// The values are in the second column.
+    /// The values in the second column.
     Values,
-    /// The value of a key is its place before the sort.
+    /// The place of each key before the sort.
     Places,
 }
 
 impl Payload {
-    /// Returns the number of the values that move in a pass: places become values in the first one.
+    /// Returns the kernel's number for the values that move in a pass. After the first pass, places have become values.
     fn in_pass(self, pass: usize) -> u32 {
         match self {
             Self::None => 0,
@@ -43,27 +43,27 @@ impl Payload {
 
 /// Order of a sort.
 pub(crate) struct Order {
-    /// Bits that a key inverts: if the element's sign bit is clear, and if it is set.
+    /// Bits that are inverted in a key: if the element's sign bit is clear, and if it is set.
     pub(crate) flips: [u32; 2],
-    /// Range of the key bits that are compared; not empty.
+    /// Range of key bits to compare; not empty.
     pub(crate) bits: Range<u32>,
     pub(crate) payload: Payload,
 }
 
 impl Order {
-    /// Counts the digits of the keys.
+    /// Returns the number of digits of the keys.
     fn digits(&self) -> usize {
         self.bits.len().div_ceil(BITS as usize)
     }
 
-    /// Returns scratch memory for a sort of `n` elements. One digit needs none if the input is another array.
+    /// Returns scratch memory for a sort of `n` elements. A sort by a single digit to another array needs none.
     #[track_caller]
     fn scratch(&self, queue: &VerbQueue<'_>, n: usize, in_place: bool) -> Result<Columns> {
         Columns::empty(queue, if self.digits() > 1 || in_place { n } else { 1 }, self.payload)
     }
 }
 
-/// Keys and their values, as bits. Without values, `values` is an unused array of one element.
+/// Keys and values, as bits. Without values, `values` is an unused array of one element.
 #[derive(Clone)]
 pub(crate) struct Columns {
     keys: DeviceArray<u32>,
@@ -77,7 +77,7 @@ impl Columns {
         Self::of(queue, n, payload, Arrays::default())
     }
 
-    /// Returns columns of the caller's arrays, and of scratch memory for absent ones.
+    /// Returns columns made of the caller's arrays, with scratch memory for absent ones.
     #[track_caller]
     fn of(queue: &VerbQueue<'_>, n: usize, payload: Payload, arrays: Arrays) -> Result<Self> {
         let values = if payload == Payload::None { 1 } else { n };
@@ -108,8 +108,8 @@ impl Arrays {
     }
 }
 
-/// Enqueues the sort of the `n` elements of `input` to `out`, or of `out` itself if there is no input. The verb has
-/// checked the arrays.
+/// Enqueues the sort of the `n` elements of `input` to `out`, or of `out` itself if there is no input. The arrays must
+/// already be checked.
 #[track_caller]
 pub(crate) fn enqueue(
     queue: &VerbQueue<'_>,
@@ -134,8 +134,8 @@ pub(crate) enum Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    /// Prepares a sort whose arrays the verb has checked, of arrays of `n` elements or of their first elements. It
-    /// enqueues nothing.
+    /// Prepares a sort of arrays of `n` elements, or of their first elements, but enqueues nothing. The arrays must
+    /// already be checked.
     #[track_caller]
     pub(crate) fn of(
         queue: &VerbQueue<'_>,
@@ -214,7 +214,7 @@ impl Small<'_> {
     #[track_caller]
     fn enqueue(self, queue: &VerbQueue<'_>) -> Result<()> {
         let Self { kernel, order, in_place, input, mut out, mut scratch } = self;
-        // A sort in place ends where it begins, so it takes an even number of passes.
+        // A sort in place must end where it began, so it takes an even number of passes.
         let passes = order.digits() + usize::from(in_place && order.digits() % 2 == 1);
         let [flip_clear, flip_set] = order.flips;
         let args = SortSmallArgs {
@@ -269,7 +269,7 @@ struct ScatterArgs<'a> {
     out_values: &'a mut DeviceArray<u32>,
 }
 
-/// A sort by one digit after the other, with three launches for each.
+/// A sort digit by digit, with three launches for each digit.
 pub(crate) struct Passes<'a> {
     order: &'a Order,
     shares: Shares,
@@ -303,8 +303,8 @@ impl<'a> Passes<'a> {
         })
     }
 
-    /// Enqueues all launches. The last digit moves the elements to `out`, and each one before it from there or to
-    /// there.
+    /// Enqueues all launches. The passes alternate between `out` and the scratch memory, so that the last one writes to
+    /// `out`.
     #[track_caller]
     fn enqueue(mut self, queue: &VerbQueue<'_>, input: Option<Columns>, out: Columns) -> Result<()> {
         let digits = self.order.digits();
@@ -380,7 +380,7 @@ impl<'a> Passes<'a> {
         [self.shares.elements, self.shares.share, self.shares.count].map(|n| n as u32)
     }
 
-    /// Returns the first bit of a digit, and the bits that a digit has.
+    /// Returns the first bit of a digit, and the bits that the digit has.
     fn digit(&self, digit: usize) -> (u32, u32) {
         let bit = self.order.bits.start + digit as u32 * BITS;
         (bit, (1 << BITS.min(self.order.bits.end - bit)) - 1)

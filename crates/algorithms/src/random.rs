@@ -13,14 +13,13 @@ use fencepost_derive::KernelArgs;
 
 /// A sequence of random numbers of the generator Philox4x32-10.
 ///
-/// A number of a sequence depends on the seed, the stream and its position alone. So a device, a grid and the parts in
-/// which user code fills an array do not change it. Streams of one seed are independent: give each purpose and each
-/// queue its own. [`fill_random`](crate::Algorithms::fill_random) writes numbers to an array.
+/// A number of the sequence depends only on the seed, the stream and its position, not on the device, the grid, or the
+/// parts in which an array is filled. Streams of one seed are independent: use a separate stream for each purpose and
+/// each queue. [`fill_random`](crate::Algorithms::fill_random) writes the numbers to an array.
 ///
 /// # Algorithm
 /// Salmon, Moraes, Dror and Shaw: *Parallel Random Numbers: As Easy as 1, 2, 3* (2011). A block of four words is a
-/// function of its number, the stream and the seed. Each sequence has 2^64 blocks. The generator is not meant for
-/// cryptography.
+/// function of its number, the stream and the seed. Each sequence has 2^64 blocks. Not suited to cryptography.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Philox {
     pub(crate) seed: u64,
@@ -39,7 +38,7 @@ impl Philox {
         Self { stream, ..self }
     }
 
-    /// Begins at the number `position` of the sequence. The positions of a distribution count its own numbers.
+    /// Begins at the number `position` of the sequence, counted in numbers of the distribution.
     ///
     /// # Example
     /// ```
@@ -55,7 +54,7 @@ impl Philox {
         Self { position, ..self }
     }
 
-    /// Returns the generators of the two lists of words by which `n` numbers are sorted.
+    /// Returns the generators of the two lists of words that are the sort keys for `n` numbers.
     pub(crate) fn twice(self, n: usize) -> [Self; 2] {
         [self, self.position(self.position.wrapping_add(n as u64))]
     }

@@ -1,4 +1,4 @@
-//! The element at a rank, and the elements up to it: digit after digit of their keys, without a sort.
+//! Search for the element at a rank, and for the elements up to it: digit by digit of their keys, without a sort.
 
 use crate::launches::launch;
 use crate::shares::Shares;
@@ -9,9 +9,9 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Kernel, Result};
 use fencepost_derive::KernelArgs;
 
-/// Number of words in the table of a search: the counts of 256 digits, the key, and a rank.
+/// Number of words in the table of a search: counts for 256 digits, the key, and a rank.
 const TABLE: usize = 258;
-/// Lowest bit of each digit of a key, from the highest digit on.
+/// Lowest bit of each digit of a key, the highest digit first.
 const SHIFTS: [u32; 4] = [24, 16, 8, 0];
 
 /// Kernels and scratch memory of the search for the element at a rank.
@@ -24,7 +24,8 @@ pub(crate) struct RankSearch {
 }
 
 impl RankSearch {
-    /// Compiles the kernels and takes the memory for at least one element, whose keys invert the bits `flips`.
+    /// Compiles the kernels and takes the memory. There must be at least one element. `flips` are the bits that are
+    /// inverted to make keys.
     #[track_caller]
     pub(crate) fn new(queue: &VerbQueue<'_>, elements: usize, flips: [u32; 2]) -> Result<Self> {
         let count = trusted::kernel_with::<RankCountArgs>(queue, &tuned(queue, &[]))?;
@@ -33,8 +34,8 @@ impl RankSearch {
         Ok(Self { count, digit, table, flips, shares: Shares::of(elements) })
     }
 
-    /// Enqueues found = the element at a rank, from 0 on. The table then has its key, and the number of elements before
-    /// it that have the same key.
+    /// Enqueues found = the element at a rank, counted from 0. Afterwards the table has its key, and the number of
+    /// earlier elements with the same key.
     #[track_caller]
     pub(crate) fn enqueue(
         &mut self,
@@ -61,7 +62,7 @@ impl RankSearch {
         Ok(())
     }
 
-    /// Returns the verb that writes the elements up to the rank, and their places, in the order of `x`.
+    /// Returns the verb that writes the elements up to the rank, in the order of `x`, and their places.
     pub(crate) fn taken(
         &self,
         x: &DeviceArray<u32>,
@@ -108,7 +109,7 @@ impl Stages for Taken {
         let mut places = self.places.clone();
         let values = &mut values;
         let places = &mut places;
-        // A stage without partial results does not read the array that stands for them.
+        // A stage without partial results does not read the array that is passed for them.
         let partials = partials.unwrap_or(table);
         let args =
             TakeRankedArgs { n, share, flip_clear, flip_set, x, table, partials, values, places, states };

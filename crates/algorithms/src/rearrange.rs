@@ -11,17 +11,17 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Treatment of places outside of the gathered array.
+/// Treatment of places outside the array in a gather.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Outside {
-    /// The element is 0.
+    /// The result is 0.
     #[default]
     Zero,
-    /// The element is the last one of the array. Of an array without elements, it is 0.
+    /// The result is the last element of the array, or 0 if the array is empty.
     Last,
 }
 
-/// Elements that are integers: `i32` and `u32`.
+/// Element types that are integers: `i32` and `u32`.
 pub trait Integer: Reducible {}
 
 impl Integer for i32 {}
@@ -87,7 +87,7 @@ pub(crate) fn scatter_add<T: Integer, const D: usize, const E: usize>(
     queue.launch(&kernel, Grid::threads([n]), args)
 }
 
-/// Enqueues the copy of an array with its dimensions in another order.
+/// Enqueues the copy of an array with its axes permuted.
 #[track_caller]
 pub(crate) fn permute<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -101,7 +101,7 @@ pub(crate) fn permute<T: Reducible, const D: usize>(
     let mut out = bits(out)?;
     match moves {
         Moves::None => {
-            // A copy accepts what no other order does: arrays that overlap.
+            // A plain copy would accept overlapping arrays, which other permutations refuse.
             check(queue, &[("x", &x)], &[("out", &out)])?;
             queue.copy(&x, &mut out)
         }

@@ -1,4 +1,4 @@
-//! Sum, product, smallest and largest element of whole arrays and of first elements.
+//! Sum, product, smallest and largest element, of whole arrays and of first elements.
 
 use crate::passes::{self, NO_EXTREME, Passes, no_element, one_element};
 use crate::reducible::{Operation, Reducible};
@@ -15,7 +15,7 @@ pub enum Nan {
     /// If a number is a NaN, the result is a NaN.
     #[default]
     Propagate,
-    /// NaNs are left out. If all numbers are NaNs, the result is a NaN.
+    /// NaNs are ignored. If all numbers are NaNs, the result is a NaN.
     Ignore,
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn reduce<T: Reducible, const D: usize, const E: usize>(
     queue.fill(&mut out, T::identity(operation))
 }
 
-/// Returns the kernel with loads of several elements, or `None` if the device does not gain by it. A search that leaves
-/// out NaNs has no such kernel.
+/// Returns the kernel that loads several elements at a time, or `None` if the device does not gain from it. Searches
+/// that ignore NaNs have no such kernel.
 pub(crate) fn wide<T: Reducible>(
     queue: &VerbQueue<'_>,
     operation: Operation,
@@ -73,9 +73,10 @@ pub(crate) fn wide<T: Reducible>(
 
 struct Reduction<'a, T: Reducible> {
     kernel: T::Kernel,
-    /// Kernel with loads of several elements for each share, if the device gains by it.
+    /// Kernel that loads several elements at a time for each share, if the device gains from it.
     wide: Option<Wide>,
-    /// Kernel that combines the shares' results of first elements. There is a result for every share, even past them.
+    /// Kernel that combines the results of the shares, for first elements. There is a result even for shares beyond the
+    /// first elements.
     of_shares: Option<T::Kernel>,
     operation: Operation,
     x: &'a DeviceArray<T>,

@@ -1,4 +1,4 @@
-//! The types of elements that the verbs combine, each with its kernels.
+//! The types of elements that the verbs combine, and the kernels for each.
 
 use crate::counted::SizedKernel;
 use crate::launches;
@@ -17,20 +17,20 @@ pub enum Operation {
     Sum,
     /// Product of the elements.
     Product,
-    /// The smallest element. If a number is a NaN, the result is a NaN.
+    /// The smallest element. A NaN makes the result a NaN.
     Smallest,
-    /// The largest element. If a number is a NaN, the result is a NaN.
+    /// The largest element. A NaN makes the result a NaN.
     Largest,
-    /// The smallest element, like `Smallest`, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
-    /// operation `minimumNumber` of IEEE 754-2019.
+    /// The smallest element, ignoring NaNs. If all elements are NaNs, the result is a NaN. This is `minimumNumber` of
+    /// IEEE 754-2019.
     SmallestNumber,
-    /// The largest element, like `Largest`, but NaNs are left out. If all numbers are NaNs, the result is a NaN: the
-    /// operation `maximumNumber` of IEEE 754-2019.
+    /// The largest element, ignoring NaNs. If all elements are NaNs, the result is a NaN. This is `maximumNumber` of
+    /// IEEE 754-2019.
     LargestNumber,
 }
 
 impl Operation {
-    /// Returns `true` if the result of no elements is not defined.
+    /// Returns `true` if there is no result for no elements.
     pub(crate) fn needs_an_element(self) -> bool {
         !matches!(self, Self::Sum | Self::Product)
     }
@@ -40,12 +40,12 @@ impl Operation {
         matches!(self, Self::Largest | Self::LargestNumber)
     }
 
-    /// Returns what a NaN does.
+    /// Returns how NaNs are treated.
     pub(crate) fn nan(self) -> Nan {
         if matches!(self, Self::SmallestNumber | Self::LargestNumber) { Nan::Ignore } else { Nan::Propagate }
     }
 
-    /// Returns the operation that treats NaNs as `nan` says.
+    /// Returns the operation with the given treatment of NaNs.
     pub(crate) fn treating(self, nan: Nan) -> Self {
         match (self, nan) {
             (Self::Smallest, Nan::Ignore) => Self::SmallestNumber,
@@ -59,7 +59,7 @@ impl Operation {
         if self.nan() == Nan::Ignore { 2.0 } else { 1.0 }
     }
 
-    /// Returns the key that changes no result.
+    /// Returns the key that does not change results.
     pub(crate) fn identity_of_keys(self) -> u32 {
         <u32 as sealed::Combine>::identity(self)
     }
@@ -100,32 +100,32 @@ pub(crate) mod sealed {
         /// Returns the bits.
         fn to_word(self) -> u32;
 
-        /// Returns the element as each of the types, converted by the operator `as`.
+        /// Returns the element converted to each of the types by the operator `as`.
         fn as_types(self) -> Types;
 
-        /// Takes the element of the own type.
+        /// Returns the element of this type.
         fn of_types(types: Types) -> Self;
 
-        /// Returns the result of no elements, which changes no number.
+        /// Returns the result for no elements, which does not change numbers.
         fn identity(operation: Operation) -> Self;
 
-        /// Returns the element that changes no result, and no NaN.
+        /// Returns an element that does not change results, not even a NaN.
         fn neutral(operation: Operation) -> Self {
             Self::identity(operation)
         }
 
-        /// Returns the result of no first elements.
+        /// Returns the result for a count of 0 first elements.
         fn of_none(operation: Operation, _: Nan) -> Self {
             Self::identity(operation)
         }
 
-        /// Returns two elements combined on the host.
+        /// Combines two elements on the host.
         fn combined(operation: Operation, a: Self, b: Self) -> Self;
 
-        /// Returns the smallest or the largest element, as `operation` says, on the host.
+        /// Returns the smallest or the largest element, as `operation` says, computed on the host.
         fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self>;
 
-        /// Returns the kernel of an operation, for first elements if there is a count.
+        /// Returns the kernel of an operation; for first elements if there is a count.
         fn kernel(
             queue: &VerbQueue<'_>,
             operation: Operation,
@@ -157,7 +157,7 @@ pub struct ReduceArgs<'a, T: Element> {
     out: &'a mut DeviceArray<T>,
 }
 
-/// Last operation on a result.
+/// Last step on a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Finish {
     /// The result stays as it is.
@@ -180,7 +180,7 @@ impl Finish {
     }
 }
 
-/// A sum of numbers with one more operation on the result.
+/// A sum, followed by one more operation on the result.
 pub(crate) struct FinishedSum {
     kernel: Kernel<ReduceArgs<'static, f32>>,
     divisor: f32,

@@ -16,7 +16,7 @@ use crate::{axis_search, search, segment_search};
 use fencepost_core::{Candidates, DeviceArray, Element, Over, Parts, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// Enqueues the elements combined by an operation.
+/// Enqueues the combination of the elements by a built-in operation.
 #[track_caller]
 pub(crate) fn built_in<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -38,7 +38,7 @@ pub(crate) fn built_in<T: Reducible, const D: usize, const E: usize>(
     }
 }
 
-/// Enqueues the elements combined by any operation, in their order.
+/// Enqueues the combination of the elements by any operation, in order.
 #[track_caller]
 pub(crate) fn combined<T: Element, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -78,7 +78,7 @@ fn of_first<T: Element, O: Associative<T>, const D: usize, const E: usize>(
     passes::enqueue(queue, &First { operation, elements, partials, x: &x }, x.len(), &mut out)
 }
 
-/// A reduction of first elements. There is a partial result for every share, even past them.
+/// A reduction of first elements. There is a partial result for every share, even for those beyond the first elements.
 struct First<'a, T: Element, O: Associative<T>> {
     operation: O,
     elements: O::Kernel,
@@ -104,7 +104,7 @@ impl<T: Element, O: Associative<T>> Passes for First<'_, T, O> {
     }
 }
 
-/// Enqueues the number of elements that are not zero, or whether any or all of them are not.
+/// Enqueues a comparison with zero: the number of elements that are not zero, or if any or all are not.
 #[track_caller]
 pub(crate) fn compared<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -172,7 +172,7 @@ pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
     }
 }
 
-/// Enqueues the place of the smallest or the largest element.
+/// Enqueues the search for the place of the smallest or the largest element.
 #[track_caller]
 pub(crate) fn place<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,

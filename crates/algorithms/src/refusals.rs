@@ -1,4 +1,4 @@
-//! The refusals of verbs with several commands.
+//! Checks before the first command of verbs that have several, so that a refused call enqueues nothing.
 
 use crate::elementwise::ConvertArgs;
 use crate::trusted;
@@ -7,11 +7,11 @@ use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::{VerbQueue, argument_of, subject};
 use fencepost_core::{DeviceArray, Error, ErrorDetail, IntoArg, Result};
 
-/// A caller's array, with the name of the verb's argument.
+/// An array of the caller, with the name of the verb's argument.
 pub(crate) type Named<'a> = (&'static str, &'a DeviceArray<u32>);
 
-/// Returns the error of a later launch that reads or writes the caller's arrays. It enqueues nothing. The error names
-/// the verb of the queue and its arguments.
+/// Returns the error that a later launch that reads or writes the caller's arrays would give, but enqueues nothing. The
+/// error names the verb and its arguments.
 #[track_caller]
 pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<'_>]) -> Result<()> {
     let one = compiled::<u32>(queue, "iota", &WIDE)?;
@@ -28,7 +28,7 @@ pub(crate) fn check(queue: &VerbQueue<'_>, reads: &[Named<'_>], writes: &[Named<
     Ok(())
 }
 
-/// Returns the error of a checked launch, which has the arguments `x` and `out`, with the names of the verb.
+/// Replaces the argument names `x` and `out` in the error of a checked launch by those of the verb.
 fn of_verb(error: Error, verb: &str, [x, out]: [&str; 2]) -> Error {
     let [x, out] = [x, out].map(|name| argument_of(verb, name));
     let name = |arg: &str| if arg == "x" { x } else { out }.to_owned();

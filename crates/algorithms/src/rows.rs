@@ -1,4 +1,4 @@
-//! The elements along an axis of an array, as the segments of another array.
+//! The elements along an axis, as the segments of another array.
 
 use crate::axis::View;
 use crate::elementwise::{iota, words};
@@ -8,10 +8,10 @@ use crate::typed_kernel::compiled;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Element, Parts, Result};
 
-/// Arrays of a verb along an axis. A row is one segment: the elements along the axis for one index of the others.
+/// Arrays of a verb along an axis. A row is one segment: the elements along the axis for one index of the other axes.
 pub(crate) struct Rows<'a, T: Element> {
     view: View,
-    /// Arrays of the call.
+    /// Arrays that were passed to the verb.
     given: [&'a DeviceArray<T>; 2],
     pub(crate) x: DeviceArray<T>,
     pub(crate) offsets: DeviceArray<u32>,
@@ -19,7 +19,7 @@ pub(crate) struct Rows<'a, T: Element> {
 }
 
 impl<'a, T: Element> Rows<'a, T> {
-    /// Allocates the offsets and, unless the axis is the last one, an array of rows for `x` and for `out`.
+    /// Allocates the offsets and, unless the axis is the last one, arrays of rows for `x` and `out`.
     #[track_caller]
     pub(crate) fn new(
         queue: &VerbQueue<'_>,
@@ -36,7 +36,7 @@ impl<'a, T: Element> Rows<'a, T> {
         Ok(Self { view, given, x: queue.empty([x.len()])?, offsets, out: queue.empty([x.len()])? })
     }
 
-    /// Enqueues the offsets and the copy of `x` to rows.
+    /// Enqueues the offsets, and the copy of `x` to rows.
     #[track_caller]
     pub(crate) fn enter(&self, queue: &VerbQueue<'_>) -> Result<()> {
         let View { outer, n, inner } = self.view;
@@ -69,7 +69,7 @@ fn exchanged<T: Element>(
     permute(queue, &words(x)?.reshape([a, b, c])?, [0, 2, 1], &words(out)?.reshape([a, c, b])?)
 }
 
-/// Returns the array with the number of the first elements, if the parts are these.
+/// Returns the array with the number of first elements, if the parts are first elements.
 pub(crate) fn count_of(parts: Parts<'_>) -> Option<&DeviceArray<u32>> {
     match parts {
         Parts::First(count) => Some(count),

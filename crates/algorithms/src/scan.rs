@@ -20,7 +20,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, Element, IntoArg, Over, Parts, Prefix, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// A scan: the operation, the initial value, the direction, and whether an element is part of its own result.
+/// A scan: its operation, initial value and direction, and if an element is part of its own result.
 ///
 /// The operation is a built-in [`Operation`], or a [`Monoid`](crate::Monoid) from user code. The verb is
 /// [`scan`](crate::Algorithms::scan).
@@ -47,28 +47,28 @@ pub struct Scan<T, O = Operation> {
 }
 
 impl<T: Element, O: Associative<T>> Scan<T, O> {
-    /// Combines each element with all elements before it. There is no initial value, so if NaNs are left out, the
+    /// Combines each element with all elements before it. There is no initial value, so if NaNs are ignored, the
     /// results before the first number are NaNs.
     pub fn inclusive(operation: O) -> Self {
         Self { operation, exclusive: false, reversed: false, initial: None }
     }
 
-    /// Combines all elements before each element. The first result is the initial value: 0 for sums, 1 for products,
-    /// for the smallest (largest) element the greatest (least) value of the type, which is infinite for `f32`, and for
-    /// a [`Monoid`](crate::Monoid) its identity.
+    /// Combines, for each element, only the elements before it. The first result is the initial value: 0 for sums, 1
+    /// for products, the largest (smallest) value of the type, infinite for `f32`, if the smallest (largest) element is
+    /// wanted, and the identity of a [`Monoid`](crate::Monoid).
     pub fn exclusive(operation: O) -> Self {
         Self { operation, exclusive: true, reversed: false, initial: None }
     }
 
-    /// Sets the initial value, with which all elements are combined.
+    /// Sets the initial value, which is combined with all elements.
     pub fn from(mut self, initial: T) -> Self {
         self.initial = Some(initial);
         self
     }
 
     /// Combines each element with all elements after it instead of before it. The result at `i` combines the last
-    /// element down to the one at `i`, in this order. An exclusive scan leaves the one at `i` out. The initial value
-    /// stands after the last element. Calling it twice is the same as calling it once.
+    /// element down to the one at `i`, in this order; an exclusive scan leaves out the element at `i`. The initial
+    /// value comes after the last element. Calling this twice is the same as calling it once.
     ///
     /// # Example
     /// ```
@@ -86,7 +86,7 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
         self
     }
 
-    /// Returns the value before the first element.
+    /// Returns the initial value, which comes before the first element.
     pub(crate) fn initial(&self) -> T {
         let of_none = if self.exclusive { O::identity } else { O::neutral };
         self.initial.unwrap_or_else(|| of_none(self.operation))
@@ -124,7 +124,7 @@ pub(crate) fn scan<T: Element, O: Associative<T>, const D: usize>(
     }
 }
 
-/// Enqueues the scan of an array, or of its first elements, and writes all of them combined to `total`.
+/// Enqueues the scan of an array, or of its first elements, and writes the combination of all of them to `total`.
 #[track_caller]
 pub(crate) fn scan_and_total<T: Element, O: Associative<T>, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -150,8 +150,8 @@ fn of_prefix<T: Element, O: Associative<T>, const D: usize>(
     enqueue(queue, &flat(x)?, count.as_ref(), Some(flat(out)?), total, scan)
 }
 
-/// Enqueues a scan that begins anew with each segment. If the segments are rows, these are written once all memory is
-/// there.
+/// Enqueues a separate scan of each segment. If the segments are rows, they are written only once all memory is
+/// allocated.
 #[track_caller]
 fn of_segments<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
@@ -182,7 +182,7 @@ pub(crate) fn scan_in_place<T: Element, O: Associative<T>, const D: usize>(
     enqueue(queue, &flat(x)?, None, None, None, scan)
 }
 
-/// Enqueues a scan of an array, or of its first elements if there is a count, to `out`, or of `x` to itself.
+/// Enqueues a scan of an array, or of its first elements if there is a count, to `out` or in place.
 #[track_caller]
 fn enqueue<T: Element, O: Associative<T>>(
     queue: &VerbQueue<'_>,
@@ -218,7 +218,7 @@ struct ScanVerb<'a, T: Element, O> {
 }
 
 impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
-    /// Enqueues the launches: one, or three with the combined shares between them.
+    /// Enqueues the launches: one, or three, with the results of the shares combined in between.
     #[track_caller]
     fn enqueue<U: Element>(
         self,
@@ -257,8 +257,8 @@ impl<T: Element, O: Associative<T>> OfOperator<T> for ScanVerb<'_, T, O> {
 struct Tiles<'a, U> {
     queue: &'a VerbQueue<'a>,
     operator: Operator<'a, U>,
-    /// `true` if each share is scanned from its last element on. The shares stay the same; the last one is scanned
-    /// first.
+    /// `true` if each share is scanned from its last element to its first, and the last share first. The division into
+    /// shares is the same.
     reversed: bool,
 }
 
@@ -280,9 +280,9 @@ impl<U: Element> Tiles<'_, U> {
 /// Arrays of a scan, with elements of the kernel's type.
 struct Arrays<U: Element> {
     x: DeviceArray<U>,
-    /// `None` if the results replace the elements.
+    /// Array for the results; `None` if they replace the elements.
     out: Option<DeviceArray<U>>,
-    /// Number of the first elements, if not all are scanned.
+    /// Number of first elements, if not all elements are scanned.
     count: Option<DeviceArray<u32>>,
 }
 
@@ -317,7 +317,7 @@ fn launch<U: Element>(
     launch_dyn(queue, kernel, shares.count, args)
 }
 
-/// Launch that replaces each of at most 16,384 counts by the sum of all counts before it.
+/// Launch that replaces each of at most 16,384 counts by the sum of all earlier counts.
 pub(crate) struct CountSums {
     kernel: DynKernel,
     carries: DeviceArray<u32>,
@@ -327,7 +327,7 @@ pub(crate) struct CountSums {
 impl CountSums {
     #[track_caller]
     pub(crate) fn new(queue: &VerbQueue<'_>, counts: usize) -> Result<Self> {
-        // Few counts are scanned by few invocations, which wait for each other more seldom.
+        // Few counts are scanned by few invocations, which have to wait for each other less often.
         let workgroup = if counts <= 1024 { 64.0 } else { 256.0 };
         let overrides = [("EXCLUSIVE", 1.0), ("WORKGROUP", workgroup)];
         let kernel = compiled::<u32>(queue, "scan_in_place", &tuned(queue, &overrides))?;

@@ -10,7 +10,7 @@ use fencepost_derive::KernelArgs;
 pub(crate) struct Heads {
     kernel: Kernel<HeadsArgs<'static>>,
     offsets: DeviceArray<u32>,
-    /// One bit for each element, 32 in a word.
+    /// One bit for each element, 32 per word.
     pub(crate) bits: DeviceArray<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The places of the smallest or the largest elements of segments, and of first elements as one segment.
+//! The places of the smallest or the largest elements of segments, and of first elements as a single segment.
 
 use crate::launches::launch_dyn;
 use crate::reduce::Nan;
@@ -11,7 +11,7 @@ use crate::typed_kernel::{compiled, type_number, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynKernel, IntoArg, Result};
 
-/// Result of a segment without a place.
+/// Result for a segment without a place.
 const NONE: u32 = u32::MAX;
 
 #[track_caller]
@@ -62,7 +62,7 @@ impl Stages for Places {
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
-        // A stage without partial results does not read the array that stands for them.
+        // A stage without partial results does not read the array that is passed for them.
         let partials = partials.unwrap_or(&self.offsets);
         let mut out = self.out.clone();
         let args = vec![

@@ -1,4 +1,4 @@
-//! Reductions of segments, which offsets describe, and of first elements as one segment.
+//! Reductions of segments, which are given by offsets, and of first elements as a single segment.
 
 use crate::elementwise::{flat, words};
 use crate::inner_product::one_shape;
@@ -17,7 +17,7 @@ use crate::verb_queue::{VerbQueue, subject};
 use fencepost_core::{DeviceArray, DynKernel, Element, ErrorDetail, IntoArg, Result};
 use fencepost_kernels::PART_COUNT;
 
-/// Enqueues the combined elements of each segment.
+/// Enqueues the combination of the elements of each segment.
 #[track_caller]
 pub(crate) fn reduce<T: Element, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -32,7 +32,7 @@ pub(crate) fn reduce<T: Element, const D: usize, const E: usize>(
     operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
 }
 
-/// Refuses elements of several numbers.
+/// Refuses elements that consist of several numbers.
 pub(crate) fn one_number_each<T: Element>(queue: &VerbQueue<'_>, parts: &str) -> Result<()> {
     if T::DTYPE.size() == size_of::<u32>() {
         return Ok(());
@@ -66,7 +66,7 @@ impl<T: Element> OfOperator<T> for SegmentsVerb<'_, T> {
 pub(crate) enum Bounds<'a> {
     /// Segment `s` is the elements from `offsets[s]` up to `offsets[s + 1]`.
     Offsets(&'a DeviceArray<u32>),
-    /// One segment: the first elements, as many as this array's element says.
+    /// One segment: the first elements. The only element of this array is their number.
     First(&'a DeviceArray<u32>),
 }
 
@@ -113,7 +113,7 @@ impl<T: Element, R: Element> Lists<T, R> {
         Segments { offsets, x, y, out, operator, form }
     }
 
-    /// Enqueues the launches of a verb that also reads `others`. The result of an empty segment is `none`.
+    /// Enqueues the launches of a verb that also reads `others`. The result for an empty segment is `none`.
     #[track_caller]
     pub(crate) fn enqueue<V: Stages>(
         &self,
@@ -159,9 +159,9 @@ fn one_of_each<T: Element, const D: usize>(
 /// Steps of the kernel before the operation, for each element, and after it, for each result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Form {
-    /// If not 0, an element with any of these bits set counts as 1, and any other as 0.
+    /// If not 0, an element with any of these bits set counts as 1, and any other element as 0.
     pub(crate) bits: u32,
-    /// `true` if each element is first multiplied by the element of the other array.
+    /// `true` if each element is first multiplied by an element of the other array.
     pub(crate) products: bool,
     pub(crate) finish: Finish,
 }
@@ -178,7 +178,7 @@ pub(crate) struct Segments<'a, U: Element> {
 }
 
 impl<U: Element> Segments<'_, U> {
-    /// Sets the other factors of products. Without them, an element is multiplied with itself.
+    /// Sets the other factors of products. Without them, elements are multiplied by themselves.
     pub(crate) fn times(self, y: &DeviceArray<U>) -> Self {
         Self { y: y.clone(), ..self }
     }
@@ -212,7 +212,7 @@ impl<U: Element> Stages for Segments<'_, U> {
         result: &mut DeviceArray<u32>,
     ) -> Result<()> {
         let [n, share, segments] = [shares.elements, shares.share, self.out.len()].map(|n| n as u32);
-        // A stage without partial results does not read the array that stands for them.
+        // A stage without partial results does not read the array that is passed for them.
         let partials = partials.unwrap_or(&self.offsets);
         let mut out = self.out.clone();
         let args = vec![
@@ -270,7 +270,7 @@ pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
     lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)
 }
 
-/// Enqueues sums of elements or squares, with a last operation. An empty segment has the result `none`.
+/// Enqueues sums of elements or of squares, followed by a last operation. The result for an empty segment is `none`.
 #[track_caller]
 fn finished<const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,
@@ -286,7 +286,7 @@ fn finished<const D: usize, const E: usize>(
     lists.enqueue(queue, &[], &verb, none)
 }
 
-/// Enqueues the comparison: an element that is not zero stands for 1, and a zero for 0.
+/// Enqueues the comparison with zero: an element that is not zero counts as 1, and a zero as 0.
 #[track_caller]
 pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
     queue: &VerbQueue<'_>,

@@ -1,4 +1,4 @@
-//! Verbs that keep some elements of an array, in their order.
+//! Verbs that keep some elements of an array, in order.
 
 use crate::counted::SizedKernel;
 use crate::elementwise::{bits, flat, same_shape};
@@ -14,7 +14,7 @@ use fencepost_core::{DeviceArray, Element, Prefix, Result};
 use fencepost_derive::KernelArgs;
 use fencepost_kernels::PART_COUNT;
 
-/// Enqueues the elements whose mask is not zero, and after them, if `kept` says so, the others.
+/// Enqueues the elements whose mask is not zero, followed by the others if `kept` says so.
 #[track_caller]
 pub(crate) fn masked<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -42,7 +42,7 @@ pub(crate) fn nonzero<T: Reducible, const D: usize>(
     compacted(queue, kept, x, bits(array)?, result(queue, array, "out", out)?, count)
 }
 
-/// Enqueues the elements that differ from the one before.
+/// Enqueues the elements that differ from the element before them.
 #[track_caller]
 pub(crate) fn unique<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -81,7 +81,7 @@ pub(crate) fn result<T: Element, U: Reducible, const D: usize>(
     Err(queue.wrong_shape(argument, out, [x.len()], remedy))
 }
 
-/// Elements that a verb keeps.
+/// The elements that a verb keeps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
     /// The elements whose mask is not zero.
@@ -100,7 +100,7 @@ struct Compact {
     x: DeviceArray<u32>,
     mask: DeviceArray<u32>,
     out: DeviceArray<u32>,
-    /// Number of the first elements, if the others are left out.
+    /// Number of first elements, if the others are ignored.
     elements: Option<DeviceArray<u32>>,
 }
 
@@ -163,7 +163,7 @@ impl Stages for Compact {
         let n = shares.elements as u32;
         let share = shares.share as u32;
         let mask = &self.mask;
-        // A stage without partial results does not read the array that stands for them.
+        // A stage without partial results does not read the array that is passed for them.
         let x = &self.x;
         let partials = partials.unwrap_or(mask);
         let mut out = self.out.clone();

@@ -1,17 +1,16 @@
-//! The division of an array into shares, one for each workgroup.
+//! The division of an array into shares, one per workgroup.
 
-/// Most elements that one workgroup combines in a single launch.
+/// Maximum number of elements that one workgroup combines in a single launch.
 const MOST_IN_ONE: usize = 16 * 1024;
-/// Fewest elements of a share, if there are several shares.
+/// Minimum number of elements in a share, if there are several shares.
 const LEAST: usize = 4096;
-/// Most shares, so that one workgroup can combine their results.
+/// Maximum number of shares, so that one workgroup can combine their results.
 const MOST_SHARES: usize = 1024;
 
-/// About the fewest elements of a share of a column, if there are several shares.
+/// Approximate minimum number of elements in a share of a column, if there are several shares.
 const LEAST_OF_COLUMN: usize = 256;
 
-/// Division of an array into shares. It depends only on the number of elements, and so does the order in which
-/// they are combined.
+/// Division of an array into shares. It depends only on the number of elements, so the order of combination does too.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shares {
     /// Number of all elements.
@@ -23,18 +22,18 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Divides `elements` elements, of which there is at least one.
+    /// Divides `elements` elements, of which there must be at least one.
     pub(crate) fn of(elements: usize) -> Self {
         if elements <= MOST_IN_ONE { Self::one(elements) } else { Self::several(elements) }
     }
 
-    /// Divides `elements` elements as [`of`](Self::of) does, but into several shares if there are more than 4096.
+    /// Divides `elements` elements as [`of`](Self::of) does, but into several shares even from 4097 elements on.
     pub(crate) fn several(elements: usize) -> Self {
         let share = elements.div_ceil(MOST_SHARES).next_multiple_of(LEAST / 4).max(LEAST);
         Self { elements, share, count: elements.div_ceil(share) }
     }
 
-    /// Divides the elements of a column, of which there is at least one. One invocation combines a share.
+    /// Divides the elements of a column, of which there must be at least one. Each share is combined by one invocation.
     pub(crate) fn of_column(elements: usize) -> Self {
         if elements <= MOST_SHARES {
             return Self::one(elements);

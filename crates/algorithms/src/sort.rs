@@ -41,36 +41,36 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// Puts the smallest element first.
+    /// Returns a sort with the smallest element first.
     pub const fn ascending() -> Self {
         Self { descending: false, first: 0, end: u32::BITS }
     }
 
-    /// Puts the largest element first. Equal elements keep their order as well.
+    /// Returns a sort with the largest element first. Equal elements keep their order even here.
     pub const fn descending() -> Self {
         Self { descending: true, ..Self::ascending() }
     }
 
-    /// Compares a range of the bits of the keys alone; bit 0 is the lowest one. The key of a `u32` is the number
-    /// itself. The key of an `i32` is the number with the sign bit inverted, and so is the key of an `f32` which is not
-    /// negative. The key of a negative `f32` has all its bits inverted. Fewer bits take fewer launches. A sort refuses
-    /// an empty range, and a range that does not end in 0..=32.
+    /// Compares only a range of bits of the keys; bit 0 is the lowest. The key of a `u32` is the number itself. The key
+    /// of an `i32`, or of an `f32` that is not negative, is the number with its sign bit inverted. The key of a
+    /// negative `f32` is the number with all bits inverted. Fewer bits take fewer launches. A range that is empty or
+    /// not within 0..32 is refused.
     pub fn bits(self, range: Range<u32>) -> Self {
         Self { first: range.start, end: range.end, ..self }
     }
 
-    /// Returns `true` if the range of bits is one of the keys, and not empty.
+    /// Returns `true` if the range of bits is not empty and lies within a key.
     pub(crate) fn has_bits(self) -> bool {
         self.first < self.end && self.end <= u32::BITS
     }
 
-    /// Returns an element's sort key, computed on the host. It has only the bits that the sort compares.
+    /// Returns an element's sort key, computed on the host, with only the bits that the sort compares.
     pub(crate) fn key<T: Reducible>(self, element: T) -> u32 {
         let key = if self.descending { !order_key(element) } else { order_key(element) };
         key >> self.first & (u32::MAX >> (u32::BITS - (self.end - self.first)))
     }
 
-    /// Returns the order of elements of a type, or an error if there are no such bits.
+    /// Returns the order of elements of a type, or an error if the range of bits is not valid.
     pub(crate) fn order<T: Reducible>(self, payload: Payload) -> Result<Order> {
         let bits = self.first..self.end;
         if !self.has_bits() {
@@ -117,7 +117,7 @@ pub(crate) fn sort<T: Reducible, const D: usize>(
     }
 }
 
-/// Enqueues the sort of keys, or of the first ones, with their values.
+/// Enqueues the sort of keys, or of the first ones, together with their values.
 #[track_caller]
 pub(crate) fn sort_pairs<T: Reducible, V: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -135,7 +135,7 @@ pub(crate) fn sort_pairs<T: Reducible, V: Reducible, const D: usize>(
     sorted(queue, array, keys.count(), &order, Some(bits(values)?), out)
 }
 
-/// Enqueues the places that the elements, or the first ones, have in sorted order.
+/// Enqueues the places of the elements in sorted order, for all elements or only the first ones.
 #[track_caller]
 pub(crate) fn argsort<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -176,7 +176,7 @@ pub(crate) fn sort_pairs_in_place<T: Reducible, V: Reducible>(
     radix::enqueue(queue, &order, keys.len(), None, Arrays { keys: Some(keys), values: Some(values) })
 }
 
-/// Enqueues the sort of an array, or of its first elements, by an order.
+/// Enqueues the sort of an array, or of its first elements, in a given order.
 #[track_caller]
 fn sorted<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,
@@ -203,8 +203,8 @@ fn sorted<T: Reducible, const D: usize>(
     Prepared::of(queue, order, n, count.as_ref(), Some(input), out)?.enqueue(queue)
 }
 
-/// Enqueues the sort of each segment: a sort by the elements, and a stable one by the segments. If the segments are rows,
-/// these are written once all memory is there.
+/// Enqueues the sort of each segment: a sort by element, followed by a stable sort by segment. If the segments are
+/// rows, they are written only once all memory is allocated.
 #[track_caller]
 fn of_segments<T: Reducible>(
     queue: &VerbQueue<'_>,
@@ -222,10 +222,10 @@ fn of_segments<T: Reducible>(
     if n == 0 {
         return Ok(());
     }
-    // The numbers of the segments are 0 to the number of offsets.
+    // The segments have the numbers from 0 to the number of offsets.
     let digits = u32::BITS - (offsets.len() as u32).leading_zeros();
     let by_segment = Sort::ascending().bits(0..digits.max(1)).order::<u32>(Payload::Values)?;
-    // A closure would be the caller that the memory names.
+    // Not in a closure, because then the memory would name the closure as its caller.
     let segments = queue.empty::<u32, 1>([n])?;
     let places = queue.empty::<u32, 1>([n])?;
     let keys = queue.empty::<u32, 1>([n])?;

@@ -1,4 +1,4 @@
-//! Verbs of sorted arrays.
+//! Verbs on sorted arrays.
 
 use crate::elementwise::{bits, flat, same_shape};
 use crate::order::flips;
@@ -8,7 +8,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Place of a query among equal elements.
+/// Where a query is placed among equal elements.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Side {
     /// Before the first equal element.
@@ -42,7 +42,7 @@ pub(crate) fn merge<T: Reducible>(
 /// Number of elements that an invocation of `merge.wgsl` merges.
 const OF_INVOCATION: usize = 8;
 
-/// Enqueues the search of each query in a sorted array.
+/// Enqueues the search for each query in a sorted array.
 #[track_caller]
 pub(crate) fn searchsorted<T: Reducible, const D: usize>(
     queue: &VerbQueue<'_>,

@@ -1,18 +1,18 @@
-//! The launches of a verb that needs the state before each share of an array: one for a short array, two for a long
-//! one.
+//! Launches of verbs whose results in a share depend on all earlier shares: one launch for a short array, two for a
+//! long one.
 
 use crate::shares::Shares;
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, Result};
 
-/// Part of a verb that a launch computes.
+/// The part of a verb that a launch computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
-    /// The results of each share, from the states of the shares before it.
+    /// The results in each share, given the states of the shares before it.
     Write,
     /// The state of each share.
     Fold,
-    /// The results of an array that is one share.
+    /// The results of an array that is a single share.
     Whole,
 }
 
@@ -38,8 +38,8 @@ pub(crate) trait Stages {
     /// Compiles the kernel of a stage.
     fn kernel(&self, queue: &VerbQueue<'_>, stage: Stage) -> Result<Self::Kernel>;
 
-    /// Enqueues the launch of a stage. `partials` has the states of the shares, in the stage `Write` alone. `result` is
-    /// the array of these states in the stage `Fold`, else the array that receives the last state.
+    /// Enqueues the launch of a stage. `partials` has the states of the shares; only the stage `Write` reads them.
+    /// `result` receives these states in the stage `Fold`, and otherwise the last state.
     #[track_caller]
     fn launch(
         &self,
@@ -51,7 +51,7 @@ pub(crate) trait Stages {
     ) -> Result<()>;
 }
 
-/// Enqueues the launches for at least one element.
+/// Enqueues the launches. There must be at least one element.
 #[track_caller]
 pub(crate) fn enqueue<V: Stages>(
     queue: &VerbQueue<'_>,
@@ -69,8 +69,8 @@ pub(crate) enum Launches<K> {
 }
 
 impl<K> Launches<K> {
-    /// Compiles the kernels and takes scratch memory, and enqueues nothing. Refuses what the launches would refuse: a
-    /// launch without shares is checked alone.
+    /// Compiles the kernels and takes scratch memory, but enqueues nothing. Refuses what the launches would refuse,
+    /// because a launch without shares is only checked.
     #[track_caller]
     pub(crate) fn prepared<V: Stages<Kernel = K>>(
         queue: &VerbQueue<'_>,

@@ -7,11 +7,11 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, ErrorDetail, Grid, Result};
 use fencepost_derive::KernelArgs;
 
-/// Most axes of more than one element: the number of axes of the kernel.
+/// Maximum number of axes with more than one element: the number of axes of the kernel.
 const MOST_AXES: usize = 6;
 
-/// Places of a strided copy in an array: the place of the first element, and for each axis the distance
-/// of neighbours. Places count the elements of the array in C order.
+/// Places of a strided copy in an array: the place of the first element, and the distance of neighbours along each
+/// axis. Places count the elements of the array in C order.
 ///
 /// # Example
 /// ```
@@ -33,7 +33,7 @@ pub struct Strides<const R: usize> {
 }
 
 impl<const R: usize> Strides<R> {
-    /// Returns the error of places outside of an array. Each axis of the shape has an element.
+    /// Returns an error if a place is outside the array. Each axis of the shape must have an element.
     fn check_range(&self, shape: [usize; R], array: &str, len: usize) -> Result<()> {
         let ends =
             shape.iter().zip(self.strides).map(|(&count, stride)| (count as i128 - 1) * stride as i128);
@@ -51,7 +51,7 @@ impl<const R: usize> Strides<R> {
         Err(ErrorDetail::Value { object, found, needed: "a range inside of the array" }.into())
     }
 
-    /// Returns the error of places that may be equal. Each axis of the shape has an element.
+    /// Returns an error if two places may be equal. Each axis of the shape must have an element.
     fn check_distinct(&self, shape: [usize; R], array: &str) -> Result<()> {
         let mut axes: Vec<(u128, u128)> = shape
             .iter()
@@ -75,7 +75,7 @@ impl<const R: usize> Strides<R> {
     }
 }
 
-/// Checks the places of a copy with at least one element. The arrays have names and lengths.
+/// Checks the places of a copy with at least one element. The arrays are given by their names and lengths.
 pub(crate) fn check_places<const R: usize>(
     shape: [usize; R],
     (x, len, from): (&str, usize, &Strides<R>),
@@ -109,7 +109,7 @@ pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E
     if !is_empty {
         check_places(shape, (x.label(), x.len(), &from), (out.label(), out.len(), &to))?;
     }
-    // Places of `out` are distinct, so that the number of elements is not larger than the array.
+    // The places in `out` are distinct, so there are no more elements than in the array.
     let n = if is_empty { 0 } else { shape.iter().product::<usize>() };
     let mut axes = [(1_usize, 0_isize, 0_isize); MOST_AXES];
     let used = shape.iter().zip(from.strides.iter().zip(to.strides)).filter(|(count, _)| **count > 1);
@@ -117,7 +117,7 @@ pub(crate) fn copy_strided<T: Reducible, const R: usize, const D: usize, const E
         *axis = (count, from, to);
     }
     let count = |axis: usize| axes[axis].0 as u32;
-    // Products with indices wrap, so the lowest bits of a negative stride are enough.
+    // Products with indices wrap, so the lowest bits of a negative stride suffice.
     let source = |axis: usize| axes[axis].1 as u32;
     let place = |axis: usize| axes[axis].2 as u32;
     let args = StridedArgs {

@@ -57,7 +57,7 @@ pub(crate) fn kth<T: Reducible>(
     part(queue, x, Sort::ascending(), Payload::None, k, Arrays { keys: Some(out), values: None })
 }
 
-/// Enqueues the search for the k-th largest element, the elements up to it, and their sort.
+/// Enqueues the search for the k-th largest element, the elements up to it, and the sort of these.
 #[track_caller]
 fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, largest: Arrays) -> Result<()> {
     let order = Sort::descending().order::<T>(Payload::Values)?;
@@ -76,7 +76,7 @@ fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, lar
     sorted.enqueue(queue)
 }
 
-/// Enqueues a sort of `x` to scratch memory, and a copy of the elements from `first` on to `out`.
+/// Enqueues a sort of `x` to scratch memory, and a copy of its elements from `first` on to `out`.
 #[track_caller]
 fn part<T: Reducible>(
     queue: &VerbQueue<'_>,

@@ -1,6 +1,6 @@
-//! The compilation of built-in kernels for the verbs, without the runtime checks for what is proven of them.
+//! Compilation of built-in kernels for the verbs, without the runtime checks that were proven redundant.
 //!
-//! [`trusted_kernels`](fencepost_kernels::trusted_kernels) lists the proven kernels, each with the reason.
+//! [`trusted_kernels`](fencepost_kernels::trusted_kernels) lists these kernels, each with the proof.
 #![allow(unsafe_code, reason = "the verbs prove what a device does not check")]
 
 use crate::verb_queue::VerbQueue;
@@ -10,7 +10,7 @@ use fencepost_core::trusted_kernel::{
 use fencepost_core::{DynKernel, Kernel, KernelArgs, Result, ShaderSource};
 use fencepost_kernels::{Trust, trust_of};
 
-/// Compiles the built-in kernel of an argument struct of a verb.
+/// Compiles the built-in kernel of a verb's argument struct.
 pub(crate) fn kernel<A: KernelArgs>(queue: &VerbQueue<'_>) -> Result<Kernel<A::Family>> {
     kernel_with::<A>(queue, &[])
 }
@@ -23,7 +23,7 @@ pub(crate) fn kernel_with<A: KernelArgs>(
     compiled::<A>(queue, overrides, trust_of(A::entry()))
 }
 
-/// Compiles a kernel as [`kernel_with`] does, for first elements.
+/// Compiles a kernel as [`kernel_with`] does, but for first elements.
 pub(crate) fn part_kernel_with<A: KernelArgs>(
     queue: &VerbQueue<'_>,
     overrides: &[(&str, f64)],
@@ -38,12 +38,12 @@ fn compiled<A: KernelArgs>(
 ) -> Result<Kernel<A::Family>> {
     let Some(trust) = trust else { return verb_kernel_with::<A>(queue, queue.verb, overrides) };
     // SAFETY: the argument structs of this crate name built-in kernels, and the list of trusted kernels has the proof
-    // for the arguments that the verbs pass. A program cannot name the structs or receive the kernel.
+    // for the arguments that the verbs pass. User code cannot name these structs or obtain the kernel.
     unsafe { trusted_kernel_with::<A>(queue, queue.verb, overrides, trust) }
 }
 
-/// Compiles the built-in kernel of a source, for first elements if `is_part` is `true`. The source is from the file
-/// `entry`.wgsl.
+/// Compiles a built-in kernel from its source; for first elements if `is_part` is `true`. The source is that of the
+/// file `entry`.wgsl.
 pub(crate) fn kernel_from_source(
     queue: &VerbQueue<'_>,
     source: &ShaderSource,
@@ -60,7 +60,7 @@ pub(crate) fn kernel_from_source(
     unsafe { trusted_kernel_from_source(queue, verb, source, kernel, trust) }
 }
 
-/// Compiles a built-in kernel with text from user code; the kernel has all runtime checks.
+/// Compiles a built-in kernel that contains text from user code. It keeps all runtime checks.
 pub(crate) fn program_kernel(
     queue: &VerbQueue<'_>,
     source: &ShaderSource,
@@ -70,9 +70,9 @@ pub(crate) fn program_kernel(
     verb_kernel_from_source(queue, queue.verb, source, (entry, overrides))
 }
 
-/// Returns what is proven of the kernel of first elements. The number of elements is on the device, where another queue
-/// may change it during the launch. Then some invocations end before others write memory of the workgroup, but each
-/// number is at most the length of the array.
+/// Returns what is proven of a kernel for first elements. The number of elements is on the device, where another queue
+/// may change it during the launch. So invocations may see different numbers, and some may end before others write
+/// workgroup memory; but each number is at most the length of the array.
 fn of_part(entry: &str) -> Option<Trust> {
     trust_of(entry).map(|_| Trust::Indices)
 }

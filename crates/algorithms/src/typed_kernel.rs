@@ -1,4 +1,4 @@
-//! Built-in shaders for one element type, and the arguments of their launches.
+//! Built-in shaders for one element type, and arguments of their launches.
 
 use crate::verb_queue::VerbQueue;
 use crate::{counted, trusted};
@@ -16,7 +16,7 @@ pub(crate) fn compiled<T: Element>(
     sized::<T>(queue, stem, overrides, None)
 }
 
-/// Compiles a shader as [`compiled`] does, for first elements if there is a count.
+/// Compiles a shader as [`compiled`] does; for first elements if there is a count.
 pub(crate) fn sized<T: Element>(
     queue: &VerbQueue<'_>,
     stem: &str,
@@ -27,7 +27,7 @@ pub(crate) fn sized<T: Element>(
     trusted::kernel_from_source(queue, &counted::sized(source, count), stem, overrides, count.is_some())
 }
 
-/// Returns the argument with the number of the first elements.
+/// Returns the argument with the number of first elements.
 pub(crate) fn count_argument(count: Option<&DeviceArray<u32>>) -> Option<NamedArg<'_>> {
     count.map(|count| (Some(PART_COUNT.into()), count.into_arg()))
 }
@@ -46,7 +46,7 @@ pub(crate) fn type_number<T: Element>() -> f64 {
     }
 }
 
-/// Returns the bits of which at least one is set in an element that is not zero.
+/// Returns a mask: an element is not zero if any of these bits is set in it.
 pub(crate) fn nonzero_bits<T: Element>() -> u32 {
     if T::DTYPE.scalar() == Some(Scalar::F32) { u32::MAX >> 1 } else { u32::MAX }
 }

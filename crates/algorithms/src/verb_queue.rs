@@ -1,4 +1,4 @@
-//! A queue with the name of the verb that user code calls on it.
+//! A queue with the name of the verb that was called on it.
 
 use fencepost_core::trusted_kernel::{TakenRoom, take_room};
 use fencepost_core::{
@@ -8,29 +8,29 @@ use fencepost_core::{
 use fencepost_kernels::PART_COUNT;
 use std::ops::Deref;
 
-/// Argument name of the array with the number of the first elements.
+/// Name for the argument with the number of first elements.
 const PART: &str = "count of the first elements";
 
-/// A queue during the call of a verb. Messages about its kernels name the verb, so that a user reads the name that
-/// was called.
+/// A queue during the call of a verb. Messages about its kernels name the verb, because that is what the user has
+/// called.
 pub struct VerbQueue<'a> {
     queue: &'a CommandQueue,
     pub(crate) verb: &'static str,
-    /// Room for all commands of the verb: a full backlog refuses the whole verb or nothing.
+    /// Room for all commands of the verb, so that a full backlog refuses the verb as a whole.
     _room: Option<TakenRoom>,
 }
 
 impl<'a> VerbQueue<'a> {
-    /// Begins a verb, once the backlog has room.
+    /// Begins a verb, once there is room in the backlog.
     ///
     /// # Errors
-    /// Returns `Backlog` if the call would block and must not.
+    /// Returns `Backlog` if there is no room and the call must not block.
     #[track_caller]
     pub(crate) fn new(queue: &'a CommandQueue, verb: &'static str) -> Result<Self> {
         Ok(Self { queue, verb, _room: take_room(queue)? })
     }
 
-    /// Enqueues a launch. An error names the verb's arguments.
+    /// Enqueues a launch. Errors name the verb's arguments.
     #[track_caller]
     pub(crate) fn launch<F: KernelArgs>(
         &self,
@@ -52,7 +52,7 @@ impl<'a> VerbQueue<'a> {
         self.queue.launch_dyn(kernel, grid, args).map_err(|error| self.named(error))
     }
 
-    /// Checks a launch. An error names the verb's arguments.
+    /// Checks a launch. Errors name the verb's arguments.
     #[track_caller]
     pub(crate) fn check_launch<F: KernelArgs>(
         &self,
@@ -85,7 +85,7 @@ impl<'a> VerbQueue<'a> {
         ErrorDetail::Shape { object, found: array.shape().into(), expected: expected.into(), remedy }.into()
     }
 
-    /// Returns the error of a launch with the names of the verb's arguments.
+    /// Returns a launch error with the names of the verb's arguments.
     fn named(&self, error: Error) -> Error {
         let name = |argument: &str| argument_of(self.verb, argument).to_owned();
         match error.detail() {
@@ -111,7 +111,7 @@ impl<'a> VerbQueue<'a> {
     }
 }
 
-/// Returns the verb as the subject of a message.
+/// Returns how messages refer to the verb.
 pub(crate) fn subject(verb: &str) -> String {
     format!("verb `{verb}`")
 }
@@ -125,7 +125,7 @@ fn parts_of(verb: &str) -> &'static str {
     "call it for parts of the array, which `slice` returns, and combine their results"
 }
 
-/// Returns the name of a verb's argument that its kernel calls `argument`.
+/// Returns the name of the verb's argument that its kernel calls `argument`.
 pub(crate) fn argument_of<'a>(verb: &str, argument: &'a str) -> &'a str {
     match (verb, argument) {
         (_, PART_COUNT) => PART,

@@ -14,7 +14,7 @@ use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, ErrorDetail, Result};
 use fencepost_derive::KernelArgs;
 
-/// Most fraction bits of a weight.
+/// Maximum number of fraction bits of a weight.
 const MOST_FRACTION_BITS: u32 = 31;
 
 #[track_caller]
@@ -58,7 +58,7 @@ pub(crate) fn histogram_fixed<T: Reducible, const D: usize>(
     let mut whole = queue.empty::<u32, 1>([results.len()])?;
     let add = Weighted { x, weights, binning, flips: flips::<T>(false), fraction_bits: Some(fraction_bits) };
     add.enqueue(queue, &mut whole)?;
-    // A product with a power of two is exact.
+    // A multiplication by a power of two is exact.
     let number = format!("f32(x) * {:e}", 2_f32.powi(-(fraction_bits as i32)));
     map::map(queue, (&whole.cast_bits::<i32>()).into(), &number, &sums.reshape([sums.len()])?)
 }
@@ -74,7 +74,7 @@ struct Weighted {
 }
 
 impl Weighted {
-    /// Enqueues a fill of the sums and the launch that adds to them.
+    /// Enqueues the clearing of the sums, and the launch that adds to them.
     #[track_caller]
     fn enqueue(&self, queue: &VerbQueue<'_>, sums: &mut DeviceArray<u32>) -> Result<()> {
         if self.x.is_empty() {

@@ -1,4 +1,4 @@
-//! Reductions of rows on a processor, which load several elements at a time.
+//! Reductions of rows on a processor, with loads of several elements at a time.
 
 use crate::grid::folded;
 use crate::reducible::{Operation, Reducible};
@@ -8,23 +8,23 @@ use crate::typed_kernel::{compiled, value};
 use crate::verb_queue::VerbQueue;
 use fencepost_core::{DeviceArray, DynArg, DynKernel, Grid, IntoArg, Result, Value, regrouped};
 
-/// Elements of a load.
+/// Elements of one load.
 type Group = [[f32; 4]; 4];
-/// Number of the elements of a load.
+/// Number of elements of one load.
 const WIDTH: usize = size_of::<Group>() / size_of::<u32>();
 
-/// Kernel that combines rows of whole groups, with the rows.
+/// Kernel that combines rows of whole groups, and the rows.
 pub(crate) struct Wide {
     kernel: DynKernel,
     x: DeviceArray<Group>,
     identity: Value,
-    /// `true` if the kernel combines keys of numbers, as elements of `u32`.
+    /// `true` if the kernel combines keys of numbers, as `u32` elements.
     keys: bool,
 }
 
 impl Wide {
-    /// Compiles the kernel. Returns `None` if the device does not gain by it, if the rows or their shares are not whole
-    /// groups, or if the array is padded, or begins inside a group.
+    /// Compiles the kernel. Returns `None` if the device does not gain from it, if the rows or their shares are not
+    /// whole groups, or if the array is padded or begins inside a group.
     pub(crate) fn of<T: Reducible>(
         queue: &VerbQueue<'_>,
         operation: Operation,
@@ -47,8 +47,8 @@ impl Wide {
         Ok(Some(Self { kernel, x, identity, keys }))
     }
 
-    /// Enqueues the launch that combines each share of the rows into one element of `out`, or checks a launch without
-    /// shares.
+    /// Enqueues the launch that combines each share of the rows into one element of `out`. A launch without shares is
+    /// only checked.
     #[track_caller]
     pub(crate) fn launch<T: Reducible>(
         &self,

@@ -4,7 +4,7 @@ use super::{all, any, argmax, argmin, count_nonzero, mean, prod, sum};
 use crate::reducible::{Operation, Reducible};
 
 /// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if
-/// the list has no such shape or axis, or if no elements have neither a smallest nor a largest one.
+/// the list does not have this shape or axis, or if there are no elements but the smallest or largest one is wanted.
 ///
 /// # Example
 /// ```
@@ -25,8 +25,8 @@ pub fn reduce<T: Reducible, const D: usize>(
     })
 }
 
-/// Returns the result of the elements of each row or column along an axis. Returns `None` if one of them has no result,
-/// or if the list has no such shape or axis.
+/// Returns the result for each row or column along an axis. Returns `None` if one of them has no result, or if the list
+/// does not have this shape or axis.
 pub(super) fn along<T: Reducible, U, const D: usize>(
     x: &[T],
     shape: [usize; D],
@@ -44,8 +44,8 @@ pub(super) fn along<T: Reducible, U, const D: usize>(
     (0..outer.checked_mul(inner)?).map(|at| result(&column(at))).collect()
 }
 
-/// Returns the means along an axis. Returns `None` if the list has no such shape or axis, or if no elements have a
-/// mean.
+/// Returns the means along an axis. Returns `None` if the list does not have this shape or axis, or if the axis has no
+/// elements.
 ///
 /// # Example
 /// ```
@@ -56,8 +56,8 @@ pub fn mean_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> O
     along(x, shape, axis, mean)
 }
 
-/// Returns the numbers of elements along an axis that are not zero. Returns `None` if the list has no such shape or
-/// axis.
+/// Returns the numbers of elements along an axis that are not zero. Returns `None` if the list does not have this shape
+/// or axis.
 ///
 /// # Example
 /// ```
@@ -72,7 +72,8 @@ pub fn count_nonzero_axis<T: Reducible, const D: usize>(
     along(x, shape, axis, |list| Some(count_nonzero(list) as u32))
 }
 
-/// Returns 1 where an element along an axis is not zero, else 0. Returns `None` if the list has no such shape or axis.
+/// Returns 1 where an element along an axis is not zero, else 0. Returns `None` if the list does not have this shape or
+/// axis.
 ///
 /// # Example
 /// ```
@@ -83,7 +84,8 @@ pub fn any_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: 
     along(x, shape, axis, |list| Some(u32::from(any(list))))
 }
 
-/// Returns 1 where no element along an axis is zero, else 0. Returns `None` if the list has no such shape or axis.
+/// Returns 1 where no element along an axis is zero, else 0. Returns `None` if the list does not have this shape or
+/// axis.
 ///
 /// # Example
 /// ```
@@ -95,7 +97,7 @@ pub fn all_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: 
 }
 
 /// Returns the places of the smallest elements along an axis, as [`argmin`](super::argmin) does. Returns `None` if the
-/// list has no such shape or axis, or if no elements have a smallest one.
+/// list does not have this shape or axis, or if the axis has no elements.
 ///
 /// # Example
 /// ```
@@ -111,7 +113,7 @@ pub fn argmin_axis<T: Reducible, const D: usize>(
 }
 
 /// Returns the places of the largest elements along an axis, as [`argmax`](super::argmax) does. Returns `None` if the
-/// list has no such shape or axis, or if no elements have a largest one.
+/// list does not have this shape or axis, or if the axis has no elements.
 ///
 /// # Example
 /// ```

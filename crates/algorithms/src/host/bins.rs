@@ -4,9 +4,9 @@ use crate::histogram::Bins;
 use crate::host::cast;
 use crate::reducible::Reducible;
 
-/// Returns the number of elements in each of `bins` bins, or `None` if the bins are none, do not ascend, or do not fit
-/// in memory. An element on an edge is in the bin that begins there, and the last bin has both its edges. A NaN is in
-/// no bin.
+/// Returns the number of elements in each of `count` bins, or `None` if there are no bins, they do not ascend, or they
+/// do not fit in memory. An element on an edge is in the bin that begins there, and the last bin includes both its
+/// edges. NaNs are in no bin.
 ///
 /// # Example
 /// ```
@@ -17,8 +17,8 @@ pub fn histogram<T: Reducible>(x: &[T], bins: Bins<'_, T>, count: usize) -> Opti
     added(x, |_| 1, bins, count)
 }
 
-/// Returns the sum of the weights of the elements in each of `bins` bins, or `None` as [`histogram`] does, and if there
-/// are fewer weights than elements.
+/// Returns the sum of the weights of the elements in each of `count` bins. Returns `None` as [`histogram`] does, and
+/// also if there are fewer weights than elements.
 ///
 /// # Example
 /// ```
@@ -35,8 +35,8 @@ pub fn histogram_weighted<T: Reducible>(
     added(x, |i| weights[i], bins, count)
 }
 
-/// Returns the sum of the weights of the elements in each of `bins` bins, rounded as the verb rounds them. Returns
-/// `None` as [`histogram_weighted`] does, and for more than 31 fraction bits.
+/// Returns the sum of the weights of the elements in each of `count` bins, with weights rounded as by the verb. Returns
+/// `None` as [`histogram_weighted`] does, and also for more than 31 fraction bits.
 ///
 /// # Example
 /// ```
@@ -81,7 +81,7 @@ fn added<T: Reducible>(
     Some(sums)
 }
 
-/// Returns the last bin that begins at the element or before it, or `None` outside of the edges.
+/// Returns the last bin that begins at or before the element, or `None` if the element is outside the edges.
 fn bin_between<T: Reducible>(element: T, edges: &[T]) -> Option<usize> {
     let last = edges.len() - 1;
     let begun = edges.partition_point(|&edge| edge <= element);

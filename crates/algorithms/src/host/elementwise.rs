@@ -2,7 +2,7 @@
 
 use crate::reducible::{Operation, Reducible};
 
-/// Returns `n` elements `start + i * step`. Integers wrap. An `f32` is rounded after each operation.
+/// Returns `n` elements `start + i * step`. Integers wrap. With `f32`, each operation is rounded.
 ///
 /// # Example
 /// ```
@@ -12,8 +12,8 @@ pub fn iota<T: Reducible>(n: usize, start: T, step: T) -> Vec<T> {
     (0..n as u32).map(|i| multiplied(cast(i), step, start)).collect()
 }
 
-/// Adds `a * x[i]` to each element of `y`. Integers wrap. If the lengths differ, the rest of the longer list is left
-/// out.
+/// Adds `a * x[i]` to each element of `y`. Integers wrap. If the lengths differ, the rest of the longer list is
+/// ignored.
 ///
 /// # Example
 /// ```
@@ -30,7 +30,7 @@ fn multiplied<T: Reducible>(a: T, x: T, y: T) -> T {
     T::combined(Operation::Sum, T::combined(Operation::Product, a, x), y)
 }
 
-/// Returns an element converted as the operator `as` does.
+/// Returns an element converted as by the operator `as`.
 ///
 /// # Example
 /// ```
@@ -40,7 +40,7 @@ pub fn cast<T: Reducible, U: Reducible>(x: T) -> U {
     U::of_types(x.as_types())
 }
 
-/// Returns `low` for an element below it, else `high` for an element above it, else the element.
+/// Returns `low` for an element below `low`, else `high` for an element above `high`, else the element.
 ///
 /// # Example
 /// ```
@@ -56,8 +56,8 @@ pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
     }
 }
 
-/// Returns `x[i]` where `mask[i]` is not zero, else `y[i]`. If the lengths differ, the rest of the longer lists is left
-/// out.
+/// Returns `x[i]` where `mask[i]` is not zero, else `y[i]`. If the lengths differ, the rest of the longer lists is
+/// ignored.
 ///
 /// # Example
 /// ```
@@ -79,8 +79,8 @@ pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
     (0..).zip(x).map(|(i, &x)| value(x, i)).collect()
 }
 
-/// Returns the values of a function of the elements of two lists at each place, and of the place. If the lengths
-/// differ, the rest of the longer list is left out.
+/// Returns, for each place, the value of a function of the elements of two lists and of the place. If the lengths
+/// differ, the rest of the longer list is ignored.
 ///
 /// # Example
 /// ```

@@ -4,7 +4,7 @@ use super::{combined, scan};
 use crate::reducible::{Operation, Reducible};
 use crate::scan::Scan;
 
-/// Returns the runs of equal keys, as ranges. Keys are equal if their bits are.
+/// Returns the runs of equal keys, as ranges. Keys are equal if their bits are equal.
 fn runs<K: Reducible>(keys: &[K]) -> Vec<std::ops::Range<usize>> {
     let lengths = keys.chunk_by(|a, b| a.to_word() == b.to_word()).map(<[K]>::len);
     let mut start = 0;
@@ -15,14 +15,14 @@ fn runs<K: Reducible>(keys: &[K]) -> Vec<std::ops::Range<usize>> {
     lengths.map(range).collect()
 }
 
-/// Returns the elements combined, and the value that changes no number of no elements.
+/// Returns the elements combined. The result for no elements is the neutral value of the operation.
 fn reduced<T: Reducible>(x: &[T], operation: Operation) -> T {
     let first = if x.is_empty() { T::identity(operation) } else { T::neutral(operation) };
     x.iter().fold(first, |all, &one| combined(operation, all, one))
 }
 
-/// Returns the elements of each run of keys scanned, as [`scan`] does. If the lengths differ, the rest of the longer
-/// list is left out.
+/// Scans the elements of each run of keys, as [`scan`] does. If the lengths differ, the rest of the longer list is
+/// ignored.
 ///
 /// # Example
 /// ```
@@ -36,7 +36,7 @@ pub fn scan_by_key<K: Reducible, T: Reducible>(keys: &[K], x: &[T], of_run: Scan
 }
 
 /// Returns the key of each run of keys, and the elements of each run combined. If the lengths differ, the rest of the
-/// longer list is left out.
+/// longer list is ignored.
 ///
 /// # Example
 /// ```
@@ -53,7 +53,8 @@ pub fn reduce_by_key<K: Reducible, T: Reducible>(
     runs(keys).into_iter().map(|run| (keys[run.start], reduced(&x[run], operation))).unzip()
 }
 
-/// Returns the element of each run of equal elements, and the length of each run. Elements are equal if their bits are.
+/// Returns the element of each run of equal elements, and the length of each run. Elements are equal if their bits are
+/// equal.
 ///
 /// # Example
 /// ```
@@ -64,8 +65,8 @@ pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
     runs(x).into_iter().map(|run| (x[run.start], run.len())).unzip()
 }
 
-/// Returns the elements from each offset up to the next one combined. An offset past the last element counts as the end
-/// of the list, and a segment whose end is before its beginning is empty. No offsets have no segment.
+/// Returns, for each offset, the combined elements up to the next offset. An offset beyond the last element counts as
+/// the end of the list, and a segment that would end before it begins is empty. Without offsets there are no segments.
 ///
 /// # Example
 /// ```
@@ -82,8 +83,8 @@ pub(super) fn segments<'a, T>(x: &'a [T], offsets: &'a [u32]) -> impl Iterator<I
     offsets.windows(2).map(move |ends| x.get(place(ends[0])..place(ends[1])).unwrap_or_default())
 }
 
-/// Returns the elements of each segment scanned, as [`scan`] does. A segment begins at each offset, and at the first
-/// element. An offset past the last element begins none. The offsets ascend.
+/// Scans the elements of each segment, as [`scan`] does. Segments begin at the first element and at each offset, except
+/// offsets beyond the last element. The offsets must ascend.
 ///
 /// # Example
 /// ```

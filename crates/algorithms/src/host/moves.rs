@@ -16,8 +16,8 @@ pub fn gather<T: Reducible>(x: &[T], places: &[u32], outside: Outside) -> Vec<T>
     places.iter().map(|&place| x.get(place as usize).or(last).copied().unwrap_or_else(T::zeroed)).collect()
 }
 
-/// Writes elements to places of a list, and leaves out the places outside of it. Of elements with one place, the last
-/// one stays.
+/// Writes elements to places of a list, and ignores places outside it. If several elements have the same place, the
+/// last one stays.
 ///
 /// # Example
 /// ```
@@ -33,7 +33,7 @@ pub fn scatter<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
     }
 }
 
-/// Adds elements to places of a list, and leaves out the places outside of it. Sums wrap.
+/// Adds elements to places of a list, and ignores places outside it. Sums wrap.
 ///
 /// # Example
 /// ```
@@ -49,8 +49,8 @@ pub fn scatter_add<T: Integer>(x: &[T], places: &[u32], out: &mut [T]) {
     }
 }
 
-/// Returns the elements of an array in C order, with rows and columns exchanged. Returns `None` if the list has no such
-/// shape.
+/// Returns the elements of an array in C order, with rows and columns exchanged. Returns `None` if the list does not
+/// have this shape.
 ///
 /// # Example
 /// ```
@@ -61,8 +61,8 @@ pub fn transpose<T: Reducible>(x: &[T], shape: [usize; 2]) -> Option<Vec<T>> {
     permute(x, shape, [1, 0])
 }
 
-/// Returns the elements of an array in C order, with its axes in another order. Returns `None` if the list has no such
-/// shape, or if `axes` does not name each axis once.
+/// Returns the elements of an array in C order, with its axes in another order. Returns `None` if the list does not
+/// have this shape, or if `axes` does not contain each axis once.
 ///
 /// # Example
 /// ```

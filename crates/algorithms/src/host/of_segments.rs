@@ -1,11 +1,11 @@
-//! Host functions for the verbs of segments, whose offsets [`reduce_segments`](super::reduce_segments) describes.
+//! Host functions for the verbs on segments. See [`reduce_segments`](super::reduce_segments) for the offsets.
 
 use super::grouped::segments;
 use super::{all, any, argmax, argmax_with, argmin, argmin_with, count_nonzero, mean, norm};
 use crate::reduce::Nan;
 use crate::reducible::Reducible;
 
-/// Returns the mean of each segment, and a NaN for an empty one.
+/// Returns the mean of each segment, which is a NaN for an empty one.
 ///
 /// # Example
 /// ```
@@ -61,7 +61,7 @@ pub fn norm_segments(x: &[f32], offsets: &[u32]) -> Vec<f32> {
     segments(x, offsets).map(norm).collect()
 }
 
-/// Returns the place of the smallest element in each segment, as [`argmin`](super::argmin) does, and `u32::MAX` for an
+/// Returns the place of the smallest element in each segment, as [`argmin`](super::argmin) does, or `u32::MAX` for an
 /// empty one.
 ///
 /// # Example
@@ -73,7 +73,7 @@ pub fn argmin_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
     segments(x, offsets).map(|segment| place(argmin(segment))).collect()
 }
 
-/// Returns the place of the largest element in each segment, as [`argmax`](super::argmax) does, and `u32::MAX` for an
+/// Returns the place of the largest element in each segment, as [`argmax`](super::argmax) does, or `u32::MAX` for an
 /// empty one.
 ///
 /// # Example
@@ -85,7 +85,7 @@ pub fn argmax_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
     segments(x, offsets).map(|segment| place(argmax(segment))).collect()
 }
 
-/// Returns the place of the smallest element in each segment, as [`argmin_with`] does, and `u32::MAX` for an empty one.
+/// Returns the place of the smallest element in each segment, as [`argmin_with`] does, or `u32::MAX` for an empty one.
 ///
 /// # Example
 /// ```
@@ -96,7 +96,7 @@ pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) ->
     segments(x, offsets).map(|segment| place(argmin_with(segment, nan))).collect()
 }
 
-/// Returns the place of the largest element in each segment, as [`argmax_with`] does, and `u32::MAX` for an empty one.
+/// Returns the place of the largest element in each segment, as [`argmax_with`] does, or `u32::MAX` for an empty one.
 ///
 /// # Example
 /// ```
@@ -107,7 +107,7 @@ pub fn argmax_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) ->
     segments(x, offsets).map(|segment| place(argmax_with(segment, nan))).collect()
 }
 
-/// Returns a place as the verbs write it.
+/// Returns a place in the form that the verbs write.
 fn place(place: Option<usize>) -> u32 {
     place.map_or(u32::MAX, |place| place as u32)
 }

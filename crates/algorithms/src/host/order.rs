@@ -5,7 +5,8 @@ use crate::reducible::Reducible;
 use crate::sort::Sort;
 use crate::sorted::Side;
 
-/// Returns the elements in order, or `None` if the keys have no such bits. Elements with equal keys keep their order.
+/// Returns the sorted elements, or `None` if the keys do not have the bits to compare. Elements with equal keys keep
+/// their order.
 ///
 /// # Example
 /// ```
@@ -17,12 +18,12 @@ pub fn sort<T: Reducible>(x: &[T], sort: Sort) -> Option<Vec<T>> {
     sort.has_bits().then(|| sorted(x, sort))
 }
 
-/// Returns the elements in order. The keys have the bits of the sort.
+/// Returns the sorted elements. The keys must have the bits to compare.
 fn sorted<T: Reducible>(x: &[T], sort: Sort) -> Vec<T> {
     places(x, sort).into_iter().map(|place| x[place as usize]).collect()
 }
 
-/// Returns the place of each element of the sorted list, or `None` as [`sort`] does.
+/// Returns, for each element of the sorted list, its place in `x`, or `None` as [`sort`] does.
 ///
 /// # Example
 /// ```
@@ -33,15 +34,15 @@ pub fn argsort<T: Reducible>(x: &[T], sort: Sort) -> Option<Vec<u32>> {
     sort.has_bits().then(|| places(x, sort))
 }
 
-/// Returns the place of each element of the sorted list. The keys have the bits of the sort.
+/// Returns, for each element of the sorted list, its place in `x`. The keys must have the bits to compare.
 fn places<T: Reducible>(x: &[T], sort: Sort) -> Vec<u32> {
     let mut places: Vec<u32> = (0..x.len() as u32).collect();
     places.sort_by_key(|&place| sort.key(x[place as usize]));
     places
 }
 
-/// Returns pairs of a key and a value, sorted by their keys, or `None` as [`sort`] does. If the lengths differ, the
-/// rest of the longer list is left out.
+/// Returns pairs of keys and values, sorted by key, or `None` as [`sort`] does. If the lengths differ, the rest of the
+/// longer list is ignored.
 ///
 /// # Example
 /// ```
@@ -55,9 +56,8 @@ pub fn sort_pairs<T: Reducible, V: Copy>(keys: &[T], values: &[V], sort: Sort) -
     Some(argsort(&keys[..n], sort)?.into_iter().map(pair).unzip())
 }
 
-/// Returns the elements with those of each segment in order, or `None` as [`sort`] does. A segment lies between two
-/// neighbouring offsets, which ascend. The elements before the first offset and the elements from the last offset on
-/// are segments too.
+/// Returns the elements, with each segment sorted, or `None` as [`sort`] does. A segment lies between two neighbouring
+/// offsets, which must ascend. The elements before the first offset and from the last offset on are segments too.
 ///
 /// # Example
 /// ```
@@ -75,7 +75,7 @@ pub fn sort_segments<T: Reducible>(x: &[T], offsets: &[u32], sort: Sort) -> Opti
     Some(places.into_iter().map(|place| x[place as usize]).collect())
 }
 
-/// Returns the number of elements of a sorted list before each query.
+/// Returns, for each query, the number of elements of a sorted list before it.
 ///
 /// # Example
 /// ```
@@ -101,7 +101,7 @@ pub fn merge<T: Reducible>(x: &[T], y: &[T]) -> Vec<T> {
     sorted(&[x, y].concat(), Sort::ascending())
 }
 
-/// Returns the `k` largest elements, the largest one first, and their places, or `None` if there are fewer.
+/// Returns the `k` largest elements, the largest first, and their places, or `None` if there are fewer than `k`.
 ///
 /// # Example
 /// ```

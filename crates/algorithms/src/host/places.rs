@@ -1,12 +1,12 @@
-//! Host functions for the searches of a place that may leave NaNs out.
+//! Host functions for searches that may ignore NaNs.
 
 use super::along::along;
 use super::{argmax, argmin};
 use crate::reduce::Nan;
 use crate::reducible::Reducible;
 
-/// Returns the place of the smallest element as [`argmin`] does, or `None` of no elements. A NaN is treated as `nan`
-/// says. If all numbers are NaNs, the place is 0.
+/// Returns the place of the smallest element as [`argmin`] does, or `None` if there are no elements. NaNs are treated
+/// as `nan` says. If all elements are NaNs, the place is 0.
 ///
 /// # Example
 /// ```
@@ -29,7 +29,7 @@ pub fn argmax_with<T: Reducible>(x: &[T], nan: Nan) -> Option<usize> {
     of_kept(x, nan, argmax)
 }
 
-/// Returns the place that a search of the elements that are not left out has in the list.
+/// Searches among the elements that are not ignored, and returns the place of the result in the whole list.
 fn of_kept<T: Reducible>(x: &[T], nan: Nan, search: impl Fn(&[T]) -> Option<usize>) -> Option<usize> {
     let is_number = |x: T| x.partial_cmp(&x).is_some();
     let kept: Vec<usize> = (0..x.len()).filter(|&i| nan == Nan::Propagate || is_number(x[i])).collect();
@@ -37,8 +37,8 @@ fn of_kept<T: Reducible>(x: &[T], nan: Nan, search: impl Fn(&[T]) -> Option<usiz
     search(&elements).map(|place| kept[place]).or_else(|| (!x.is_empty()).then_some(0))
 }
 
-/// Returns the places of the smallest elements along an axis, as [`argmin_with`] does. Returns `None` if the list has
-/// no such shape or axis, or if no elements have a smallest one.
+/// Returns the places of the smallest elements along an axis, as [`argmin_with`] does. Returns `None` if the list does
+/// not have this shape or axis, or if the axis has no elements.
 ///
 /// # Example
 /// ```
@@ -55,8 +55,8 @@ pub fn argmin_axis_with<T: Reducible, const D: usize>(
     along(x, shape, axis, |list| argmin_with(list, nan).map(|place| place as u32))
 }
 
-/// Returns the places of the largest elements along an axis, as [`argmax_with`] does. Returns `None` if the list has no
-/// such shape or axis, or if no elements have a largest one.
+/// Returns the places of the largest elements along an axis, as [`argmax_with`] does. Returns `None` if the list does
+/// not have this shape or axis, or if the axis has no elements.
 ///
 /// # Example
 /// ```

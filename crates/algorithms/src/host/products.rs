@@ -4,8 +4,8 @@ use super::along::along;
 use super::{combined, norm, reduce, reduce_segments};
 use crate::reducible::{Operation, Reducible};
 
-/// Returns the square roots of the sums of the squares along an axis. Returns `None` if the list has no such shape or
-/// axis.
+/// Returns the square roots of the sums of the squares along an axis. Returns `None` if the list does not have this
+/// shape or axis.
 ///
 /// # Example
 /// ```
@@ -16,8 +16,8 @@ pub fn norm_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> O
     along(x, shape, axis, |list| Some(norm(list)))
 }
 
-/// Returns the sums of the products of two lists along an axis. Returns `None` if one of the lists has no such shape or
-/// axis.
+/// Returns the sums of the products of two lists along an axis. Returns `None` if one of the lists does not have this
+/// shape or axis.
 ///
 /// # Example
 /// ```
@@ -37,7 +37,7 @@ pub fn dot_axis<T: Reducible, const D: usize>(
 }
 
 /// Returns the sum of the products of two lists in each segment. If the lengths differ, the rest of the longer list is
-/// left out.
+/// ignored.
 ///
 /// # Example
 /// ```

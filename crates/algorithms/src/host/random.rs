@@ -8,7 +8,7 @@ use fencepost_core::Result;
 /// Fills a list with the numbers of a random sequence.
 ///
 /// # Errors
-/// Returns an error if the distribution has a value out of its range.
+/// Returns an error if a value of the distribution is out of range.
 ///
 /// # Example
 /// ```

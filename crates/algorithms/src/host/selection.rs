@@ -2,7 +2,7 @@
 
 use crate::reducible::Reducible;
 
-/// Returns the elements whose mask is not zero. If the lengths differ, the rest of the longer list is left out.
+/// Returns the elements whose mask is not zero. If the lengths differ, the rest of the longer list is ignored.
 ///
 /// # Example
 /// ```
@@ -12,8 +12,8 @@ pub fn select<T: Copy>(x: &[T], mask: &[u32]) -> Vec<T> {
     x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
 }
 
-/// Returns the elements whose mask is not zero, then the others, and the number of nonzero ones. If the lengths
-/// differ, the rest of the longer list is left out.
+/// Returns the elements whose mask is not zero, followed by the others, and the number of the former. If the lengths
+/// differ, the rest of the longer list is ignored.
 ///
 /// # Example
 /// ```
@@ -38,7 +38,7 @@ pub fn nonzero<T: Reducible>(x: &[T]) -> Vec<usize> {
     (0..x.len()).filter(|&i| super::any(&x[i..=i])).collect()
 }
 
-/// Returns the first element, and each element whose bits differ from the bits of the element before it.
+/// Returns the first element, and each element whose bits differ from those of the element before.
 ///
 /// # Example
 /// ```
