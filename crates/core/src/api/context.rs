@@ -69,7 +69,7 @@ impl Context {
     /// Algorithms compile their kernels without the runtime checks that were proven redundant, unless the environment
     /// has `FENCEPOST_CHECKED=1` (rule A18).
     ///
-    /// Calling `wait_timeout` on the returned result ignores the time limit.
+    /// On the returned result, `wait_timeout` ignores its time limit.
     ///
     /// # Errors
     /// The result is [`ErrorDetail::NoAdapter`](crate::ErrorDetail::NoAdapter), which lists the adapters, if none fits,

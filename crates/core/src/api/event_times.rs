@@ -22,10 +22,10 @@ impl Event {
     ///
     /// # Errors
     /// Known at once: [`ErrorDetail::Untimed`] if the queue of one event is not timed; [`ErrorDetail::NotMeasured`] if
-    /// there is no time, because the adapter has no timestamps, the event was never recorded, or the host signals it;
-    /// [`ErrorDetail::Unrelated`] if the events are of two contexts or two hardware queues. Known later: the error of
-    /// the work; [`ErrorDetail::NotMeasured`] if the driver gave no valid time. A missing time is always an error,
-    /// never a number.
+    /// the adapter has no timestamps, the event was never recorded, or the host signals it; [`ErrorDetail::Unrelated`]
+    /// if the events are of two contexts or two hardware queues. Known later: the error of the work;
+    /// [`ErrorDetail::NotMeasured`] if the driver gave no valid time. A missing time is always an error, never a
+    /// number.
     ///
     /// # Example
     /// ```

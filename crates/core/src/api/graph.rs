@@ -252,9 +252,9 @@ pub struct GraphStatistics {
 }
 
 impl Graph {
-    /// *Returns* the statistics of the graph. They are the same on every adapter, except for
-    /// [`replay`](GraphStatistics::replay), which depends on the adapter and on its recorder, and for transfers of
-    /// pinned arrays, which count as copies if the device has pinned memory, and otherwise as uploads and reads.
+    /// *Returns* the statistics of the graph. They are the same on every adapter, with two exceptions:
+    /// [`replay`](GraphStatistics::replay) depends on the adapter and its recorder, and transfers of pinned arrays
+    /// count as copies only if the device has pinned memory, and otherwise as uploads and reads.
     ///
     /// # Example
     /// ```

@@ -98,7 +98,7 @@ impl Finishing {
     }
 }
 
-/// Treats failed work as ended. A lost device, and a wait that can never end, remain errors. end, are errors.
+/// Treats failed work as ended. A lost device, and a wait that can never end, remain errors.
 fn over(result: Result<()>) -> Result<()> {
     match result {
         Err(error)

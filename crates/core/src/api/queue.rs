@@ -43,8 +43,8 @@ pub struct QueueOptions {
     pub label: String,
     /// Priority of the queue's work, compared with other queues.
     pub priority: Priority,
-    /// `true` if the device times the queue's commands. [`Event::seconds_since`] needs this. Timing makes each command
-    /// more expensive.
+    /// `true` if the device times the queue's commands. Then [`Event::seconds_since`] works for the queue's events.
+    /// Timing makes each command more expensive.
     pub timing: bool,
 }
 
@@ -327,7 +327,7 @@ impl CommandQueue {
     /// empty list enqueues nothing.
     ///
     /// The events may belong to other contexts, on any adapter. The host then holds back this queue until the other
-    /// context has reached the event; if both contexts are on one wgpu device, only until the other context has
+    /// context has reached the event. If both contexts are on one wgpu device, it is enough that the other context has
     /// submitted the work before the event. Other queues are not held up. Waiting for this queue also starts the
     /// awaited work of the other context. If that work fails, this queue fails with
     /// [`ErrorDetail::OtherContext`](crate::ErrorDetail::OtherContext).

@@ -39,8 +39,9 @@ pub fn verb_kernel_from_source(
 
 /// Compiles a kernel as [`verb_kernel_with`] does, without the runtime checks that `trust` makes redundant.
 ///
-/// Some kernels are checked nevertheless: all kernels on the CPU, on devices with bindings of 2^32 bytes and more, and
-/// if the environment has `FENCEPOST_CHECKED=1`; and captured launches that have a named value or that an edit changes.
+/// Some devices check all kernels nevertheless: the CPU, devices with bindings of 2^32 bytes and more, and every device
+/// if the environment has `FENCEPOST_CHECKED=1`. Captured launches are also checked if they have a named value or an
+/// edit changes them.
 ///
 /// # Safety
 /// Everything in `trust` must hold for all launches of the returned kernel, whatever the elements of their arrays are,

@@ -52,8 +52,8 @@ mod sealed {
 /// Pinned host memory: the device copies from it or to it while the program goes on.
 ///
 /// Each access waits for the last use of the array by the device; the `try_` methods return [`ErrorDetail::Busy`]
-/// instead. On devices without pinned memory (GL, browsers), the array is ordinary memory, which is copied by the call
-/// that enqueues the upload, or by [`replay`](crate::CommandQueue::replay) if the upload is in a graph.
+/// instead. On devices without pinned memory (GL, browsers), the array is ordinary memory. The call that enqueues an
+/// upload then copies it; for an upload in a graph, this call is [`replay`](crate::CommandQueue::replay).
 ///
 /// # Example
 /// ```

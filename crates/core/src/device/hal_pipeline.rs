@@ -58,11 +58,11 @@ struct NativeObject<A: Backend, T> {
     destroy: unsafe fn(&A::Device, T),
 }
 
-/// The layout of a bind group. A group holds a reference to its layout, so it never outlives it.
+/// The layout of a bind group. A group holds a reference to its layout, so the layout lives at least as long.
 type GroupLayout<A> = NativeObject<A, <A as hal::Api>::BindGroupLayout>;
 
-/// A bind group, which does not keep its buffers alive. Because some launches make one each, it is not a
-/// [`NativeObject`] with its own device handle, but uses that of its layout.
+/// A bind group, which does not keep its buffers alive. It is not a [`NativeObject`], which would clone the device
+/// handle: because some launches make a group each, it uses the handle in its layout.
 pub(crate) struct HalGroup<A: Backend> {
     native: Option<A::BindGroup>,
     layout: Arc<GroupLayout<A>>,

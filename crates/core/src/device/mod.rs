@@ -126,8 +126,8 @@ pub(crate) trait Device: Allocate + Send + Sync {
     /// on the range are complete, and later ones run after this call.
     fn host_writes(&self, _block: &Block, _range: Range<u64>) {}
 
-    /// Returns `true` if the caller must postpone work that it could do at once: an upload then goes through staging
-    /// memory, `zeros` fills even new memory, and a flush only marks its commands as requested.
+    /// Returns `true` if the caller must postpone work that it could do at once. In that case an upload goes through
+    /// staging memory, `zeros` fills even new memory, and a flush only marks its commands as requested.
     ///
     /// The CPU recorder draws the answer from its seed, so that tests can detect a missing wait for an upload to idle
     /// memory or for a flushed command.

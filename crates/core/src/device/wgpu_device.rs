@@ -560,7 +560,8 @@ impl Allocate for WgpuDevice {
 ///
 /// Where a call must not block, it returns [`ErrorDetail::Backlog`](crate::ErrorDetail::Backlog) instead: in a host
 /// callback, in a host function that replaces a kernel, and in a browser. It also does so if its queue waits for user
-/// code: for a user event, for the end of a map, or for more than 10 seconds for one host callback or another context.
+/// code. That is a wait for a user event or for the end of a map, or one of more than 10 seconds for a host callback or
+/// another context.
 ///
 /// # Example
 /// ```

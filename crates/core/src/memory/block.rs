@@ -284,8 +284,8 @@ impl LastUse {
     }
 
     /// Records the command as a repetition of the kept use, for all blocks at once. Returns `false` if the use must be
-    /// recorded in each block instead: because another command was recorded in one of them, because another queue or
-    /// source line enqueues the command, or because the queue has waited since.
+    /// recorded in each block instead. That is so if another command was recorded in one of them, if another queue or
+    /// source line enqueues the command, or if the queue has waited since.
     pub(crate) fn repeat(
         &self,
         slot: Slot,

@@ -1,4 +1,4 @@
-//! External buffers: wgpu buffers of the user that arrays are on. All arrays on one buffer share one block.
+//! External buffers: the user's wgpu buffers, with arrays on them. All arrays on one buffer share one block.
 
 use crate::memory::block::{Block, BlockId};
 use fencepost_sync::prim::{Mutex, lock};
@@ -50,8 +50,9 @@ impl Drop for ExternalBuffer {
 }
 
 /// Records a transition of `buffers` to `STORAGE_READ_WRITE`, the state in which the native recorder expects and leaves
-/// every buffer that wgpu also tracks. destroyed one. For a buffer that no command may use, such as a destroyed one,
-/// wgpu refuses these commands too.
+/// every buffer that wgpu also tracks.
+///
+/// wgpu refuses these commands for a buffer that no command may use, such as a destroyed one.
 pub(crate) fn transition_external<'a>(
     encoder: &mut wgpu::CommandEncoder,
     buffers: impl Iterator<Item = &'a wgpu::Buffer>,

@@ -61,7 +61,7 @@ impl Use {
         Point { slot: self.slot, stamp: self.stamp() }
     }
 
-    /// Returns the stamp of the last repetition of the command.
+    /// Returns the stamp of the last command that made the use.
     #[inline]
     pub(crate) fn stamp(&self) -> Stamp {
         match self.more.as_deref() {

@@ -1,7 +1,7 @@
 //! Own kernels: kernels of this crate, which recorders dispatch for fills, region copies, checks of group counts, and
 //! gates of graphs. A region copy copies few rows one by one, and many rows with a kernel.
 //!
-//! A node in a body is dispatched with group counts from the table, so that it executes only if its gate allows it. So
+//! A node in a body is dispatched with group counts from the table, which are zero unless the node's gate allows it. So
 //! fills, copies and uploads in bodies must be dispatches of own kernels.
 
 use crate::driver::caps::Caps;

@@ -1,8 +1,8 @@
 //! The walk of a recorder over the steps of a batch and the nodes of graphs: the methods that it calls, and their
 //! order. The CPU recorder uses another order.
 //!
-//! If a step that replays a part of a graph overlaps in level with other steps, they are visited together, level by
-//! level, so that a single barrier orders the next level of all of them.
+//! A step that replays a part of a graph has several levels. Steps that overlap with these are visited together with
+//! it, level by level, so that one barrier orders the next level of all of them.
 
 use crate::device::Failure;
 use crate::error::Result;

@@ -133,10 +133,10 @@ impl ContextThreads {
 
     /// Flushes, waits for the work unless the device is lost, and joins the threads.
     ///
-    /// A separate thread does this in two cases: if the last handle was dropped by user code that a context runs (a
-    /// callback, a waker, a destructor or a host function), because a thread cannot join itself; and if the work waits
-    /// for another context, because two contexts may end while each waits for the other. The separate thread drops
-    /// `alive` after the device.
+    /// A separate thread does this in two cases. The first is that user code run by a context (a callback, a waker, a
+    /// destructor or a host function) drops the last handle, because a thread cannot join itself. The second is that
+    /// the work waits for another context, because two contexts that end may wait for each other. The separate thread
+    /// drops `alive` after the device.
     pub(crate) fn end(&self, engine: &Arc<Engine>, alive: &Arc<()>) {
         let threads = self.clone();
         if is_needed() || is_any_set() || engine.waits_for_other_context() {

@@ -257,8 +257,8 @@ impl Callbacks {
         running.map(|(_, thread)| *thread).or(self.thread)
     }
 
-    /// Marks the callback thread as awake. Returns `true` if it is parked and must be notified: because callbacks are
-    /// due, or because the context is `over`.
+    /// Returns `true` if the callback thread is parked and must be notified, and marks it as awake. It must be notified
+    /// if callbacks are due, or if `over` says that the context has ended.
     pub(crate) fn wake_thread(&mut self, over: bool) -> bool {
         let wakes = self.idle && (over || self.are_due());
         self.idle &= !wakes;

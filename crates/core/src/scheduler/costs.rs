@@ -143,8 +143,9 @@ impl CommandCosts {
     /// Learns from completed batches that together took `took` seconds, while the planner had expected `expected`.
     ///
     /// For a kind of command that was never measured, `took` divided by the number of its commands is an upper bound.
-    /// One measured time cannot tell the known commands apart, so all their estimates change by the same factor: the
-    /// ratio of `took` to the current estimates, which another batch of the same planning may have corrected already.
+    /// One measured time cannot tell the known commands apart, so all their estimates change by the same factor. The
+    /// factor is `took` divided by the sum of the current estimates, which another batch of the same planning may
+    /// already have corrected.
     pub(crate) fn learn<'s>(
         &mut self,
         steps: impl Iterator<Item = &'s Step>,

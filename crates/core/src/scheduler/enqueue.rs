@@ -35,7 +35,7 @@ use web_time::Instant;
 /// Minimum number of nodes with which a replay fills a batch.
 const NODES_OF_A_BATCH: usize = 100;
 
-/// Number of waits of a queue after which [`State::tidy_clock`] cleans up its clock for the first time.
+/// Minimum number of waits of a queue between two cleanups of its clock by [`State::tidy_clock`].
 const KNOWN: usize = 16;
 
 /// Longest time that a call waits for room because of one callback or another context, which may itself be waiting for
@@ -514,8 +514,8 @@ impl State {
     }
 }
 
-/// Returns `true` for a replay that fills a batch. Waiting for more commands would gain nothing, so enqueueing it also
-/// requests it: the lane thread is woken once, and a later flush need not wake it.
+/// Returns `true` for a replay that fills a batch. Waiting for more commands would gain nothing, so such a replay is
+/// requested when it is enqueued. Then the lane thread is woken once, and a later flush need not wake it.
 fn fills_a_batch(work: &Work) -> bool {
     matches!(work, Work::Graph(part) if part.node_count() >= NODES_OF_A_BATCH)
 }

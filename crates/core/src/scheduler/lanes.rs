@@ -173,8 +173,8 @@ impl LaneState {
         self.has_room(urgent) || (cut && !urgent && !self.executes_in_submit && self.has_little())
     }
 
-    /// Returns `true` if the lane may take another short batch: fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] are in flight
-    /// and, provided that a lane thread can submit more later, these are expected to end soon.
+    /// Returns `true` if the lane may take another short batch. Fewer than [`CUT_SUBMISSIONS_IN_FLIGHT`] batches must
+    /// be in flight. If a lane thread can submit more later, these batches must also be expected to end soon.
     fn has_little(&self) -> bool {
         let of = |cost: ExpectedCost| if cost.unknown { f32::INFINITY } else { cost.seconds };
         let seconds = || self.submitted.iter().map(|batch| of(batch.expected)).sum::<f32>();

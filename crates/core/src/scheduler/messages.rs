@@ -215,8 +215,8 @@ impl Deliveries {
         self.running.as_ref().is_some_and(RunningDelivery::is_here)
     }
 
-    /// Marks the message thread as awake. Returns `true` if it is parked and must be notified: because messages are
-    /// due, or because the context is `over`.
+    /// Returns `true` if the message thread is parked and must be notified, and marks it as awake. It must be notified
+    /// if messages are due, or if `over` says that the context has ended.
     pub(crate) fn wake_thread(&mut self, over: bool, queues: &Queues) -> bool {
         let wakes = self.idle && (over || self.are_due(queues));
         self.idle &= !wakes;

@@ -654,7 +654,7 @@ impl Planner<'_> {
         let mut deps: SmallVec<[Seq; 4]> = state.queue(Slot::CONTEXT).batches().filter(follows).collect();
         if self.open.len() == 1 {
             // Batches of one lane run in submission order, so a batch also follows the dependencies of its
-            // dependencies. dependencies.
+            // dependencies.
             deps.extend(state.queue(slot).batches_since_work().filter(follows));
         } else {
             deps.extend(state.queue(slot).batches().filter(follows));

@@ -617,8 +617,7 @@ mod tests {
         state.plannings.steps + state.queues.updates() + waits
     }
 
-    /// The work for each queue must not depend on the number of queues, even if there are more queues than a planning
-    /// takes commands.
+    /// The work for each queue must not depend on the number of queues, even if there are too many for one planning.
     #[test]
     fn q01_the_work_for_a_queue_does_not_grow_with_the_number_of_queues() {
         for (shared, interleaved) in [(false, false), (true, false), (false, true), (true, true)] {

@@ -345,8 +345,8 @@ impl Relay {
     }
 }
 
-/// Returns the context of an event if the caller must do that context's work: because it has no threads, has work to
-/// do, and may run a callback that signals the event.
+/// Returns the context of an event if the caller must do that context's work. That is so if the context has no threads
+/// but work to do, and may run a callback that signals the event.
 fn idle_context(engine: &Weak<Engine>) -> Option<Arc<Engine>> {
     engine.upgrade().filter(|engine| !engine.threads && engine.lock().busy())
 }

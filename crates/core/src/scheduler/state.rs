@@ -264,8 +264,8 @@ impl State {
         }
     }
 
-    /// Moves to `after` the wakers that are due for another reason than a completed batch: planning has completed their
-    /// point, their queue has another hold, or their point was submitted.
+    /// Moves wakers to `after` that are due although no batch has completed: because planning has completed their
+    /// point, the hold of their queue has changed, or their point was submitted.
     pub(crate) fn collect_wakers(&mut self) {
         let queues = &self.queues;
         self.waiters.collect_repolls(queues, &mut self.after.wakers);

@@ -135,8 +135,8 @@ impl Engine {
         self.lock()
     }
 
-    /// Lets the driver release resources, and notifies the completer if no caller waits for the batches in flight: a
-    /// caller that submits a batch in order to wait for it does not notify the completer, but may drop the result
+    /// Lets the driver release resources, and notifies the completer if no caller waits for the batches in flight. A
+    /// caller that submits a batch in order to wait for it does not notify the completer, but may then drop the result
     /// without waiting.
     fn idle_round<'a>(&'a self, lane: usize, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let unwatched = state.lanes[lane].is_unwatched();

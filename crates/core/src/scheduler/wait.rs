@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// If another context holds the queue of an unplanned point, returns the relay that will release it.
+    /// Returns the relay that will release the queue of an unplanned point, if another context holds that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         // The queue may be held only because it waits for another held queue, so the wait for the event may be at the
         // front of any queue.
@@ -91,8 +91,8 @@ impl State {
     }
 
     /// Returns `true` if the lane thread will plan a queue, because an unsubmitted batch of its lane and priority is
-    /// already planned. (If the queue can pass that batch, the thread plans it at once.) Returns `false` for the
-    /// context queue, which the caller plans itself.
+    /// already planned. If the queue can pass that batch, the thread plans it at once. Returns `false` for the context
+    /// queue, which the caller plans itself.
     fn will_be_planned(&self, slot: Slot) -> bool {
         let queue = self.queue(slot);
         let lane = &self.lanes[queue.lane];
@@ -408,7 +408,7 @@ impl Engine {
         None
     }
 
-    /// If another context holds the queue of an unplanned point, returns the relay that will release it.
+    /// Returns the relay that will release the queue of an unplanned point, if another context holds that queue.
     pub(crate) fn held_by(&self, point: Point) -> Option<Arc<Relay>> {
         self.lock().held_by(point)
     }
@@ -423,8 +423,8 @@ impl Engine {
 
     /// Wakes the task at once while work remains, in a context without threads, because there only polling makes
     /// progress. A taken token of a lane and a running delivery of messages count as work. Does nothing in a browser:
-    /// there microtasks make progress, and a task that polls again at once would block the browser's own event
-    /// processing.
+    /// there microtasks make progress, and a task that polls again at once would keep the device's messages from being
+    /// processed.
     fn repoll(&self, waker: &Waker) {
         if self.threads || cfg!(target_arch = "wasm32") {
             return;

@@ -247,9 +247,9 @@ impl Waiters {
 }
 
 impl State {
-    /// Registers the queue of `point`. Tasks that wait for the queue poll again when planning changes its hold: the new
-    /// hold may be another context that the tasks must drive because it has no threads, or a callback that a task's own
-    /// thread must run.
+    /// Registers the queue of `point`. Tasks that wait for the queue poll again when planning changes its hold, because
+    /// they may have to act on the new hold: to drive another context without threads, or to run a callback on their
+    /// own thread.
     pub(crate) fn register_repoll(&mut self, point: Point) {
         if self.reached(point) != PointProgress::Unplanned {
             return;

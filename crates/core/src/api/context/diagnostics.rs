@@ -231,7 +231,7 @@ impl Pool<'_> {
     /// as no enqueued or running work uses it. `u64::MAX` keeps all free bytes until [`trim`](Self::trim).
     ///
     /// `None`, the default, keeps twice the recent peak of the bytes used by arrays and running work, and at least 16
-    /// MiB. The recent peak covers about the last 1024 drops of arrays. The pool returns the surplus when a block is
+    /// MiB. The recent peak covers at least the last 1024 drops of arrays. The pool returns the surplus when a block is
     /// made or a batch completes, starting with the memory that has been free for the longest time.
     ///
     /// # Example

@@ -418,8 +418,8 @@ fn height(own: [f64; 4], other: [f64; 4], (at, count): (usize, usize)) -> f64 {
     middle(own) + (at as f64 - (count - 1) as f64 / 2.0) * step
 }
 
-/// Returns `true` if the straight line may cross a box: there is a box in a column between the ends, and either the
-/// ends are in different rows, or all three are in the same row.
+/// Returns `true` if the straight line may cross a box: if the ends are in different rows, or a box between them is in
+/// their row. A line between neighbouring columns never does.
 fn needs_detour(view: &GraphView, edge: &ViewEdge) -> bool {
     let [from, to] = [edge.from, edge.to].map(|at| &view.vertices[at as usize]);
     if from.column + 1 == to.column {

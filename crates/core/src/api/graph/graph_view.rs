@@ -338,9 +338,9 @@ pub(crate) fn longest_path(view: &GraphView) -> Vec<u32> {
 }
 
 impl Graph {
-    /// *Returns* the graph as text with one line for each node: its number, its queue, its level, its name, the bytes
-    /// that it reads, updates (reads and writes) and writes, the nodes that come before it, and the line of the program
-    /// that captured it. Two graphs of the same capture have the same text, on every adapter.
+    /// *Returns* the graph as text with one line for each node: number, queue, level, name, bytes, predecessors, and
+    /// source line of the capture. The bytes are those that the node reads, updates (reads and writes) and writes. Two
+    /// graphs of the same capture have the same text, on every adapter.
     ///
     /// # Example
     /// ```

@@ -121,7 +121,7 @@ impl Graph {
     }
 }
 
-/// Beginnings of the reasons why inputs and values of structs are not saved.
+/// Texts that begin the reason why an input or a value with a struct type is not saved.
 const AN_INPUT: &str = "a file has inputs of numbers, vectors and matrices, and this input has elements";
 const A_VALUE: &str = "a file has values of numbers, vectors and matrices, and this value is";
 

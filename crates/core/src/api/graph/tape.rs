@@ -118,7 +118,6 @@ pub(crate) struct TapeQueue {
     pub(crate) context: u32,
     at: &'static Location<'static>,
     /// Predecessors of the next node: the last node, and the nodes of other queues that the queue has waited for since.
-    /// since.
     frontier: SmallVec<[u32; 2]>,
     /// The node of the queue's last call, if that call added exactly one node. Otherwise, labels and values have no
     /// node to apply to.

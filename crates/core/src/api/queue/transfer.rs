@@ -77,10 +77,10 @@ impl ArrayOps<'_> {
         self.enqueue(CommandKind::Fill, Work::Fill { dst, pattern })
     }
 
-    /// Uploads `bytes`, which are copied at the call. If possible, they go directly into the array: the host must be
-    /// able to access its memory, no enqueued or running command may use it, the queue must not be waiting, and the
-    /// device must not postpone the write. Otherwise they go into staging memory, and the device copies them later, in
-    /// the order of the queue.
+    /// Uploads `bytes`, which are copied at the call. They go directly into the array if the host can access its
+    /// memory, no enqueued or running command uses that memory, the queue is not waiting, and the device does not
+    /// postpone the write. Otherwise the bytes go into staging memory, and the device copies them later, in the order
+    /// of the queue.
     pub(crate) fn upload(&self, array: &ArrayRef, bytes: &[u8]) -> Result<()> {
         self.upload_words(array.words()?, bytes)
     }

@@ -259,8 +259,8 @@ impl LaneProgress {
         self.lost.clone().map_or(Ok(self.completed), Err)
     }
 
-    /// Adds a batch at the end. Until [`start`](Self::start) is called with its value, only a caller that waits for it
-    /// may execute it.
+    /// Adds a batch at the end. Until [`start`](Self::start) is called with the batch's value, only a caller that waits
+    /// for the batch may execute it.
     pub(super) fn push(&mut self, steps: Arc<Vec<Step>>, value: TimelineValue) {
         self.batches.push_back((steps, value));
     }

@@ -73,7 +73,6 @@ impl Epochs {
 }
 
 /// The uses of blocks by a batch's commands since the last barrier. An epoch is a run of commands between two barriers.
-/// barriers.
 ///
 /// A barrier orders every earlier command before every later command with one of its uses. So one barrier suffices for
 /// all blocks written in the epoch, even by several queues.

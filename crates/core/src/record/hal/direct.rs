@@ -260,8 +260,8 @@ impl<A: Backend> Drop for Direct<A> {
     }
 }
 
-/// Recorded commands that may be submitted many times. A batch that submits them keeps the body alive until it is
-/// complete, and its steps keep the blocks and kernels alive. The fields are dropped in their order.
+/// Recorded commands that may be submitted many times. A batch that submits them keeps the body alive until the batch
+/// is complete; the steps of the batch keep the blocks and kernels alive. The fields are dropped in their order.
 pub(crate) struct NativeBody<A: Backend> {
     commands: A::CommandBuffer,
     handle: Option<u64>,

@@ -18,9 +18,8 @@ use wgpu::{BufferUses as Uses, hal};
 
 /// A native encoder that records a batch's commands, and barriers between them.
 ///
-/// The caller guarantees the following, by the checks of the public calls: ranges lie within their buffers, and copies
-/// start and end on words; recorded resources live until the submission is complete; a bind group fits the layout of
-/// its pipeline.
+/// The checks of the public calls ensure the following. Ranges lie within their buffers, and copies start and end on
+/// words. Recorded resources live until the submission is complete. A bind group fits the layout of its pipeline.
 pub(crate) struct NativeEncoder<'e, A: Backend> {
     encoder: &'e mut A::CommandEncoder,
     external: Option<&'e ExternalHandles<A>>,

@@ -133,8 +133,8 @@ fn pieces(all: Range<usize>, native_from: usize, has_values: impl Fn(usize) -> b
     pieces
 }
 
-/// Returns the launch of a node with its pipeline, if it can be in a stretch: it must not be in a body, its group
-/// counts must be fixed, its parameters must need no memory, and its arrays must not be external.
+/// Returns the launch of a node and its pipeline, if a stretch can contain the node. The node must not be in a body,
+/// and its launch must have fixed group counts, parameters that need no memory, and no external arrays.
 fn plain<A: Backend>(plan: &GraphPlan, node: u32) -> Option<(&Launch, &HalPipeline<A>)> {
     let node = plan.nodes.get(node);
     let Work::Launch(launch) = &node.command.work else { return None };

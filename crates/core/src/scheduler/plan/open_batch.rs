@@ -262,8 +262,8 @@ impl OpenBatch {
         }
     }
 
-    /// Adds a read that copies its bytes to staging memory even if the host could access them in place, because a later
-    /// writer is planned before the host fetches them.
+    /// Adds a read that copies its bytes to staging memory even if the host could access them in place. Used if a later
+    /// writer is planned before the host fetches the bytes.
     pub(crate) fn add_staged_read(&mut self, slot: Slot, stamp: Stamp, src: Span, read: Arc<ReadSlot>) {
         read.set(ReadState::Staging);
         let work = Work::Read { src, slot: read };
@@ -382,8 +382,8 @@ pub(crate) const FEW_CONTEXT_COMMANDS: usize = 128;
 const LONGEST_CHUNK: f32 = 10.0;
 
 impl Planner<'_> {
-    /// Begins the batch with the context commands up to the last of `roots`, if there are few, and as long as they
-    /// delay no later command by more than the bound of the lane.
+    /// Begins the batch with the context commands up to the last of `roots`, if there are few of them. Stops before
+    /// they would delay later commands by more than the bound of the lane.
     pub(crate) fn begin_with_context_commands(&mut self, roots: &[Point]) {
         if let Some(upto) = roots.iter().map(|root| root.stamp).max()
             && self.has_only_context_commands()

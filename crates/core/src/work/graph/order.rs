@@ -1,7 +1,7 @@
 //! The order of a graph's nodes: which nodes come before a node, and on which level it executes.
 //!
-//! The order has three sources: the nodes of one captured queue are in order; forks, joins and events order nodes of
-//! several queues; and the policy of the context, applied within the graph, orders two uses of the same bytes as they
+//! The order has three sources. The nodes of one captured queue are in order. Forks, joins and events order nodes of
+//! several queues. And the policy of the context, applied within the graph, orders two uses of the same bytes as they
 //! were captured, if one of them is a write.
 //!
 //! The barriers that the native recorder would record for a graph are counted here, by the same rule.

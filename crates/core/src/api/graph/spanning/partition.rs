@@ -42,8 +42,8 @@ pub(crate) struct Partition {
     pub(crate) joins: Vec<SmallVec<[u32; 2]>>,
 }
 
-/// Sort key of the parts: by the number of parts before them on a longest path; then those that wait for no other
-/// context first; then those that another context waits for first.
+/// Sort key of the parts. It sorts them by the number of parts before them on a longest path. Among equals, parts that
+/// wait for no other context come first, and then parts that another context waits for.
 type PartKey = (u32, bool, bool, u32, Option<u32>);
 
 /// Everything before a part: the number of earlier parts of each context, and the number of segments started by then.
