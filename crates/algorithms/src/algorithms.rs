@@ -290,9 +290,9 @@ pub trait Algorithms: sealed::Queue {
 
     /// Enqueues `out` = the place of the smallest element: the number of elements before it in the array, along the
     /// axis or in the segment. Of equal elements, the first one counts; -0 equals +0. A NaN counts as smaller than all
-    /// numbers, unless [`skip_nan`](DeviceArray::skip_nan) ignores NaNs; if there are only NaNs, the result is then 0.
-    /// An array or an axis must have at least one element. An empty segment, or a count of 0 first elements, gives
-    /// `u32::MAX`.
+    /// numbers, unless [`skip_nan`](DeviceArray::skip_nan) ignores NaNs. If all elements are NaNs, the result is 0 in
+    /// both cases. An array or an axis must have at least one element. An empty segment, or a count of 0 first
+    /// elements, gives `u32::MAX`.
     ///
     /// # Example
     /// ```
@@ -312,8 +312,8 @@ pub trait Algorithms: sealed::Queue {
         reductions::place(&VerbQueue::new(self.queue(), "argmin")?, false, x.into(), out)
     }
 
-    /// Enqueues `out` = the place of the largest element, with the rules of [`argmin`](Self::argmin); here, too, a NaN
-    /// is found before all numbers.
+    /// Enqueues `out` = the place of the largest element, with the rules of [`argmin`](Self::argmin), except that a NaN
+    /// counts as larger than all numbers.
     ///
     /// # Example
     /// ```
@@ -892,8 +892,9 @@ pub trait Algorithms: sealed::Queue {
         elementwise::axpy(&VerbQueue::new(self.queue(), "axpy")?, a, x, y)
     }
 
-    /// Enqueues `out` = the elements of `x`, converted as by Rust's operator `as`. A float loses its fraction; if it is
-    /// out of range, it becomes the nearest integer, and a NaN becomes 0. Between `i32` and `u32`, the bits are kept.
+    /// Enqueues `out` = the elements of `x`, converted as by Rust's operator `as`. A float loses its fraction. If the
+    /// float is out of range, the result is the nearest integer; for a NaN, 0. Between `i32` and `u32`, the bits are
+    /// kept.
     ///
     /// # Example
     /// ```

@@ -105,8 +105,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Enqueues the launch that finds a place in each share of the rows or columns. A launch without results is only
-    /// checked.
+    /// Enqueues the launch that finds a place in each share of the first rows or columns. A launch without results is
+    /// only checked.
     #[track_caller]
     fn launch(
         &self,

@@ -233,8 +233,8 @@ struct BinCountsArgs<'a> {
     counts: &'a mut DeviceArray<u32>,
 }
 
-/// Returns the keys of edges. An edge that is zero gets the key of -0, so that it includes both zeros; the last edge
-/// gets the key of +0, for the same reason.
+/// Returns the keys of edges. Both zeros belong to a bin that begins or ends with zero. So a zero edge gets the key of
+/// -0 or, if it is the last edge, of +0.
 fn edge_keys<T: Reducible>(edges: &[T]) -> Vec<u32> {
     let zero = T::identity(Operation::Sum);
     let key = |(i, &edge): (usize, &T)| match edge == zero {

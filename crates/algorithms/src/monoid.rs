@@ -13,8 +13,8 @@ use fencepost_core::{DeviceArray, Element, Result, Scalar};
 ///
 /// In the expression, `a` and `b` are elements, or combinations of several; `a` comes before `b`. The value has the
 /// type of the elements. The expression can also use the functions and types of WGSL, and no other names. A
-/// [reversed](crate::Scan::reversed) scan goes from the last element to the first, so there `a` has the larger indices:
-/// the result at `i` combines the initial value, the last element, and so on down to the element at `i`, in this order.
+/// [reversed](crate::Scan::reversed) scan goes from the last element to the first, so there `a` has the larger indices.
+/// The result at `i` combines the initial value, the last element, and so on down to the element at `i`, in this order.
 ///
 /// The operation must be associative: `(a b) c` must equal `a (b c)`, because a device groups the elements in any way.
 /// It need not be commutative, because the order is kept. The identity must not change an element on either side,

@@ -52,7 +52,7 @@ impl Moves {
         Ok(Self::of_merged(&merged))
     }
 
-    /// Returns the moves as a permutation of axes, where each element finds its place separately, without tiles.
+    /// Returns the same moves as a permutation of axes, for the kernel without tiles.
     pub(crate) fn without_tiles(self) -> Self {
         let Self::Transpositions { batches, rows, columns } = self else { return self };
         let counts = [1, 1, 1, batches, columns, rows];

@@ -53,9 +53,9 @@ impl<T: Element, O: Associative<T>> Scan<T, O> {
         Self { operation, exclusive: false, reversed: false, initial: None }
     }
 
-    /// Combines, for each element, only the elements before it. The first result is the initial value: 0 for sums, 1
-    /// for products, the largest (smallest) value of the type, infinite for `f32`, if the smallest (largest) element is
-    /// wanted, and the identity of a [`Monoid`](crate::Monoid).
+    /// Combines, for each element, only the elements before it. The first result is the initial value. By default, this
+    /// is 0 for sums, 1 for products, and the identity of a [`Monoid`](crate::Monoid). For the smallest element it is
+    /// the largest value of the type, which is infinite for `f32`; for the largest element, the smallest.
     pub fn exclusive(operation: O) -> Self {
         Self { operation, exclusive: true, reversed: false, initial: None }
     }
