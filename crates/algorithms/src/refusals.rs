@@ -1,4 +1,4 @@
-//! Checks before the first command of verbs that have several, so that a refused call enqueues nothing.
+//! Checks that a verb with several commands makes before the first one, so that a refused call enqueues nothing.
 
 use crate::elementwise::ConvertArgs;
 use crate::trusted;

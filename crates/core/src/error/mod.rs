@@ -28,7 +28,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[error("{0}")]
 pub struct Error(Arc<ErrorDetail>);
 
-/// Writes the message, so that it is what `unwrap` prints, and a `main` that returns the error. `{:#?}` writes the
+/// Writes the message, so that `unwrap` prints it, and so does a `main` that returns the error. `{:#?}` writes the
 /// fields of the [detail](Error::detail).
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -484,8 +484,8 @@ impl Planner<'_> {
         self.state.free_slot(slot);
     }
 
-    /// Plans a read whose bytes stay in place, and which therefore needs no step in a batch. It completes with the
-    /// commands before it and with the planned context commands.
+    /// Plans a read that needs no step in a batch, because its bytes stay in place. It completes with the commands
+    /// before it and with the planned context commands.
     fn plan_read_in_place(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
         self.pop_behind(slot, &seqs);

@@ -173,7 +173,7 @@ impl State {
         }
     }
 
-    /// Adds uses of an array that are known to be complete to the host clock.
+    /// Adds uses of an array to the host clock. The uses must be complete.
     pub(crate) fn report_uses_done<'a>(&mut self, uses: impl Iterator<Item = &'a Use>) {
         uses.for_each(|earlier| {
             self.note_done(earlier.point(), earlier.origin().map(|origin| &origin.clock))

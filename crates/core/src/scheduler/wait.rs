@@ -1,7 +1,7 @@
 //! Waits, which block until a point, a batch or an event is done; and flushes and polls, which start and advance that
 //! work. A blocked caller repeatedly chooses and takes a step. S is the state lock.
 //!
-//! A wait fails if it can never end because a function that receives printed lines blocks.
+//! A wait fails if a function that receives printed lines keeps it from ever ending.
 
 #[cfg(test)]
 mod task_tests;

@@ -305,7 +305,7 @@ pub(crate) struct PlanChange {
     pub(crate) control: Option<Arc<ControlTable>>,
 }
 
-/// Change of one place in a command: the part refers to the bytes of an input from the byte `start` on.
+/// Change of one part of a command: afterwards it refers to the bytes of an input from `start` on.
 struct Move {
     node: u32,
     input: usize,
