@@ -79,8 +79,8 @@ pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
     (0..).zip(x).map(|(i, &x)| value(x, i)).collect()
 }
 
-/// Returns, for each place, the value of a function of the elements of two lists and of the place. If the lengths
-/// differ, the rest of the longer list is ignored.
+/// Calls a function with the elements of two lists at each place and with the place, and returns its values. If the
+/// lengths differ, the rest of the longer list is ignored.
 ///
 /// # Example
 /// ```

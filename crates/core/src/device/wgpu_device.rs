@@ -305,7 +305,7 @@ impl WgpuDevice {
         }
     }
 
-    /// Returns the error for an allocation that failed without an error, as happens on a lost device.
+    /// Returns the error of an allocation that returned neither memory nor an error, as happens on a lost device.
     pub(crate) fn no_memory(&self, label: &str) -> Error {
         let message = format!("device `{}` is lost", self.parts.caps.adapter);
         self.alive().err().unwrap_or_else(|| ErrorDetail::Device { object: label.into(), message }.into())

@@ -317,7 +317,8 @@ impl CopyEnd {
         apart.then(|| Op::Work(self.end.between(rows, &self.span.block, &place.block)))
     }
 
-    /// Returns the uses of this side: `whole`, which uses the array as all pieces together do, and uses of the buffers.
+    /// Returns what this side uses. `whole` stands for the use of the array by all pieces together; the other elements
+    /// are the uses of the pieces' buffers.
     fn uses(&self, whole: Work) -> Works {
         let own = self.between.spans().map(|dst| Work::Fill { dst, pattern: Pattern::ZERO });
         std::iter::once(whole).chain(own).collect()

@@ -166,8 +166,8 @@ impl LaneState {
         self.timeline.in_flight() < if is_single { 1 } else { SUBMISSIONS_IN_FLIGHT }
     }
 
-    /// Returns `true` if the lane may take the front batch of `priority` now. For a batch that was cut from a larger
-    /// plan, more batches may be in flight.
+    /// Returns `true` if the lane may take the front batch of `priority` now. If that batch was cut from a larger plan,
+    /// a few more batches may be in flight than otherwise.
     pub(crate) fn has_room_for(&self, priority: Priority, urgent: bool) -> bool {
         let cut = self.ready[priority as usize].front().is_some_and(|batch| batch.cut);
         self.has_room(urgent) || (cut && !urgent && !self.executes_in_submit && self.has_little())

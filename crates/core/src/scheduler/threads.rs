@@ -296,8 +296,9 @@ pub(crate) struct ThreadWakeups {
 }
 
 impl ThreadWakeups {
-    /// Returns the wakeups without the sleeping callers, for a caller that is about to park: it has changed nothing
-    /// that they wait for. Callers parked for a batch stay included, because each of them is notified only once.
+    /// Returns the wakeups for a caller that is about to park. Sleeping callers are left out, because this caller has
+    /// changed nothing that they wait for. Callers parked for a batch stay included, because each of them is notified
+    /// only once.
     pub(crate) fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }

@@ -520,8 +520,8 @@ impl Engine {
         }
     }
 
-    /// Returns the next step of a caller that waits for a planned batch. If the batch is not submitted, moves it, with
-    /// its dependencies, to the front of its list, and raises it to at least normal priority.
+    /// Returns the next step of a caller that waits for a planned batch. Moves a batch that is not submitted, with its
+    /// dependencies, to the front of its list, and raises it to at least normal priority.
     pub(crate) fn next_step(&self, state: &mut State, seq: Seq) -> WaitStep {
         let Some(lane) = state.batches.get(seq).map(|info| info.lane) else { return WaitStep::Sleep };
         match state.batches.status(seq) {

@@ -315,7 +315,7 @@ struct Move {
 
 impl GraphPlan {
     /// Returns the plan with the given changes. The cost depends on the number of changed nodes and of used blocks. All
-    /// nodes are examined only if, in a graph of several queues, the overlaps change.
+    /// nodes are examined only if the overlaps change in a graph of several queues.
     ///
     /// # Errors
     /// Returns `Aliased` if two arguments of a command now overlap and one of them is written, and `Hazard` under
