@@ -1,4 +1,4 @@
-//! The functions of the bits of integers.
+//! Functions on the bits of integers.
 //!
 //! An integer of `width` bits is in the low bits of a word, and the bits above it are 0.
 
@@ -35,8 +35,8 @@ pub(crate) fn first_leading_bit(bits: u64, width: u32, signed: bool) -> u64 {
     if different == 0 { low(width) } else { u64::from(63 - different.leading_zeros()) }
 }
 
-/// Returns `count` bits from the bit `offset` on. The bits of a signed integer have their sign repeated above them.
-/// Bits past the end are left out.
+/// Returns `count` bits starting at bit `offset`, sign-extended if the integer is signed. Bits past the end are left
+/// out.
 pub(crate) fn extract_bits(bits: u64, width: u32, signed: bool, offset: u32, count: u32) -> u64 {
     let (offset, count) = field(width, offset, count);
     if count == 0 {
@@ -46,7 +46,8 @@ pub(crate) fn extract_bits(bits: u64, width: u32, signed: bool, offset: u32, cou
     if signed { ((top as i64) >> (64 - count)) as u64 & low(width) } else { top >> (64 - count) }
 }
 
-/// Returns `bits` with the low `count` bits of `new` from the bit `offset` on. Bits past the end are left out.
+/// Returns `bits` with `count` bits starting at `offset` replaced by the low bits of `new`. Bits past the end are left
+/// out.
 pub(crate) fn insert_bits(bits: u64, new: u64, width: u32, offset: u32, count: u32) -> u64 {
     let (offset, count) = field(width, offset, count);
     if count == 0 {
@@ -56,7 +57,7 @@ pub(crate) fn insert_bits(bits: u64, new: u64, width: u32, offset: u32, count: u
     bits & !mask | new << offset & mask
 }
 
-/// Limits a range of bits to the bits of an integer.
+/// Clamps a range of bits to the width of an integer.
 fn field(width: u32, offset: u32, count: u32) -> (u32, u32) {
     let offset = offset.min(width);
     (offset, count.min(width - offset))
@@ -78,7 +79,7 @@ mod tests {
         (0..u32::from(ty.width) * 8).map(|bit| (value >> bit) & 1 == 1).collect()
     }
 
-    /// Returns the integer with these bits, and with the last one repeated above them if the type has a sign.
+    /// Returns the integer with these bits, sign-extended if the type is signed.
     fn integer(ty: Type, list: &[bool]) -> Scalar {
         let sign = ty.kind == ScalarKind::Sint && list.last().is_some_and(|&bit| bit);
         let start = if sign { -(1_i128 << list.len()) } else { 0 };

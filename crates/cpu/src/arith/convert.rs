@@ -12,7 +12,7 @@ use naga::ScalarKind;
 /// NaN becomes 0. `true` becomes 1, and all numbers except zeros become `true`.
 ///
 /// # Panics
-/// Panics for a type that no scalar of a validated module has, which is a bug.
+/// Panics for a type that cannot occur in a validated module, which is a bug.
 pub(crate) fn convert(x: Scalar, kind: ScalarKind, width: Option<u8>) -> Scalar {
     let Some(width) = width else {
         return Scalar::from_bits(naga::Scalar { kind, width: x.ty().width }, x.bits());
@@ -37,8 +37,8 @@ fn is_true(x: Scalar) -> bool {
     }
 }
 
-/// Returns an integer as it is, and a float clamped to the least and the greatest integer of a type. The float's type
-/// must be able to represent the limits, so the greatest one may be lower.
+/// Returns an integer unchanged, and a float clamped to the range of an integer type. The limits must be representable
+/// in the float's type, so the upper limit may be below the greatest integer.
 pub(super) fn to_integer(x: Scalar, least: i128, greatest: i128) -> i128 {
     match x {
         Scalar::Bool(x) => x.into(),
@@ -52,7 +52,7 @@ pub(super) fn to_integer(x: Scalar, least: i128, greatest: i128) -> i128 {
     }
 }
 
-/// Returns an integer of the form 2^n - 1 with zeros below its `digits` highest bits.
+/// Returns the integer 2^n - 1 with all bits below its `digits` highest ones cleared.
 fn last(greatest: i128, digits: u32) -> i128 {
     let spare = greatest.count_ones().saturating_sub(digits);
     greatest >> spare << spare
@@ -62,7 +62,7 @@ fn to_f16(x: Scalar) -> f16 {
     match x {
         Scalar::F16(x) => x,
         Scalar::F32(x) => f16::from_f32(x),
-        // An integer that `f64` cannot hold is beyond the greatest `f16`.
+        // An integer that `f64` cannot represent exceeds the greatest `f16`.
         _ => narrow(to_f64(x)),
     }
 }
@@ -118,8 +118,8 @@ mod tests {
         }
     }
 
-    /// Clamps a float to a type of integers. The upper limit is the greatest integer of the type that has at most
-    /// `digits` digits.
+    /// Clamps a float to the range of an integer type. The upper limit is the greatest integer of the type with at most
+    /// `digits` significant bits.
     fn last_inside(least: i128, greatest: i128, digits: u32, exact: f64) -> i128 {
         if exact.is_nan() {
             return 0;
@@ -191,7 +191,7 @@ mod tests {
             let half = convert(Scalar::F64(x), ScalarKind::Float, Some(2));
             assert!(same(half, Scalar::F16(nearest_half(x))), "{x:e}");
             let single = convert(Scalar::F64(x), ScalarKind::Float, Some(4));
-            // The text of a number with all of its digits is parsed with one rounding.
+            // Parsing a decimal text with all digits rounds only once.
             let parsed: f32 = format!("{x:e}").parse().expect("the text is a number");
             assert!(same(single, Scalar::F32(parsed)), "{x:e}");
         }

@@ -6,9 +6,9 @@ pub(crate) use libm::{
     acos, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, fma, log, log2, pow, sin, sinh, tan, tanh,
 };
 
-/// Returns the number whose hyperbolic cosine is `x` and that is not negative. It is NaN below 1.
+/// Returns the nonnegative number whose hyperbolic cosine is `x`. It is NaN below 1.
 pub(crate) fn acosh(x: f64) -> f64 {
-    // The function of `libm` gives numbers for large negative arguments.
+    // `libm` returns wrong numbers for large negative arguments.
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
     libm::ldexp(x, exponent)
 }
 
-/// Returns the fraction and the exponent of `x`: a fraction from 0.5 to 1, times 2 to the exponent, is `x`. Zeros,
+/// Splits `x` into a fraction from 0.5 to 1 and an exponent: `x` is the fraction times 2 to the exponent. Zeros,
 /// infinities and NaN have the exponent 0 and are their own fraction.
 pub(crate) fn frexp(x: f64) -> (f64, i32) {
     libm::frexp(x)

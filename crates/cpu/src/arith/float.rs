@@ -48,7 +48,7 @@ pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
     (f64::from(x) * power) as f32
 }
 
-/// Returns the fraction and the exponent of `x`: a fraction from 0.5 to 1, times 2 to the exponent, is `x`. Zeros,
+/// Splits `x` into a fraction from 0.5 to 1 and an exponent: `x` is the fraction times 2 to the exponent. Zeros,
 /// infinities and NaN have the exponent 0 and are their own fraction.
 #[inline(always)]
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
@@ -68,7 +68,7 @@ mod tests {
     use crate::arith::tests::edges::{call, doubles, floats, halves, nearest_half, real, same};
     use naga::MathFunction as Fun;
 
-    /// Returns the next integer below a number, and the fraction from 0 to 1 above it.
+    /// Splits a number into the integer below it and the fraction above that.
     fn split(x: f64) -> (f64, f64) {
         let whole = x as i64;
         let below = if (whole as f64) > x { whole - 1 } else { whole };
@@ -134,7 +134,8 @@ mod tests {
                     // All of these are multiples of 2^-48, and the sum is less than 2^34.
                     let fixed = |x: half::f16| (x.to_f64() * 2_f64.powi(24)) as i128;
                     let exact = fixed(x) * fixed(y) + (fixed(z) << 24);
-                    // A conversion to `f64` with an odd last bit stays on the same side of the middle of two halves.
+                    // Converting to `f64` with an odd last bit keeps the number on the same side of the midpoint of two
+                    // `f16`s.
                     let odd =
                         if exact.unsigned_abs() >> 53 == 0 { exact } else { exact >> 20 << 20 | 1 << 20 };
                     let odd = if exact & 0xf_ffff == 0 { exact } else { odd };

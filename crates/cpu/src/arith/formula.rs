@@ -1,4 +1,4 @@
-//! The functions of numbers that WGSL defines by a formula of arithmetic.
+//! Functions of numbers that WGSL defines by an arithmetic formula.
 //!
 //! They execute the formula step by step in the type of the arguments. Compiled code that does the same gets the same
 //! bits.
@@ -20,7 +20,7 @@ pub(crate) fn clamp<R: Real>(x: R, low: R, high: R) -> R {
     min(max(x, low), high)
 }
 
-/// Limits a number to 0 and 1. A NaN becomes 0.
+/// Clamps a number to the range from 0 to 1. A NaN becomes 0.
 pub(crate) fn saturate<R: Real>(x: R) -> R {
     clamp(x, R::of(0.0), R::of(1.0))
 }
@@ -270,7 +270,7 @@ mod tests {
         }
         let [a, b, c] = [1.0, 3.0, 0.5].map(|x| Scalar::F16(f16::from_f32(x)));
         assert_eq!(call(Fun::Mix, &[a, b, c]), Scalar::F16(f16::from_f32(2.0)));
-        // The product of these numbers is larger than the greatest `f16`, and the sum is not.
+        // The product of these numbers exceeds the greatest `f16`, but their sum does not.
         let [large, less] = [300.0, -60000.0].map(|x| Scalar::F16(f16::from_f32(x)));
         assert_eq!(call(Fun::Fma, &[large, large, less]), Scalar::F16(f16::from_f32(30000.0)));
     }

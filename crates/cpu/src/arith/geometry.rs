@@ -15,7 +15,7 @@ pub(crate) fn dot<R: Real>(a: &[R], b: &[R]) -> R {
     products.reduce(|sum, product| sum + product).expect("bug: a vector has components")
 }
 
-/// Returns the length. The length of a single number is its absolute value.
+/// Returns the length. The length of a scalar is its absolute value.
 pub(crate) fn length<R: Real>(x: &[R]) -> R {
     if let &[x] = x { x.abs() } else { dot(x, x).sqrt() }
 }
@@ -78,7 +78,7 @@ mod tests {
 
     type Make = fn(f64) -> Scalar;
 
-    /// Constructors of floats, each with the distance of 1 from the next number of its type.
+    /// Constructor of each float type, with the distance from 1 to the next number.
     const TYPES: [(Make, f64); 3] = [
         (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
         (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
@@ -99,8 +99,8 @@ mod tests {
         }
     }
 
-    /// Calls a test with vectors of each size and type: their components, which are from -4 to 4, their values, and the
-    /// distance of 1 from the next number of the type.
+    /// Calls a test with vectors of each size and type. It gets the vectors, their components (from -4 to 4) as
+    /// numbers, and the distance from 1 to the next number of the type.
     fn vectors(test: impl Fn(&[Vec<Scalar>; 3], &[Vec<f64>; 3], f64)) {
         let mut random = fastrand::Rng::with_seed(8);
         for (make, epsilon) in TYPES {
@@ -157,7 +157,7 @@ mod tests {
             assert_eq!(components(math(Fun::Length, &[x])), [1.5]);
             assert_eq!(components(math(Fun::Distance, &[x, y])), [3.5]);
         }
-        // The square of this number overflows `f32`, but the length of a single number needs no square.
+        // The square of this number overflows `f32`, but the length of a scalar needs no square.
         let large = Operand::Scalar(Scalar::F32(1e30));
         assert_eq!(math(Fun::Length, &[large]), Outcome::Scalar(Scalar::F32(1e30)));
     }

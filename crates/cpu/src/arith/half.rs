@@ -4,11 +4,11 @@
 #[inline(always)]
 pub(crate) fn narrow(x: f32) -> u32 {
     const LEAST_NORMAL: u32 = 113 << 23; // 2^-14
-    const LEAST_INFINITE: u32 = 0x477f_f000; // halfway from the largest number to the next power of two
+    const LEAST_INFINITE: u32 = 0x477f_f000; // halfway between the largest number and the next power of two
     let bits = x.to_bits() & 0x7fff_ffff;
     let odd = bits >> 13 & 1;
     let normal = bits.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13;
-    // The sum with 1/2 is rounded to a multiple of the least `f16`, and its low bits count these multiples.
+    // Adding 1/2 rounds to a multiple of the smallest `f16`; the low bits of the sum count these multiples.
     let subnormal = (f32::from_bits(bits) + 0.5).to_bits().wrapping_sub(0.5_f32.to_bits());
     let finite = if bits < LEAST_NORMAL { subnormal } else { normal };
     let number = if bits >= LEAST_INFINITE { 0x7c00 } else { finite };
@@ -19,7 +19,7 @@ pub(crate) fn narrow(x: f32) -> u32 {
 /// Returns the number with the bits of an `f16`.
 #[inline(always)]
 pub(crate) fn widen(bits: u32) -> f32 {
-    const SCALE: f32 = f32::from_bits(239 << 23); // 2^112, which moves an exponent from the range of `f16` to that of `f32`
+    const SCALE: f32 = f32::from_bits(239 << 23); // 2^112, rebases an exponent from `f16` to `f32`
     let magnitude = (bits & 0x7fff) << 13;
     let finite = (f32::from_bits(magnitude) * SCALE).to_bits();
     let all = if magnitude >= 0x7c00 << 13 { magnitude | 0x7f80_0000 } else { finite };

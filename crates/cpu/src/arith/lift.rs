@@ -1,4 +1,4 @@
-//! The conversions of scalars to the types of formulas, and back.
+//! Conversions from scalars to the types of formulas, and back.
 
 use super::Scalar;
 use super::narrow::narrow;
@@ -9,7 +9,7 @@ pub(crate) trait Lift: Real {
     /// Converts a scalar that computes with this type.
     fn take(x: Scalar) -> Self;
 
-    /// Returns a scalar of the sample's type, with one rounding.
+    /// Converts to a scalar of the same type as `sample`, with one rounding.
     fn give(self, sample: Scalar) -> Scalar;
 }
 

@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-/// Returns the matrix whose columns are the rows of another one.
+/// Returns the transpose of a matrix.
 pub(crate) fn transpose<T: Copy>(rows: usize, values: &[T]) -> impl Iterator<Item = T> {
     (0..rows).flat_map(move |row| values.iter().skip(row).step_by(rows).copied())
 }
@@ -18,8 +18,8 @@ pub(crate) fn determinant(size: usize, values: &[f64]) -> f64 {
         (2, &[a, b, c, d]) => a * d - b * c,
         (3, &[a, b, c, d, e, f, g, h, i]) => a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g),
         (4, values) => {
-            // Each product is a minor of the first two columns times the minor of the last two columns with the other
-            // rows.
+            // Laplace expansion: a minor of the first two columns, times the minor of the last two columns with the
+            // remaining rows.
             let minors = |columns: &[f64]| {
                 let minor = |a: usize, b: usize| columns[a] * columns[4 + b] - columns[b] * columns[4 + a];
                 [minor(0, 1), minor(0, 2), minor(0, 3), minor(1, 2), minor(1, 3), minor(2, 3)]
@@ -38,7 +38,7 @@ pub(crate) fn inverse(size: usize, values: &[f64]) -> SmallVec<[f64; 16]> {
     places.map(|(column, row)| cofactor(size, values, row, column) / determinant).collect()
 }
 
-/// Returns the determinant of the matrix without a column and a row, with the sign of their place.
+/// Returns a cofactor: the signed determinant of the matrix without a column and a row.
 fn cofactor(size: usize, values: &[f64], column: usize, row: usize) -> f64 {
     let kept = |&(index, _): &(usize, &f64)| index / size != column && index % size != row;
     let minor: SmallVec<[f64; 16]> =

@@ -6,7 +6,7 @@ use super::operator::binary;
 use super::{Components, Operand, Outcome, Scalar, linear};
 use naga::BinaryOperator;
 
-/// Applies a binary operator to two values. Next to a vector or a matrix, a scalar stands for equal components.
+/// Applies a binary operator to two values. A scalar next to a vector or a matrix is applied to each component.
 /// Products of two matrices, or of a matrix and a vector, follow linear algebra: each of their components is a sum of
 /// products, added from the first one on.
 pub(crate) fn binary_whole(op: BinaryOperator, a: Operand<'_>, b: Operand<'_>) -> Outcome {
@@ -60,7 +60,7 @@ mod tests {
 
     type Make = fn(f64) -> Scalar;
 
-    /// Constructors of floats, each with the distance of 1 from the next number of its type.
+    /// Constructor of each float type, with the distance from 1 to the next number.
     const TYPES: [(Make, f64); 3] = [
         (|x| Scalar::F16(f16::from_f64(x)), 1.0 / 1024.0),
         (|x| Scalar::F32(x as f32), f32::EPSILON as f64),
@@ -177,7 +177,7 @@ mod tests {
         for (make, epsilon) in TYPES {
             for size in (2..=4).cycle().take(300) {
                 let mut a = small(&mut random, size, size);
-                // A large diagonal keeps the matrix far from a singular one.
+                // A large diagonal keeps the matrix far from singular.
                 (0..size).for_each(|i| a[i][i] += 16.0);
                 let x = scalars(make, &a);
                 let inverse = rows_of(math(Fun::Inverse, &[matrix(&a, &x)]));
@@ -207,7 +207,7 @@ mod tests {
         }
     }
 
-    /// Returns the determinant by elimination with the largest pivot of a column.
+    /// Returns the determinant, by elimination with partial pivoting.
     fn eliminated(mut a: Rows) -> f64 {
         let mut determinant = 1.0;
         for i in 0..a.len() {

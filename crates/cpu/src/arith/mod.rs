@@ -3,10 +3,10 @@
 //! The interpreter calls all of them, and compiled code calls those for which it has no instructions.
 //!
 //! - Integers wrap. A division by zero gives the dividend, and a remainder by zero gives zero.
-//! - Functions of `f32` compute a function without an exact result with `f64`, and round once. Formulas such as `mix` and
-//!   `dot` execute their steps with `f32`, so that compiled code that does the same gets the same bits.
+//! - `f32` functions without an exact result compute with `f64` and round once. Formulas such as `mix` and `dot`
+//!   compute each step with `f32`, so that compiled code with the same steps gets the same bits.
 //! - Functions of `f16` compute with `f64` and round once.
-//! - Subnormal numbers stay as they are. A function with no result for its argument gives NaN.
+//! - Subnormal numbers stay as they are. A function that is undefined for its argument returns NaN.
 //! - All hosts get the same bits, except the bits of a NaN.
 
 pub(crate) mod bits;

@@ -17,7 +17,7 @@ pub(crate) enum Operand<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Returns the component at an index. A scalar has the same component everywhere.
+    /// Returns the component at an index. A scalar has the same component at every index.
     pub(crate) fn component(&self, index: usize) -> Scalar {
         match *self {
             Self::Scalar(value) => value,

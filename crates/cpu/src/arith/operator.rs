@@ -9,7 +9,7 @@ use std::ops::{BitAnd, BitOr, BitXor};
 /// Applies a unary operator. The negative of the least integer is itself.
 ///
 /// # Panics
-/// Panics for a type that the operator does not take in a validated module, which is a bug.
+/// Panics for a type that cannot occur in a validated module, which is a bug.
 pub(crate) fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
     match (op, x) {
         (UnaryOperator::Negate, Scalar::I32(x)) => Scalar::I32(x.wrapping_neg()),
@@ -33,7 +33,7 @@ pub(crate) fn unary(op: UnaryOperator, x: Scalar) -> Scalar {
 /// floats is `x - y * trunc(x / y)`, step by step. Operations on `f16` round once.
 ///
 /// # Panics
-/// Panics for types that the operator does not take in a validated module, which is a bug.
+/// Panics for types that cannot occur in a validated module, which is a bug.
 pub(crate) fn binary(op: BinaryOperator, a: Scalar, b: Scalar) -> Scalar {
     let result = match (op, a, b) {
         (BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight, ..) => shift(op, a, b),
@@ -50,12 +50,12 @@ pub(crate) fn binary(op: BinaryOperator, a: Scalar, b: Scalar) -> Scalar {
     result.unwrap_or_else(|| unreachable!("bug: {a:?} {op:?} {b:?}"))
 }
 
-/// Type whose operators take two operands of this type. An operator that the type lacks gives `None`.
+/// Operand type of the binary operators. An operator that the type lacks returns `None`.
 trait Arithmetic: Copy + PartialOrd {
-    /// Returns the result of an operator that gives a number of the type.
+    /// Returns the result of an operator with a result of the operand type.
     fn number(op: BinaryOperator, a: Self, b: Self) -> Option<Self>;
 
-    /// Returns the result of any operator.
+    /// Returns the result of any operator, also of comparisons.
     fn apply(op: BinaryOperator, a: Self, b: Self, scalar: fn(Self) -> Scalar) -> Option<Scalar> {
         let compared = compare(op, a, b).map(Scalar::Bool);
         compared.or_else(|| Self::number(op, a, b).map(scalar))
@@ -153,7 +153,7 @@ mod tests {
     use crate::arith::tests::edges::{self, INTEGERS, integers, nearest_half, range, same, value, wrapped};
     use naga::{BinaryOperator as Op, UnaryOperator};
 
-    /// Returns the exact, unlimited result of integers.
+    /// Returns the exact result of an integer operation, before it wraps.
     fn exact(op: Op, a: i128, b: i128) -> i128 {
         match op {
             Op::Add => a + b,
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn operators_of_bool_have_their_truth_tables() {
-        // A row has the results for (false, false), (false, true), (true, false) and (true, true).
+        // Each row has the results for (false, false), (false, true), (true, false) and (true, true).
         let tables = [
             (Op::And, [false, false, false, true]),
             (Op::LogicalAnd, [false, false, false, true]),

@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the value with the shape of an operand and these components.
+    /// Returns a value with these components and the shape of an operand.
     pub(crate) fn shaped_like(operand: &Operand<'_>, values: Components) -> Self {
         match *operand {
             Operand::Scalar(_) => Self::Scalar(values[0]),

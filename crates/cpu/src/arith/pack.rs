@@ -1,4 +1,4 @@
-//! The functions that pack several numbers into a word, and those that unpack it.
+//! Functions that pack several numbers into a word and unpack them.
 //!
 //! The first number is in the low bits.
 
@@ -115,7 +115,7 @@ fn at_least(x: f32, low: f32) -> f64 {
     f64::from(super::formula::clamp(x, low, 1.0))
 }
 
-/// Returns the integer nearest to a product, ties upwards. The steps are the same as in vector code.
+/// Rounds a product to the nearest integer, ties upwards. The steps are the same as in vector code.
 #[inline]
 fn nearest(scale: f64, x: f64) -> u32 {
     let number = 0.5 + scale * x;
@@ -173,7 +173,7 @@ mod tests {
         edges.into_iter().chain((0..2000).map(move |_| random.u32(..)))
     }
 
-    /// Checks a function with fields of `bits` bits that stand for numbers up to 1.
+    /// Checks a packing function with fields of `bits` bits that represent numbers up to 1.
     fn check_normalized(fun: [Fun; 2], bits: u32, scale: f64, signed: bool) {
         let [pack_fun, unpack_fun] = fun;
         for word in words() {
@@ -198,7 +198,7 @@ mod tests {
                 let field = i64::from(word) >> (place * bits) & ((1 << bits) - 1);
                 let negative = signed && field >> (bits - 1) == 1;
                 let value = (if negative { field - (1 << bits) } else { field }) as f64;
-                // The nearest integer is less than one half away, or exactly one half if it is the upper one of two.
+                // The nearest integer is less than one half away; in a tie, it is the upper one.
                 assert!(value - scaled <= 0.5 && scaled - value < 0.5, "{pack_fun:?} of {x:e}: {value}");
             }
         }

@@ -1,4 +1,4 @@
-//! The types that formulas compute with.
+//! Types in which formulas compute.
 
 use std::fmt::Debug;
 use std::ops::{Add, Div, Mul, Neg, Sub};

@@ -1,4 +1,4 @@
-//! The functions that test components.
+//! Functions that test components.
 
 use super::{Outcome, Scalar};
 use naga::RelationalFunction;

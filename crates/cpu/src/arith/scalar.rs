@@ -32,7 +32,7 @@ impl Scalar {
         naga::Scalar { kind, width }
     }
 
-    /// Returns the bits of the value, in the low bits of the word.
+    /// Returns the bits of the value, in the low bits of a word.
     pub(crate) fn bits(self) -> u64 {
         match self {
             Self::Bool(value) => u64::from(value),
@@ -49,7 +49,7 @@ impl Scalar {
     /// Returns the value of a type that has these bits.
     ///
     /// # Panics
-    /// Panics for a type that no scalar of a validated module has, which is a bug.
+    /// Panics for a type that cannot occur in a validated module, which is a bug.
     pub(crate) fn from_bits(ty: naga::Scalar, bits: u64) -> Self {
         match (ty.kind, ty.width) {
             (ScalarKind::Bool, _) => Self::Bool(bits != 0),

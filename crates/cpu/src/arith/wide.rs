@@ -1,6 +1,7 @@
-//! Functions that are compiled for the vectors of the target, and again for wider vectors that the processor may have.
+//! Functions that are compiled for the target's vectors, and again for wider vectors that the processor may support.
 
-/// Defines functions with these bodies. The results have the same bits with all vectors, as no steps are fused.
+/// Defines functions with these bodies. The results have the same bits with vectors of any width, because no operations
+/// are fused.
 macro_rules! wide {
     ($(fn $name:ident($($x:ident: $ty:ty),+) = $body:expr;)+) => { $(
         fn $name($($x: $ty),+) {
@@ -12,7 +13,7 @@ macro_rules! wide {
                 }
                 if std::arch::is_x86_feature_detected!("avx2") {
                     #[allow(unsafe_code, reason = "a call of code for certain processors needs a check before")]
-                    // SAFETY: the processor has the instructions that the function is compiled for.
+                    // SAFETY: the processor supports the instructions that the function is compiled for.
                     return unsafe { with_avx2($($x),+) };
                 }
             }

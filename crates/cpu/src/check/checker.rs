@@ -24,9 +24,9 @@ pub(super) struct Checker<'k> {
     options: CheckOptions,
     pub(super) list: List,
     pub(super) memories: Memories,
-    /// Accesses of the workgroup to its variables since the last barrier for them.
+    /// Accesses to workgroup variables since their last barrier.
     near: Sets,
-    /// Accesses of the workgroup to buffers since the last barrier for them.
+    /// Accesses of the workgroup to buffers since their last barrier.
     near_storage: Sets,
     /// Accesses of all workgroups to buffers.
     far: Sets,
@@ -38,7 +38,7 @@ pub(super) struct Checker<'k> {
     pub(super) work: Work<'k>,
     /// First invocation of the workgroup.
     first: Actor,
-    /// Elements whose last index was out of range, for each invocation by its function and expression.
+    /// For each invocation, the elements whose last index was out of range, by function and expression.
     moved: FxHashSet<(u32, usize, Handle<Expression>)>,
 }
 
@@ -69,10 +69,10 @@ impl<'k> Checker<'k> {
         }
     }
 
-    /// Finds the mistakes that only the end of the launch shows.
+    /// Finds mistakes that are known only at the end of the launch.
     ///
-    /// In a launch that ended early, invocations that did not run might have written what others read, so such reads
-    /// are not findings. The same holds for an analysis that ended early, for which the call returns `false`.
+    /// After a launch that ended early, reads of unwritten memory are not findings, because invocations that did not
+    /// run might have written it. The same holds for an analysis that ended early; then the call returns `false`.
     pub(super) fn finish(&mut self, complete: bool) -> bool {
         if !complete {
             self.unread.clear();
@@ -92,7 +92,7 @@ impl<'k> Checker<'k> {
         !self.work.is_stopped()
     }
 
-    /// Finds the mistakes between two barriers for buffers, or for the variables of the workgroup.
+    /// Finds mistakes between two barriers, either for buffers or for workgroup variables.
     fn pass(&mut self, storage: bool) {
         let Self { near, near_storage, far, unread, unread_storage, unread_far, work, .. } = self;
         let (near, unread) = if storage { (near_storage, unread_storage) } else { (near, unread) };
@@ -173,7 +173,8 @@ impl<'k> Checker<'k> {
         }
     }
 
-    /// Returns `true` for an access to an element whose index was out of range: the text does not name that element.
+    /// Returns `true` for an access through an index out of range: it reached another element than the one that the
+    /// shader names.
     fn is_moved(&self, site: &Site) -> bool {
         let Some(pointer) = site.expression else { return false };
         let mut chain = self.names.chain(site, pointer);

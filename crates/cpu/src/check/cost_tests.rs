@@ -1,4 +1,5 @@
-//! The cost of a check does not grow with accesses that cannot race, and a check ends when the launch must end.
+//! Tests that the cost of a check does not grow with accesses that cannot race, and that a check ends when the launch
+//! must end.
 
 use super::checker::Checker;
 use super::memory::Memories;
@@ -13,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Outcome of a check with its costs.
+/// Outcome and cost of a check.
 struct Checked {
     findings: Vec<Finding>,
     pairs: u64,
@@ -22,7 +23,7 @@ struct Checked {
     fault: Option<Fault>,
 }
 
-/// Checks one launch of two workgroups of 64 invocations. The analysis sees `stop`, and the interpreter does not.
+/// Checks one launch of two workgroups of 64 invocations. Only the analysis sees `stop`, not the interpreter.
 fn check(body: &str, offset: u64, shadow: &mut Shadow, stop: bool) -> Checked {
     let text = format!(
         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -86,7 +87,8 @@ fn words_that_are_only_read_or_only_atomic_have_no_pairs() {
 #[test]
 fn words_with_the_same_accesses_are_compared_once_and_all_count() {
     let checked = check("x[i / 2u] = 1u; x[i / 2u] = 2u;", 0, &mut written(), false);
-    // Each workgroup has one class of 32 words: each of two instructions with itself and with the other one.
+    // Each workgroup has one class of 32 words, with two instructions: each is compared with itself and with the other
+    // one.
     assert_eq!(checked.pairs, 2 * 3);
     let counts: Vec<u64> = checked.findings.iter().map(|finding| finding.count).collect();
     assert_eq!(counts, [2 * 32 * 3]);

@@ -13,12 +13,12 @@ pub struct InvocationId {
     pub workgroup: [u32; 3],
 }
 
-/// An invocation at a place in the text.
+/// An invocation at a place in the shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Invocation that executes the step.
     pub invocation: InvocationId,
-    /// Place in the text, if it is known.
+    /// Place in the shader, if it is known.
     pub place: Option<Place>,
 }
 
@@ -53,7 +53,7 @@ impl AccessKind {
         matches!(self, Self::AtomicRead | Self::AtomicWrite | Self::AtomicChange)
     }
 
-    /// Returns `true` if two unordered accesses of one byte are a race.
+    /// Returns `true` if unordered accesses of these kinds to one byte are a race.
     pub const fn conflicts(self, other: Self) -> bool {
         (self.writes() || other.writes()) && !(self.is_atomic() && other.is_atomic())
     }
@@ -73,25 +73,25 @@ pub struct Access {
 pub struct Element {
     /// Name of the variable.
     pub array: String,
-    /// Scalar in WGSL, such as `out[3].x`.
+    /// Name of the scalar in WGSL, such as `out[3].x`.
     pub path: String,
 }
 
-/// Two unordered accesses of one scalar, of which at least one writes and at least one is not atomic.
+/// Two unordered accesses to one scalar: at least one writes, and at least one is not atomic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Race {
     /// Scalar that both access.
     pub element: Element,
-    /// `true` for a scalar of a buffer: `storageBarrier` orders its accesses within a workgroup. Accesses to a variable
-    /// of the workgroup are ordered by `workgroupBarrier`.
+    /// `true` for a scalar in a buffer, whose accesses within a workgroup are ordered by `storageBarrier`. `false` for
+    /// a workgroup variable, which needs `workgroupBarrier`.
     pub in_buffer: bool,
-    /// Access that comes first in the text.
+    /// Access that comes first in the shader.
     pub one: Access,
     /// The other access.
     pub other: Access,
 }
 
-/// Invocation that does not come to a barrier.
+/// Reason why an invocation does not reach a barrier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// It waits at another barrier, or at the same one in another call of a function.
@@ -104,9 +104,9 @@ pub enum Absent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mistake {
-    /// Two invocations of a workgroup access a scalar, and no barrier for this memory is between them.
+    /// Two invocations of a workgroup access a scalar, and no barrier for its memory separates the accesses.
     RaceInWorkgroup(Race),
-    /// Two invocations of different workgroups access a scalar of a buffer.
+    /// Two invocations of different workgroups access a scalar in a buffer.
     RaceBetweenWorkgroups(Race),
     /// An invocation reads memory that nothing wrote before.
     UnwrittenRead {
@@ -117,7 +117,7 @@ pub enum Mistake {
     },
     /// An index is past the end.
     IndexOutOfRange {
-        /// Step that takes the element.
+        /// Step that accesses the element.
         step: Step,
         /// Name of the array, the vector or the matrix.
         array: String,
@@ -126,11 +126,11 @@ pub enum Mistake {
         /// Number of elements.
         len: u64,
     },
-    /// Not all invocations of a workgroup come to a barrier. The launch ended there.
+    /// Not all invocations of a workgroup reach a barrier. The launch ended there.
     BarrierMissed {
         /// Invocation that waits at the barrier.
         waits: Step,
-        /// Invocation that does not come to it.
+        /// Invocation that does not reach it.
         absent: Absent,
     },
     /// An integer is divided by zero.
@@ -163,7 +163,7 @@ pub enum Mistake {
     },
     /// An operation makes a NaN from operands that are not NaN.
     NewNan {
-        /// Step that computes.
+        /// Step that performs the operation.
         step: Step,
         /// Operation with its values.
         operation: String,
@@ -178,8 +178,8 @@ pub struct Finding {
     /// Mistake that was found. If the same mistake occurs several times, this is the occurrence with the lowest
     /// indices.
     pub mistake: Mistake,
-    /// Number of occurrences. A race counts once for each word, for each pair of places on its lines, and for each
-    /// interval between two barriers.
+    /// Number of occurrences. A race counts once for each word, each pair of accesses on these lines, and each interval
+    /// between two barriers.
     pub count: u64,
     /// Line of the program that launched the kernel, if the caller of the run knows it.
     pub launch: Option<&'static Location<'static>>,
@@ -188,27 +188,27 @@ pub struct Finding {
 /// Outcome of a run with checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedRun {
-    /// Mistakes in the order of the text, including those before a fault.
+    /// Mistakes in the order of the shader, including those before a fault.
     pub findings: Vec<Finding>,
     /// Fault that ended the run early. A barrier that some invocations miss is a finding, not a fault.
     pub fault: Option<Fault>,
 }
 
 impl Finding {
-    /// Returns `true` if a finding of another run is the same mistake: of the same kernel and launch, at the same
-    /// lines, and with the same array. The invocations, the element and the values may differ.
+    /// Returns `true` if a finding of another run is the same mistake: in the same kernel and launch, at the same
+    /// lines, with the same array. The invocations, the element and the values may differ.
     pub fn is_same_mistake(&self, other: &Self) -> bool {
         self.kernel == other.kernel && self.launch == other.launch && self.mistake.is_like(&other.mistake)
     }
 
-    /// Returns the place of the mistake; for a race, the place that comes first in the text.
+    /// Returns the place of the mistake; for a race, the place that comes first in the shader.
     pub fn place(&self) -> Option<&Place> {
         self.mistake.step().place.as_ref()
     }
 }
 
 impl Mistake {
-    /// Returns the step of the mistake; for a race, the step that comes first in the text.
+    /// Returns the step of the mistake; for a race, the step that comes first in the shader.
     pub fn step(&self) -> &Step {
         match self {
             Self::RaceInWorkgroup(race) | Self::RaceBetweenWorkgroups(race) => &race.one.step,
@@ -346,7 +346,7 @@ fn write_operation(f: &mut Formatter<'_>, operation: &str, problem: &str, step: 
     write_step(f, &"computes this", step)
 }
 
-/// Writes what an invocation does, with the line and a caret below the place.
+/// Writes a description of an invocation's step, with the line of code and a caret.
 fn write_step(f: &mut Formatter<'_>, verb: &dyn Display, step: &Step) -> fmt::Result {
     write!(f, "\n  {} {verb}", step.invocation)?;
     let Some(place) = &step.place else { return Ok(()) };

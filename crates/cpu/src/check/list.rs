@@ -1,4 +1,4 @@
-//! The findings of a launch, each mistake once.
+//! The findings of a launch; each mistake is listed once.
 
 use super::finding::{Finding, Mistake};
 use super::names::{Names, Raw};
@@ -22,7 +22,7 @@ pub(super) enum Key {
     Barrier,
 }
 
-/// Order of the examples of a mistake, of which the least is shown.
+/// Sort key of the occurrences of a mistake; the smallest one is shown.
 pub(super) type Order = [u64; 6];
 
 struct Entry {
@@ -39,13 +39,13 @@ impl Entry {
     }
 }
 
-/// List of findings that does not depend on the order in which the mistakes come.
+/// List of findings, independent of the order in which mistakes are added.
 #[derive(Default)]
 pub(super) struct List {
     entries: FxHashMap<Key, Entry>,
-    /// Number of each instruction's line.
+    /// Line number index of each instruction.
     lines: FxHashMap<u32, u32>,
-    /// Numbers of the lines, by file and line.
+    /// Index of each line, by file and line number.
     numbers: FxHashMap<(String, usize), u32>,
 }
 
@@ -71,7 +71,7 @@ impl List {
         }
     }
 
-    /// Adds a race on some words, of which this is the least one.
+    /// Adds a race on several words; `finding` shows the lowest word.
     pub(super) fn add_race(
         &mut self,
         names: &Names<'_>,
@@ -84,7 +84,7 @@ impl List {
         lines.sort_unstable();
         let variable = names.variable(region, byte).map_or(usize::MAX, |(variable, _)| variable.index());
         let [one, other] = accesses;
-        // Of several races on the same lines, a race of two writes is shown first.
+        // Among races on the same lines, one between two writes is shown first.
         let reads = u64::from(one.kind.reads()) + u64::from(other.kind.reads());
         let sites = u64::from(one.site) << 32 | u64::from(other.site);
         let order = [u64::from(region), byte, reads, sites, one.actor, other.actor];

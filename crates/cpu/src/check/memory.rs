@@ -9,7 +9,7 @@ use crate::run::GridRun;
 use naga::{AddressSpace, StorageAccess};
 use std::ops::Range;
 
-/// Part of a memory that corresponds to a region of the interpreter.
+/// Part of a memory that is one region of the interpreter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Area {
     pub(super) memory: u16,
@@ -32,7 +32,7 @@ pub(super) struct Memories {
     /// Keys of the buffers. The variables of the workgroup come after them.
     keys: Vec<u64>,
     written: Vec<Vec<u8>>,
-    /// Words of each memory that the regions of the launch cover, empty for a memory that the launch only reads.
+    /// For each memory, the range of words that the launch's regions cover; empty if the launch only reads the memory.
     ranges: Vec<Range<u64>>,
     /// Words of buffers with the mark of an atomic change.
     changed: Vec<Word>,
@@ -42,7 +42,7 @@ impl Memories {
     /// Takes the written bytes of a shadow.
     ///
     /// # Panics
-    /// Panics if there is not one bound part for each buffer, or one does not begin at a word.
+    /// Panics unless there is one bound part for each buffer, and each begins at a word.
     pub(super) fn new(
         program: &Program,
         interpreter: &Interpreter,
@@ -109,8 +109,8 @@ impl Memories {
         self.areas.get(usize::from(region)).copied().flatten()
     }
 
-    /// Returns the words that may have a race: in the memories of buffers, or of the variables of the workgroup. The
-    /// other memories have none.
+    /// Returns the words that may have a race, either in buffers or in workgroup variables; the result is empty for the
+    /// other memories.
     pub(super) fn words(&self, storage: bool) -> Vec<Range<u64>> {
         let ranges = self.ranges.iter().enumerate();
         ranges
@@ -123,8 +123,8 @@ impl Memories {
         let state = &mut self.written[usize::from(word.memory)][word.number as usize];
         let missing = match kind {
             AccessKind::Read | AccessKind::AtomicRead => mask & !(*state | *state >> CHANGED),
-            // Each atomic change of unwritten memory is reported: in some order of the invocations, it is the first
-            // one.
+            // Each atomic change of unwritten memory is reported, because in some order of the invocations it is the
+            // first.
             AccessKind::AtomicChange => mask & !*state,
             AccessKind::Write | AccessKind::AtomicWrite => 0,
         };
@@ -147,7 +147,7 @@ impl Memories {
         }
     }
 
-    /// Gives the written bytes back to a shadow. An atomic change counts as a write of its word.
+    /// Returns the written bytes to a shadow. An atomic change counts as a write of its word.
     pub(super) fn give_back(mut self, shadow: &mut Shadow) {
         for word in self.changed {
             let state = &mut self.written[usize::from(word.memory)][word.number as usize];

@@ -1,36 +1,37 @@
 //! Checks a launch: it runs interpreted, and an observer looks at all accesses, indices and operands.
 //!
 //! # Races
-//! Two accesses of one byte are a race if at least one writes, at least one is not atomic, and no barrier orders them.
-//! WGSL's atomic operations order nothing else. `workgroupBarrier` orders accesses to variables of the workgroup,
-//! `storageBarrier` orders accesses to buffers, and both only between the invocations of one workgroup. So the accesses
-//! between two such barriers have no order, and two workgroups' accesses to a buffer never have one.
+//! Two accesses to one byte are a race if at least one writes, at least one is not atomic, and no barrier orders them.
+//! WGSL's atomic operations do not order other accesses. `workgroupBarrier` orders accesses to workgroup variables,
+//! `storageBarrier` orders accesses to buffers, and both only among the invocations of one workgroup. So accesses
+//! between two such barriers are unordered, and accesses of two workgroups to a buffer are never ordered.
 //!
-//! For each word, a set keeps the invocations that access it by one instruction: between two barriers, and for a
-//! launch. Two members of each set suffice to decide whether two sets have different members, so **each pair of
-//! instructions that races in the run is found**, and no pair without a race. Invocations run one after the other, but
-//! their order does not matter: a seed changes a finding only where the accesses themselves depend on the order.
+//! For each word and instruction, a set records the invocations that access the word: one set between two barriers, and
+//! one for the whole launch. Two members of each set are enough to tell if two sets have different members. So **each
+//! pair of instructions that races in the run is found**, and no other pair. Invocations run one after the other, but
+//! their order does not matter: a seed changes the findings only if the accesses themselves depend on the order.
 //!
 //! # Unwritten memory
-//! A read of bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and if no other
-//! invocation writes them first in any order of the invocations. If another one may, the read and the write are a race,
-//! or both are atomic. An atomic change reads its word, so each change of an unwritten word is a finding.
+//! Reading bytes of a buffer is a finding if no upload, fill, copy or kernel wrote them before, and no other invocation
+//! of the launch can write them first. (If one can, the read and the write are a race, or both are atomic.) An atomic
+//! change also reads its word, so each change of an unwritten word is a finding.
 //!
 //! # Cost
-//! A checked launch runs on one thread. It takes two to four times as long as an interpreted one if a few instructions
-//! access each word, and longer if many do. It uses 9 bytes for each word of a bound part of a buffer. It uses more for
-//! the words that the kernel accesses and may write: 32 bytes for each instruction that accesses the word.
+//! A checked launch runs on one thread. It takes two to four times as long as an interpreted launch if few instructions
+//! access each word, and longer if many do. It uses 9 bytes for each word of a bound buffer range, and 32 more bytes
+//! for each instruction that accesses a word in a writable range.
 //!
-//! A word has no race if only one invocation accesses it, if it is only read, or if all its accesses are atomic. The
-//! instructions of other words are compared in pairs, once for all words with the same instructions. The analysis looks
-//! at `stop` between its steps, and ends the run with [`Fault::Stopped`].
+//! A word has no race if only one invocation accesses it, if it is only read, or if all its accesses are atomic. For
+//! the other words, all pairs of instructions are compared; words that are accessed by the same instructions are
+//! compared only once. The analysis checks `stop` between its steps, and if it is set ends the run with
+//! [`Fault::Stopped`].
 //!
 //! # Limits
 //! - A check sees the accesses of one run. Another input may lead to other accesses.
-//! - Operations of subgroups, including `subgroupBarrier`, order nothing here.
-//! - A byte is accessed if the text names it. WGSL lets a store to a component access the whole vector;
+//! - Operations of subgroups, including `subgroupBarrier`, do not order accesses here.
+//! - Only bytes that the shader names count as accessed. WGSL lets a store to a component access the whole vector;
 //!   [`CheckOptions::whole_vectors`] takes this into account.
-//! - An access through an index out of range is found as such, and takes part in no race.
+//! - An access with an index out of range is reported as such, and never as part of a race.
 //! - A read of unwritten memory is found when it happens, even if the kernel ignores the value.
 
 mod checker;
@@ -86,7 +87,7 @@ pub(crate) fn run(
     }
 }
 
-/// Returns the fault of a run and of its analysis.
+/// Combines the faults of a run and of its analysis.
 fn fault_of(result: Result<(), Fault>, complete: bool) -> Option<Fault> {
     let fault = result.err().filter(|fault| !matches!(fault, Fault::Barrier { .. }));
     fault.or((!complete).then_some(Fault::Stopped))

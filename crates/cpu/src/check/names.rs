@@ -12,7 +12,7 @@ use naga::{Expression, Function, GlobalVariable, Handle};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
-/// An access by its numbers.
+/// An access, with numbers instead of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Raw {
     pub(super) site: u32,
@@ -26,7 +26,7 @@ pub(super) struct Names<'k> {
     pub(super) interpreter: &'k Interpreter,
     pub(super) sites: &'k Sites,
     groups: [u32; 3],
-    /// Places that were asked for, as each one costs a walk through the text.
+    /// Cache of places, because finding one costs a walk through the shader's text.
     places: RefCell<FxHashMap<u32, Option<Place>>>,
 }
 
@@ -46,7 +46,7 @@ impl<'k> Names<'k> {
         self.interpreter.function(site.function)
     }
 
-    /// Returns what naga knows about the function of an instruction.
+    /// Returns naga's analysis of the function of an instruction.
     pub(super) fn info(&self, site: &Site) -> &'k FunctionInfo {
         sites::info(self.program, site.function)
     }
@@ -60,8 +60,8 @@ impl<'k> Names<'k> {
         }
     }
 
-    /// Lists the element choices by which a pointer was computed. Only pointers to an invocation's own variables are
-    /// passed to functions, so the pointer of an access to memory begins in the function of the access.
+    /// Lists the indexing steps that compute a pointer. Only pointers to an invocation's own variables are passed to
+    /// functions, so a pointer to shared memory is computed entirely in the function of the access.
     pub(super) fn chain(
         &self,
         site: &Site,
@@ -101,7 +101,7 @@ impl<'k> Names<'k> {
         Step { invocation: self.invocation(actor), place: self.place(site) }
     }
 
-    /// Identifies an invocation.
+    /// Returns the identity of an invocation.
     pub(super) fn invocation(&self, actor: Actor) -> InvocationId {
         let group = actor / self.group_size();
         let local = actor % self.group_size();

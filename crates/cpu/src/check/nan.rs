@@ -5,7 +5,7 @@ use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::valid::FunctionInfo;
 use naga::{BinaryOperator, Expression, Function, Handle, MathFunction, Module, TypeInner};
 
-/// An operand of an expression, with all of its components.
+/// An operand with all of its components.
 struct Value {
     columns: usize,
     rows: usize,
@@ -44,7 +44,7 @@ impl Value {
 
 /// Returns the text of an operation that makes a NaN from operands that are not NaN.
 ///
-/// `bits` are the operands as an observer sees them: the operands of one component, or whole arguments.
+/// `bits` are the operands that an observer gets: of one component, or whole arguments.
 pub(super) fn new_nan(
     module: &Module,
     function: &Function,
@@ -91,8 +91,8 @@ pub(super) fn new_nan(
     }
 }
 
-/// Returns the operands, or `None` if one of them is NaN. If a function computes each component by itself, two equal
-/// words are a single operand of one component.
+/// Returns the operands, or `None` if one of them is NaN. For a function that computes each component separately, two
+/// equal words count as one operand.
 fn values(inners: &[&TypeInner], bits: &[u64], each: bool) -> Option<Vec<Value>> {
     let count = |inner: &TypeInner| match *inner {
         TypeInner::Vector { size, .. } => size as usize,

@@ -1,4 +1,4 @@
-//! Operands that an operation should not have.
+//! Invalid operands of operations.
 
 use super::finding::{Mistake, Step};
 use crate::arith::Scalar;
@@ -48,7 +48,7 @@ impl Check {
                 }
                 _ => Self::None,
             },
-            // A function without a scalar type returns a struct of floats.
+            // A function whose result is not scalar or vector returns a struct of floats.
             Expression::Math { arg, .. }
                 if scalar(arg).is_some_and(is_float) && scalar(expression).is_none_or(is_float) =>
             {

@@ -1,6 +1,6 @@
 //! Mistakes that a check looks for.
 
-/// Options of a check: what it reports besides races, barriers, indices and unwritten buffers.
+/// Options of a check: mistakes to report besides races, barriers, indices and unwritten buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
     /// `true` to report operands that have a result in WGSL but are rarely meant: divisions of integers by zero or of
@@ -16,7 +16,7 @@ pub struct CheckOptions {
     /// `true` to treat a store to a component of a vector as a store to the whole vector, which WGSL allows. GPUs store
     /// the component only.
     pub whole_vectors: bool,
-    /// Most findings in the list.
+    /// Maximum number of findings in the list.
     pub most: usize,
 }
 

@@ -1,9 +1,9 @@
-//! The names of parts of variables.
+//! Names of parts of variables.
 
 use naga::proc::Alignment;
 use naga::{Expression, Function, Handle, Module, Type, TypeInner, VectorSize};
 
-/// Names the scalar at a byte of a type, after the name of the variable.
+/// Appends the path to the scalar at a byte of a type, such as `[3].x`, to a variable's name.
 pub(super) fn scalar_at(module: &Module, name: &str, ty: Handle<Type>, byte: u64) -> String {
     let mut path = name.to_owned();
     let mut inner = &module.types[ty].inner;
@@ -46,7 +46,7 @@ fn component(number: u64) -> &'static str {
     ["x", "y", "z", "w"].get(number as usize).unwrap_or(&"_")
 }
 
-/// Names a pointer or a value by the variables in it.
+/// Names a pointer or a value by its variables.
 pub(super) fn describe(module: &Module, function: &Function, expression: Handle<Expression>) -> String {
     let mut handle = expression;
     let mut after = String::new();
@@ -89,7 +89,7 @@ fn part(module: &Module, function: &Function, base: Handle<Expression>, number: 
     member.map_or_else(|| format!("[{number}]"), |member| format!(".{member}"))
 }
 
-/// Returns the type of a value, or of the target of a pointer, if it is a part of a variable.
+/// Returns the type of a value or of a pointer's target, if it is part of a variable.
 fn type_of(module: &Module, function: &Function, expression: Handle<Expression>) -> Option<Handle<Type>> {
     let element = |base| match module.types[type_of(module, function, base)?].inner {
         TypeInner::Array { base, .. } => Some(base),

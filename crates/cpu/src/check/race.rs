@@ -8,18 +8,18 @@ use super::sets::{Accessors, OfWord, Sets, Word};
 use super::work::Work;
 use rustc_hash::FxHashMap;
 
-/// Number of steps that a race costs: its message needs two places of the text.
+/// Number of steps that a race costs, because its message needs two places of the shader.
 const STEPS_OF_RACE: u64 = 32;
 
-/// Description of the accesses of a word, such that all words with the same description have the same races.
+/// Class of words with the same accesses, and therefore the same races.
 #[derive(PartialEq, Eq, Hash)]
 struct Class {
-    /// Variable of each byte, for variables of the workgroup.
+    /// Variable of each byte, for workgroup memory.
     variables: [usize; 4],
     sets: Vec<Described>,
 }
 
-/// A set of accessors, described. Two units have the same number if they are the same.
+/// Description of a set of accessors. Equal units have equal numbers.
 #[derive(PartialEq, Eq, Hash)]
 struct Described {
     site: u32,
@@ -29,14 +29,14 @@ struct Described {
     units: [u32; 2],
 }
 
-/// Words of a class.
+/// Words that belong to a class.
 struct Words<'s> {
     least: &'s OfWord,
     count: u64,
 }
 
-/// Adds the races between the accessors of each word. Words of one class are analysed once: the example of a race is in
-/// the least word, and each word counts.
+/// Adds the races between the accessors of each word. A class of words is analysed once: a race is shown for the lowest
+/// word, and counted for each word.
 pub(super) fn find(
     list: &mut List,
     names: &Names<'_>,
@@ -108,7 +108,7 @@ fn classes<'s>(
     classes
 }
 
-/// Returns the sets of a word in the order of the text.
+/// Returns the sets of a word in the order of the shader.
 fn sorted(sets: &Sets, of_word: &OfWord) -> Vec<Accessors> {
     let mut sorted: Vec<Accessors> = sets.of(of_word).copied().collect();
     sorted.sort_unstable_by_key(|set| (set.site, set.region, set.mask));

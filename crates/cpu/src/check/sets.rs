@@ -19,12 +19,12 @@ pub(super) struct Accessors {
     /// Index of the next set of the same word plus one, or 0.
     next: u32,
     pub(super) site: u32,
-    /// Binding through which they access the word.
+    /// Region through which they access the word.
     pub(super) region: u16,
-    /// One bit for each byte.
+    /// Accessed bytes, one bit for each.
     pub(super) mask: u8,
     pub(super) kind: AccessKind,
-    /// Two least invocations, or the least invocations of the two least workgroups.
+    /// The two lowest invocations, or the lowest invocation of each of the two lowest workgroups.
     actors: [Actor; 2],
 }
 
@@ -42,14 +42,14 @@ pub(super) struct Word {
     pub(super) number: u64,
 }
 
-/// Summary of the accesses of a word.
+/// Summary of the accesses to a word.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OfWord {
     pub(super) word: Word,
     /// Index of the newest set plus one.
     newest: u32,
     pub(super) sets: u32,
-    /// Two least accessors of different units.
+    /// The two lowest accessors in different units.
     actors: [Actor; 2],
     /// `true` if an access writes.
     writes: bool,
@@ -58,7 +58,7 @@ pub(super) struct OfWord {
 }
 
 impl OfWord {
-    /// Returns `false` for a word of one accessor, a word that is only read, and a word with atomic accesses only.
+    /// Returns `true` unless the word has only one accessor, only reads, or only atomic accesses.
     pub(super) fn may_race(&self) -> bool {
         self.writes && self.plain && self.actors[1] != NONE
     }
@@ -69,10 +69,10 @@ type Key = (u32, u32, u16, u8);
 
 /// Sets of accessors of all words, from one barrier to the next or for a whole launch.
 ///
-/// Two invocations are kept of each set. They decide for any other set whether both have different members: two sets
-/// have no pair of different members only if each is the same single invocation.
+/// Only two invocations of each set are kept. They are enough to tell if two sets have different members: two sets lack
+/// such a pair only if both consist of the same single invocation.
 pub(super) struct Sets {
-    /// Number of invocations that count as one: 1, or a whole workgroup.
+    /// Number of invocations per unit: 1, or a whole workgroup.
     unit: u64,
     /// Number of the first word of each table.
     starts: Vec<u64>,
@@ -80,7 +80,7 @@ pub(super) struct Sets {
     tables: Vec<Vec<u32>>,
     words: Vec<OfWord>,
     sets: Vec<Accessors>,
-    /// Index of the sets of words that have more than a few.
+    /// Index for words with more sets than are searched linearly.
     places: FxHashMap<Key, u32>,
 }
 
@@ -152,7 +152,8 @@ impl Sets {
         None
     }
 
-    /// Adds the newest set of a word to the index, and also the earlier ones if it is the first set above the few.
+    /// Adds the newest set of a word to the index, and with it the earlier sets when a word first exceeds the linear
+    /// limit.
     fn remember(&mut self, number: u32, of_word: &OfWord) {
         let count = if of_word.sets == FEW + 1 { of_word.sets } else { 1 };
         let mut at = of_word.newest;
@@ -196,12 +197,12 @@ impl Sets {
         writers
     }
 
-    /// Returns the units of the members of a set.
+    /// Returns the units of a set's members.
     pub(super) fn units(&self, set: &Accessors) -> [u64; 2] {
         set.actors.map(|actor| if actor == NONE { NONE } else { actor / self.unit })
     }
 
-    /// Returns the least pair of unordered members of two sets, if there is one.
+    /// Returns the lowest pair of members of two sets that are in different units, if there is one.
     pub(super) fn pair(&self, one: &Accessors, other: &Accessors) -> Option<(Actor, Actor)> {
         let pairs = one.actors().flat_map(|a| other.actors().map(move |b| (a, b)));
         pairs.filter(|(a, b)| a / self.unit != b / self.unit).min()
@@ -218,10 +219,10 @@ impl Sets {
     }
 }
 
-/// Two least accessors of different units that write each byte of a word.
+/// For each byte of a word, the two lowest writers in different units.
 pub(super) struct Writers {
     unit: u64,
-    /// Accessors by atomic changes.
+    /// Writers by atomic changes.
     changes: [[Actor; 2]; 4],
     others: [[Actor; 2]; 4],
 }
@@ -235,7 +236,7 @@ impl Writers {
     }
 }
 
-/// Inserts an invocation into the two least invocations of different units.
+/// Inserts an invocation into a pair that keeps the two lowest invocations of different units.
 fn insert([first, second]: &mut [Actor; 2], actor: Actor, unit: u64) {
     if actor / unit == *first / unit {
         *first = actor.min(*first);

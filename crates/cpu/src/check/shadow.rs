@@ -6,10 +6,10 @@ use std::ops::Range;
 /// Mark of the written bytes of a word: one bit for each byte.
 pub(super) const WRITTEN: u8 = 0x0f;
 
-/// Shift from the mark of a written byte to the mark of a byte that only atomic changes of unwritten memory wrote.
+/// Shift from the mark of a written byte to the mark of a byte written only by atomic changes of unwritten memory.
 pub(super) const CHANGED: u32 = 4;
 
-/// Part of a buffer that a kernel has bound.
+/// Range of a buffer that is bound to a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Key of the buffer in its [`Shadow`].
@@ -18,12 +18,12 @@ pub struct Bound {
     pub offset: u64,
 }
 
-/// Bytes of each buffer that the host, a command or a kernel wrote. It outlives the launches.
+/// The bytes of each buffer that the host, a command or a kernel has written. A shadow outlives launches.
 ///
 /// The caller chooses a key for each buffer. No byte of a new buffer is written.
 #[derive(Clone, Debug, Default)]
 pub struct Shadow {
-    /// One element for each word.
+    /// Marks, one element for each word.
     buffers: FxHashMap<u64, Vec<u8>>,
 }
 
@@ -68,8 +68,8 @@ impl Shadow {
         }
     }
 
-    /// Moves buffers to a new shadow, for a launch that binds them. Until [`join`](Self::join), bytes of them can be
-    /// marked here as well.
+    /// Moves buffers to a new shadow, for a launch that binds them. Until [`join`](Self::join), this shadow can still
+    /// mark bytes of them.
     pub fn split(&mut self, buffers: impl IntoIterator<Item = u64>) -> Self {
         let moved = buffers.into_iter().filter_map(|buffer| Some((buffer, self.buffers.remove(&buffer)?)));
         Self { buffers: moved.collect() }
@@ -97,14 +97,14 @@ impl Shadow {
         word.is_some_and(|word| word >> (byte % 4) & 1 == 1)
     }
 
-    /// Lends the words of a buffer to a launch.
+    /// Moves the marks of a buffer to a launch.
     pub(super) fn take(&mut self, buffer: u64, bytes: u64) -> Vec<u8> {
         let mut words = self.buffers.remove(&buffer).unwrap_or_default();
         reserve(&mut words, bytes);
         words
     }
 
-    /// Takes the words of a buffer back after a launch.
+    /// Moves the marks of a buffer back after a launch.
     pub(super) fn put(&mut self, buffer: u64, words: Vec<u8>) {
         self.buffers.insert(buffer, words);
     }

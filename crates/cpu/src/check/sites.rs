@@ -7,7 +7,7 @@ use naga::valid::FunctionInfo;
 use naga::{Barrier, Block, Expression, Function, Handle, Span, Statement, TypeInner, VectorSize};
 use rustc_hash::FxHashMap;
 
-/// Memory of a vector.
+/// A vector in memory, of which an instruction accesses a component.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vector {
     /// Alignment of the vector's first byte.
@@ -23,7 +23,7 @@ pub(crate) struct Sites {
     checks: Vec<Check>,
     /// Vector of each instruction whose pointer names a component.
     vectors: Vec<Option<Vector>>,
-    /// Barriers, by function and first byte of the statement in the text.
+    /// Barriers, by function and by the first byte of the statement in the shader.
     barriers: FxHashMap<(usize, usize), Barrier>,
 }
 
@@ -78,7 +78,7 @@ impl Sites {
     }
 }
 
-/// Returns what naga knows about a function by its number.
+/// Returns naga's analysis of the function with this number.
 pub(super) fn info(program: &Program, function: usize) -> &FunctionInfo {
     let handle = program.module().functions.iter().nth(function).map(|(handle, _)| handle);
     handle.map_or_else(

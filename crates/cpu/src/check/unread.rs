@@ -19,8 +19,8 @@ pub(super) struct Unread {
     pub(super) missing: u8,
 }
 
-/// Takes reads out of a list. Returns them without the bytes that another accessor writes without an order to the read.
-/// The accesses of a word are analysed once for all of its reads.
+/// Takes reads out of a list, and returns them without bytes that an unordered accessor writes. The accesses of a word
+/// are analysed once for all of its reads.
 pub(super) fn without(unread: &mut Vec<Unread>, sets: &Sets, work: &mut Work<'_>) -> Vec<Unread> {
     let mut writers = FxHashMap::default();
     let own = unread.drain(..).take_while(|_| work.goes_on(1));
@@ -29,8 +29,8 @@ pub(super) fn without(unread: &mut Vec<Unread>, sets: &Sets, work: &mut Work<'_>
 }
 
 impl Unread {
-    /// Returns the read without the bytes that another accessor writes: in another order of the invocations they are
-    /// written first. That is a race, unless both accesses are atomic.
+    /// Returns the read without the bytes that another accessor writes, because in another order of the invocations
+    /// they are written first. That is a race, unless both accesses are atomic.
     fn without(mut self, writers: &Writers) -> Option<Self> {
         self.missing &= !writers.of_others(self.raw.actor, false);
         // An atomic change does not initialise the word for another change.

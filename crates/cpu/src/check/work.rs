@@ -1,8 +1,8 @@
-//! The steps that the analysis of accesses takes.
+//! Counts the steps of the analysis of accesses.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Number of steps after which the analysis checks whether the launch must end.
+/// Number of steps between two checks if the launch must end.
 const BETWEEN_LOOKS: u64 = 1 << 14;
 
 /// Counter of the analysis' steps, which ends the analysis when the launch must end.
@@ -28,7 +28,7 @@ impl<'r> Work<'r> {
         }
     }
 
-    /// Counts steps. Returns `false` if the analysis must end.
+    /// Counts steps, and returns `false` if the analysis must end.
     pub(super) fn goes_on(&mut self, steps: u64) -> bool {
         if self.left > steps {
             self.left -= steps;

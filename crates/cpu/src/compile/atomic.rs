@@ -1,8 +1,8 @@
 //! Atomic operations. Workgroup memory needs no atomic instructions, as one thread executes all invocations of a
 //! workgroup.
 //!
-//! Processors have atomic instructions for integers only. An addition to an atomic float computes the sum of the loaded
-//! value and stores it if the atomic still has the bits of that value.
+//! Processors have atomic instructions for integers only. An addition to an atomic float loads the value, computes the
+//! sum, and stores it if the atomic still has the loaded bits (compare-and-swap).
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -54,7 +54,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Executes an atomic operation at an address. Returns the old value, and whether a compare-exchange took place.
+    /// Executes an atomic operation at an address. Returns the old value, and if a compare-exchange took place.
     pub(super) fn atomic_at(
         &mut self,
         shared: bool,
@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
         [old].into_iter().collect()
     }
 
-    /// Returns the old value, and whether the new one was stored.
+    /// Returns the old value, and if the new one was stored.
     fn compare_exchange(
         &mut self,
         shared: bool,
@@ -141,7 +141,7 @@ impl Lower<'_, '_> {
         let new = self.bits_of(new);
         let found = self.builder.ins().atomic_cas(flags, address, bits, new);
         self.builder.def_var(seen, found);
-        // Bits are compared, as a NaN does not equal itself.
+        // Bits are compared because a NaN does not equal itself.
         let same = self.builder.ins().icmp(IntCC::Equal, found, bits);
         self.builder.ins().brif(same, after, &[], head, &[]);
         self.enter(after);

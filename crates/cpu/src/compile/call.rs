@@ -54,7 +54,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(self.read(&callee.results).to_vec())
     }
 
-    /// Translates the body of the current frame's function and continues after it.
+    /// Translates the body of the current frame's function, and positions the builder after it.
     pub(super) fn body(&mut self) -> Result<()> {
         let function = self.frame.function;
         if let Some(result) = &function.result {
@@ -109,7 +109,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Sets the arguments from the values with which a Cranelift function was called.
+    /// Sets the arguments to the parameters of the Cranelift function.
     pub(super) fn take_arguments(&mut self, values: &[ir::Value]) -> Result<()> {
         let mut values = values.iter().copied();
         let mut next = || values.next().expect("bug: the signature has all arguments");
@@ -165,8 +165,8 @@ pub(crate) fn expanded(program: &crate::program::Program) -> usize {
     traits_of(&program.entry().function, &traits(program.module())).weight
 }
 
-/// Most expressions of a call that does not check for a stop. Even without loops, functions that each call the next one
-/// twice execute exponentially many.
+/// Maximum number of expressions in a call without a check for a stop. Even without loops, functions that each call the
+/// next one twice execute exponentially many.
 const MOST_WITHOUT_LOOK: usize = 100_000;
 
 /// Size of a function of the kernel together with its callees.

@@ -18,7 +18,7 @@ pub(super) struct Code {
     workgroup: Workgroup,
     /// Constants that the code reads through their addresses.
     _tables: Vec<Box<[u32]>>,
-    /// Calls that the code reads through their addresses.
+    /// Call descriptions that the code reads through their addresses.
     _calls: Vec<Arc<Call>>,
 }
 
@@ -28,8 +28,8 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Takes a module whose functions are finished. `workgroup` is the address of the function that executes a
-    /// workgroup.
+    /// Creates the code of a module whose functions are finished. `workgroup` is the address of the function that
+    /// executes a workgroup.
     pub(super) fn new(
         module: JITModule,
         workgroup: *const u8,
@@ -41,7 +41,7 @@ impl Code {
         Self { module: Some(module), workgroup, _tables: tables, _calls: calls }
     }
 
-    /// Counts the places that call a built-in function.
+    /// Counts the call sites of a built-in function.
     #[cfg(test)]
     pub(super) fn calls(&self) -> usize {
         self._calls.len()
@@ -49,7 +49,7 @@ impl Code {
 
     /// Executes a workgroup. Returns `true` if the run was stopped.
     pub(super) fn execute(&self, context: &Context) -> bool {
-        // SAFETY: the code accesses only the memory that the context describes, as it limits every index, and the
+        // SAFETY: the code accesses only memory that the context describes, because it clamps every index, and the
         // caller checks the sizes of the buffers.
         unsafe { (self.workgroup)(context) != 0 }
     }

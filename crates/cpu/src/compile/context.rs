@@ -14,13 +14,13 @@ pub(super) struct Buffer {
 /// Inputs of the code of one workgroup, which reads the fields by their offsets.
 #[repr(C)]
 pub(super) struct Context {
-    /// Byte that becomes 1 when the run ends early.
+    /// Byte that becomes 1 when the run must end early.
     pub(super) stop: *const u8,
     pub(super) params: *const u8,
     pub(super) buffers: *const Buffer,
     /// Memory of `var<workgroup>`.
     pub(super) workgroup: *mut u8,
-    /// Memory of the invocations: the values that live across a barrier, and the private variables.
+    /// Memory of the invocations: values that live across a barrier, and the private variables.
     pub(super) invocations: *mut u8,
     pub(super) groups: [u32; 3],
     pub(super) group: [u32; 3],

@@ -39,7 +39,7 @@ struct Entry<'l, 'a, 'm> {
     analyses: Analyses<'m>,
 }
 
-/// Translates the entry point, whose frame the state already has.
+/// Translates the entry point, whose frame already exists.
 pub(super) fn entry<'m>(lower: &mut Lower<'_, 'm>, plan: &Plan<'m>) -> Result<()> {
     let function = lower.frame.function;
     let in_memory = super::locals::in_memory(lower.types(), function);
@@ -197,7 +197,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Translates a region: its pieces for each invocation.
+    /// Translates a region, as a loop over the invocations.
     fn region(&mut self, at: usize) -> Result<()> {
         if self.lower.shared.lanes > 1 {
             return self.vector_region(at);
@@ -342,7 +342,7 @@ impl<'m> Entry<'_, '_, 'm> {
         Ok(kept)
     }
 
-    /// Stores the local variables that live across barriers.
+    /// Stores the local variables that live across barriers to memory.
     fn keep_locals(&mut self, kept: &[(Handle<LocalVariable>, Vec<Variable>)]) -> Result<()> {
         for (handle, variables) in kept {
             let ty = self.lower.frame.function.local_variables[*handle].ty;
@@ -377,7 +377,7 @@ impl<'m> Entry<'_, '_, 'm> {
         if self.plan.has_barriers {
             let index = self.lower.builder.use_var(index);
             let index = self.lower.builder.ins().uextend(types::I64, index);
-            // With several lanes, the memory has one array for each component.
+            // With several lanes, each component has its own array in memory.
             let scalar = self.lower.shared.lanes == 1;
             let bytes = if scalar { i64::from(self.lower.shared.invocation_bytes) } else { 4 };
             let distance = self.lower.builder.ins().imul_imm(index, bytes);
@@ -492,7 +492,7 @@ impl<'m> Entry<'_, '_, 'm> {
 }
 
 impl<'m> Lower<'_, 'm> {
-    /// Returns the bytes of a value in the memory of an invocation. With several lanes, each component has a cell.
+    /// Returns the bytes of a value in the memory of an invocation. With several lanes, each component occupies a cell.
     fn kept_bytes(&self, inner: &TypeInner) -> Result<u32> {
         if self.shared.lanes == 1 {
             return Ok(inner.size(self.shared.program.module().to_ctx()));

@@ -14,7 +14,7 @@ impl Lower<'_, '_> {
         }
         if let Some(&offset) = self.frame.spills.get(&expression) {
             let place = super::place::Place::Memory { address: self.invocation, offset, length: None };
-            // The values are not kept: the current block may not dominate the next use.
+            // The values are not kept, because the current block may not dominate the next use.
             return self.load(&place, self.ty(expression));
         }
         if self.expression(expression).needs_pre_emit() || self.is_constant(expression) {

@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::refusal::{Result, refuse};
 
-/// An argument of a function of the kernel.
+/// An argument of a WGSL function.
 #[derive(Clone)]
 pub(super) enum Argument {
     Value(Components),
@@ -39,7 +39,7 @@ pub(super) struct Targets {
     pub(super) next: Option<Block>,
 }
 
-/// A function of the kernel inside a Cranelift function. Frames nest, as calls may be expanded in place.
+/// A WGSL function inside a Cranelift function. Frames nest, because calls may be inlined.
 pub(super) struct Frame<'m> {
     pub(super) function: &'m Function,
     pub(super) info: &'m FunctionInfo,
@@ -50,7 +50,7 @@ pub(super) struct Frame<'m> {
     /// Offsets of the expressions that live across a barrier in the memory of an invocation.
     pub(super) spills: FxHashMap<Handle<Expression>, u32>,
     pub(super) targets: Vec<Targets>,
-    /// Block that `return` jumps to.
+    /// Target block of `return`.
     pub(super) exit: Block,
     /// Components of the result.
     pub(super) results: Vec<Variable>,
@@ -83,9 +83,9 @@ pub(super) struct Lower<'a, 'm> {
     pub(super) invocation: ir::Value,
     /// Block that ends the function when the run is stopped.
     pub(super) stopped: Block,
-    /// Temporary storage for words of all lanes.
+    /// Stack slot for words of all lanes.
     pub(super) scratch: Option<StackSlot>,
-    /// `true` after a jump: the rest of the block is never executed.
+    /// `true` after a jump, where the rest of the block is unreachable.
     pub(super) jumped: bool,
 }
 

@@ -1,6 +1,7 @@
-//! Numbers of 16 bits. A component is an `f32` with the value of an `f16`; each operation rounds its result to `f16`.
+//! 16-bit floats. A component is stored as an `f32` with the value of the `f16`; each operation rounds its result to
+//! `f16`.
 //!
-//! The steps are the same as in [`arith`](crate::arith). They take scalars and vectors.
+//! The steps are the same as in [`arith`](crate::arith). The functions take scalars and vectors.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -23,7 +24,7 @@ const PAST_HALVES: u32 = (127 + 17) << 23;
 /// Greatest `f16`.
 pub(super) const GREATEST: i64 = 65504;
 
-/// Returns `true` if a function of `f16` values has only `f16` results, so that no rounding is needed.
+/// Returns `true` if a function of `f16` values always has an exact `f16` result, so that no rounding is needed.
 pub(super) fn is_exact(fun: Fun) -> bool {
     matches!(
         fun,
@@ -64,7 +65,7 @@ impl Lower<'_, '_> {
         self.builder.ins().bor(number, sign)
     }
 
-    /// Returns the bits of the `f16` NaN with the high digits of an `f32` NaN, so that a copy keeps its bits.
+    /// Returns the bits of an `f16` NaN with the high bits of an `f32` NaN, so that a copied NaN keeps its bits.
     fn half_nan(&mut self, magnitude: ir::Value) -> ir::Value {
         let low = self.word_of(magnitude, 0x1fff);
         let digits = self.builder.ins().band(magnitude, low);
@@ -106,7 +107,7 @@ impl Lower<'_, '_> {
         let power = self.builder.ins().band(all, exponents);
         let power = self.builder.ins().smax(power, least);
         let power = self.builder.ins().smin(power, most);
-        // The sum with 3 * 2^12 times the power of two has the precision of `f16`.
+        // Adding 3 * 2^12 times the power of two rounds to the precision of `f16`.
         let times = self.word_of(all, 13 << 23 | 1 << 22);
         let large = self.builder.ins().iadd(power, times);
         let large = self.floats_of(large);
@@ -125,8 +126,8 @@ impl Lower<'_, '_> {
         self.floats_of(number)
     }
 
-    /// Returns the bits of a magnitude after the carry of a rounding to 11 digits, and the magnitude plus 1/2, which is
-    /// rounded to a multiple of the smallest `f16`.
+    /// Returns the bits of a magnitude with the carry of rounding to 11 bits, and the magnitude plus 1/2, which rounds
+    /// it to a multiple of the smallest `f16`.
     fn rounded_magnitudes(&mut self, magnitude: ir::Value) -> (ir::Value, ir::Value) {
         let odd = self.builder.ins().ushr_imm(magnitude, 13);
         let one = self.word_of(magnitude, 1);
@@ -140,7 +141,7 @@ impl Lower<'_, '_> {
         (carried, self.builder.ins().fadd(number, half))
     }
 
-    /// Selects between the forms of a number by the bits of its magnitude.
+    /// Selects the normal, subnormal, infinite or NaN result by the bits of the magnitude.
     fn half_of(
         &mut self,
         magnitude: ir::Value,
@@ -165,7 +166,7 @@ impl Lower<'_, '_> {
         let exact_size = self.builder.ins().fabs(x);
         let infinity = self.number(Kind::F64, f64::INFINITY);
         let is_finite = self.builder.ins().fcmp(FloatCC::LessThan, size, infinity);
-        // Round to odd: the last bit of an inexact `f32` is set, so that the second rounding goes the right way.
+        // Round to odd: the last bit of an inexact `f32` is set, so that the second rounding is correct.
         let is_above = self.builder.ins().fcmp(FloatCC::GreaterThan, size, exact_size);
         let is_above = self.builder.ins().uextend(types::I32, is_above);
         let bits = self.words_of(nearest);
@@ -177,7 +178,7 @@ impl Lower<'_, '_> {
         self.rounded_half(number)
     }
 
-    /// Computes a function of numbers of 16 bits, if there are instructions for it.
+    /// Computes a function of 16-bit floats, if there are instructions for it.
     pub(super) fn half_math(
         &mut self,
         fun: Fun,
@@ -220,7 +221,7 @@ impl Lower<'_, '_> {
         self.builder.func.dfg.value_type(x).is_vector()
     }
 
-    /// Returns a word, or a vector of words if `like` is a vector.
+    /// Returns a constant word, or a vector of it if `like` is a vector.
     fn word_of(&mut self, like: ir::Value, bits: u32) -> ir::Value {
         let word = self.word(bits);
         if self.is_vector(like) { self.builder.ins().splat(types::I32X4, word) } else { word }

@@ -15,13 +15,13 @@ use std::sync::Arc;
 /// A call of a built-in function.
 pub(super) struct Call {
     function: Function,
-    /// Number of words of the arguments or of the result, whichever is greater.
+    /// Number of words of the arguments or of the result, whichever is larger.
     words: usize,
 }
 
 /// A built-in function that the host computes.
 enum Function {
-    /// Function of this many lanes.
+    /// Function for this many lanes.
     Each(Each, usize),
     Whole(Whole),
 }
@@ -31,7 +31,7 @@ enum Function {
 extern "C" fn call_math(call: *const Call, words: *mut u32) {
     // SAFETY: compiled code passes a call that its `Code` keeps.
     let call = unsafe { &*call };
-    // SAFETY: compiled code passes a slot of its stack with this number of words, all of which it wrote.
+    // SAFETY: compiled code passes a stack slot with this number of words, all of which are initialised.
     let words = unsafe { std::slice::from_raw_parts_mut(words, call.words) };
     match &call.function {
         Function::Each(each, lanes) => each.run(words, *lanes),
@@ -132,8 +132,8 @@ impl Lower<'_, '_> {
         self.call_host(call_math as *const () as usize, call, start);
     }
 
-    /// Computes a built-in function for some lanes by a call. The values and the `results` are components of one lane,
-    /// or vectors of four lanes of a component. Returns the slot of the results.
+    /// Computes a built-in function for some lanes by a call. `values` and `results` are components of one lane, or
+    /// vectors with a component of four lanes. Returns the stack slot with the results.
     pub(super) fn call_each(
         &mut self,
         each: Each,
@@ -147,7 +147,7 @@ impl Lower<'_, '_> {
         for (at, &value) in values.iter().enumerate() {
             self.builder.ins().stack_store(value, slot, (bytes * at) as i32);
         }
-        // The function also sees the words after its arguments.
+        // The function also gets the words after its arguments.
         let mut zero = self.word(0);
         if lanes > 1 {
             zero = self.builder.ins().splat(types::I32X4, zero);

@@ -31,7 +31,7 @@ const ARC_TANGENT: [f64; 9] = [
     -0.025_470_006_580_741_243,
 ];
 
-/// Returns the arc sine of `|x|`, or half of its difference from pi/2 if `|x|` is above 1/2.
+/// Returns the arc sine of `|x|`, or half of the difference between pi/2 and it if `|x|` is above 1/2.
 #[inline(always)]
 fn arc_sine(x: f64) -> (f64, bool) {
     let x = x.abs();
@@ -56,7 +56,7 @@ pub(super) fn acos(x: f64) -> f64 {
     if x < 0.0 { PI - below } else { below }
 }
 
-/// Returns the angle of a point with coordinates that are not negative. The point is turned by pi/4 if `y / x` is above
+/// Returns the angle of a point with nonnegative coordinates. The point is turned by pi/4 if `y / x` is above
 /// `sqrt(2) - 1`, and by pi/2 if it is above `sqrt(2) + 1`. The remaining angle is between -pi/8 and pi/8.
 #[inline(always)]
 fn angle(y: f64, x: f64) -> f64 {

@@ -9,7 +9,7 @@ use std::f64::consts::{FRAC_1_PI, FRAC_2_PI, FRAC_PI_2};
 /// Largest angle that the functions here accept.
 pub(super) const LARGEST: f32 = 2_097_152.0; // 2^21
 
-/// Pi as a sum of three numbers.
+/// Three numbers whose sum is pi.
 const PI: [f64; 3] = [3.141_592_653_468_251_2, 1.215_420_101_260_793_2e-10, 4.044_532_497_591_901e-21];
 
 /// Coefficients of `p` in `sin(r) = r * (1 + r^2 * p(r^2))` from -pi/2 to pi/2, with a relative error of at most
@@ -36,7 +36,7 @@ fn rest(x: f64, turns: f64, half: f64) -> f64 {
     x - turns * (half * PI[0]) - turns * (half * PI[1]) - turns * (half * PI[2])
 }
 
-/// Flips the sign of a number if the lowest of some bits is set.
+/// Flips the sign of a number if the lowest of the given bits is set.
 #[inline(always)]
 fn flip(x: f64, bits: u64) -> f64 {
     f64::from_bits(x.to_bits() ^ bits << 63)

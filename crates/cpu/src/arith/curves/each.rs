@@ -1,19 +1,19 @@
-//! The functions on several numbers.
+//! Functions on lists of numbers.
 
 use super::circle;
 use crate::arith::wide::wide;
 use naga::MathFunction as Fun;
 
-/// Function that replaces each number of a list by its result.
+/// Function that replaces each number of a list by the result.
 pub(crate) type One = fn(&mut [f32]);
 
-/// Function that replaces each number of the first list by its result. Its second argument is in the second list.
+/// Function that replaces each number of the first list by its result. The second list contains the second arguments.
 pub(crate) type Two = fn(&mut [f32], &[f32]);
 
 /// Length of a loop that the compiler vectorises.
 const PART: usize = 8;
 
-/// Number that fills the places of missing numbers in a loop.
+/// Number that fills the unused elements of a loop.
 const FILL: f32 = 1.0;
 
 #[inline(always)]
@@ -78,7 +78,7 @@ wide! {
     fn tanh(x: &mut [f32]) = each_one(x, super::tanh);
 }
 
-/// Calls a function of angles on a list, or one angle after the other if one of them is large.
+/// Calls a function of angles on a list, or on one angle after the other if any angle is large.
 fn of_angles(x: &mut [f32], near: One, any: fn(f32) -> f32) {
     if x.iter().fold(false, |is_far, x| is_far | (x.abs() > circle::LARGEST)) {
         x.iter_mut().for_each(|x| *x = any(*x));

@@ -3,7 +3,7 @@
 use super::polynomial::{ROUND, limit, one_plus};
 use std::f64::consts::{LN_2, LOG2_E};
 
-/// ln 2 as a sum of two numbers. The first one has 40 bits, so that its product with an exponent is exact.
+/// Two numbers whose sum is ln 2. The first one has 40 bits, so that its product with an exponent is exact.
 const LN_2_PARTS: [f64; 2] = [0.693_147_180_559_208_2, 7.371_002_565_167_799e-13];
 
 /// Coefficients of `p` in `cosh(r) = 1 + r^2 * p(r^2)` up to half of ln 2, with a relative error of at most 1.5e-14.
@@ -30,13 +30,13 @@ fn parts(r: f64) -> (f64, f64) {
     (one_plus(square, &EVEN), r * one_plus(square, &ODD))
 }
 
-/// Returns 2 to the power of the integer in the low bits of a sum with [`ROUND`].
+/// Returns 2 to the power of an integer, which is in the low bits of a sum with [`ROUND`].
 #[inline(always)]
 fn power(sum: f64) -> f64 {
     f64::from_bits((sum.to_bits() << 52).wrapping_add(1023 << 52))
 }
 
-/// Splits a power of e into a power of 2, and the hyperbolic cosine and sine of the rest of its exponent.
+/// Splits a power of e into a power of 2, and the hyperbolic cosine and sine of the remaining exponent.
 #[inline(always)]
 fn divide(x: f64) -> (f64, f64, f64) {
     let sum = x * LOG2_E + ROUND;

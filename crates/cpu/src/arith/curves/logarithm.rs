@@ -15,8 +15,8 @@ const AREA_TANGENT: [f64; 6] = [
     0.084_098_367_303_001_57,
 ];
 
-/// Returns the exponent of a positive number, and the natural logarithm of the rest, which is between the roots of 1/2
-/// and 2. `above` is the number minus 1.
+/// Returns the exponent of a positive number, and the natural logarithm of its mantissa, which is between sqrt(1/2) and
+/// sqrt(2). `above` is the number minus 1.
 #[inline(always)]
 fn divide(x: f64, above: f64) -> (f64, f64) {
     const ONE: u64 = 1_f64.to_bits();
@@ -31,7 +31,7 @@ fn divide(x: f64, above: f64) -> (f64, f64) {
     (exponent, 2.0 * s * one_plus(s * s, &AREA_TANGENT))
 }
 
-/// Returns `logarithm`, or the result for a number that is zero, negative, infinite or NaN.
+/// Returns `logarithm`, or the special result if the number is zero, negative, infinite or NaN.
 #[inline(always)]
 fn whole(x: f64, logarithm: f64) -> f64 {
     let outside = if x == 0.0 { f64::NEG_INFINITY } else { f64::NAN };
@@ -82,7 +82,7 @@ pub(super) fn atanh(x: f64) -> f64 {
 
 #[inline(always)]
 pub(super) fn pow(x: f64, y: f64) -> f64 {
-    // An infinite exponent becomes an even one that is large enough for every `f32`.
+    // An infinite exponent becomes an even number large enough to overflow every `f32`.
     let limited = limit(y, -1_099_511_627_776.0, 1_099_511_627_776.0);
     let a = x.abs();
     let power = exponential::exp2(limited * log2(a));

@@ -1,8 +1,8 @@
-//! The functions of `f32` without an exact result.
+//! `f32` functions without an exact result, such as `sin`.
 //!
-//! A function computes with `f64` and rounds once. Its steps have no branches and no tables, so that the compiler
-//! vectorises them. Each polynomial has the least relative error that its degree allows, found with the Remez
-//! algorithm. All hosts get the same bits: no step is fused with another one.
+//! A function computes with `f64` and rounds once. It has no branches or tables, so that the compiler vectorises it.
+//! The polynomials are minimax approximations of the relative error, found with the Remez algorithm. All hosts compute
+//! the same bits, because no operations are fused.
 
 mod arc;
 mod circle;
@@ -30,7 +30,7 @@ macro_rules! rounded {
 rounded! {
     /// Returns the angle from 0 to pi whose cosine is `x`. It is NaN outside -1 to 1.
     acos = arc(x);
-    /// Returns the number whose hyperbolic cosine is `x` and that is not negative. It is NaN below 1.
+    /// Returns the nonnegative number whose hyperbolic cosine is `x`. It is NaN below 1.
     acosh = logarithm(x);
     /// Returns the angle from -pi/2 to pi/2 whose sine is `x`. It is NaN outside -1 to 1.
     asin = arc(x);

@@ -4,8 +4,8 @@
 /// to even. The integer is in the low bits of the sum.
 pub(crate) const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
 
-/// Returns `1 + z * p(z)`, where `p` has these coefficients, the constant one first. The even and the odd powers are
-/// summed in parallel, because a processor that waits for one sum has time for the other.
+/// Returns `1 + z * p(z)`, where `p` has these coefficients, starting with the constant. Even and odd powers are summed
+/// separately, so that a processor can compute both sums in parallel.
 #[inline(always)]
 pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
     let square = z * z;
@@ -16,7 +16,7 @@ pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
         last = last * square + coefficients[first - 1];
         before = before * square + coefficients[first - 2];
     }
-    // `last` has the highest power.
+    // `last` is the coefficient of the highest power.
     let mut sum = last * z + before;
     if N % 2 == 1 {
         sum = sum * z + coefficients[0];
@@ -24,7 +24,7 @@ pub(super) fn one_plus<const N: usize>(z: f64, coefficients: &[f64; N]) -> f64 {
     sum * z + 1.0
 }
 
-/// Clamps a number to a range. A NaN stays.
+/// Clamps a number to a range. A NaN stays a NaN.
 #[inline(always)]
 pub(super) fn limit(x: f64, low: f64, high: f64) -> f64 {
     let x = if x < low { low } else { x };

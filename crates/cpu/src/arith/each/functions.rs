@@ -1,4 +1,4 @@
-//! The functions of words other than the curves.
+//! Functions on words, without those in `curves`.
 
 use super::Words;
 use super::lanes::{array, each, each_float, each_pair, each_word};
@@ -6,7 +6,7 @@ use crate::arith::wide::wide;
 use crate::arith::{bits, float, formula, geometry, half, linear, pack};
 use naga::{MathFunction as Fun, ScalarKind};
 
-/// Returns the function on words for a function whose first argument has components of this kind.
+/// Returns the word version of a function, for a first argument with components of this kind.
 pub(super) fn of_words(fun: Fun, kind: ScalarKind) -> Option<Words> {
     Some(match (fun, kind) {
         (Fun::Ldexp, _) => ldexp,

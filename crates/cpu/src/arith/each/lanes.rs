@@ -1,9 +1,9 @@
-//! The loops over the lanes of a function.
+//! Loops over the lanes of a call.
 
 /// Lanes per loop that the compiler may vectorise.
 const PART: usize = 8;
 
-/// Replaces the first `A` components in each lane by `R` others.
+/// In each lane, replaces the `A` argument components by `R` result components.
 #[inline(always)]
 pub(super) fn each<const A: usize, const R: usize>(
     words: &mut [u32],
@@ -41,7 +41,7 @@ pub(super) fn each_word(words: &mut [u32], f: impl Fn(u32) -> u32) {
     rest.iter_mut().for_each(|word| *word = f(*word));
 }
 
-/// Replaces the words of both halves together.
+/// Replaces each word, processing both halves of the list together.
 #[inline(always)]
 pub(super) fn each_pair(words: &mut [u32], f: impl Fn(u32, u32) -> (u32, u32)) {
     let (first, second) = words.split_at_mut(words.len() / 2);
@@ -54,7 +54,7 @@ pub(super) fn each_pair(words: &mut [u32], f: impl Fn(u32, u32) -> (u32, u32)) {
     rest.iter_mut().zip(second).for_each(|(first, second)| (*first, *second) = f(*first, *second));
 }
 
-/// Replaces the first `A` floats in each lane by `R` others.
+/// In each lane, replaces the `A` argument floats by `R` result floats.
 #[inline(always)]
 pub(super) fn each_float<const A: usize, const R: usize>(
     words: &mut [u32],
@@ -64,7 +64,7 @@ pub(super) fn each_float<const A: usize, const R: usize>(
     each(words, lanes, |x: [u32; A]| f(x.map(f32::from_bits)).map(f32::to_bits));
 }
 
-/// Collects the first `N` numbers, or zeros where there are fewer.
+/// Collects the first `N` numbers, with zeros for missing ones.
 #[inline(always)]
 pub(super) fn array<const N: usize>(numbers: impl Iterator<Item = f32>) -> [f32; N] {
     let mut array = [0.0; N];

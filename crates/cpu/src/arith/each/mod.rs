@@ -1,4 +1,4 @@
-//! Functions of numbers of 32 bits for several invocations at once.
+//! Functions of 32-bit numbers for several invocations at once.
 
 mod functions;
 mod lanes;
@@ -8,7 +8,7 @@ use bytemuck::{cast_slice, cast_slice_mut};
 use functions::of_words;
 use naga::{MathFunction as Fun, ScalarKind};
 
-/// Function of words and of the number of lanes.
+/// Function that gets the words and the number of lanes.
 type Words = fn(&mut [u32], usize);
 
 /// A function for the lanes of several invocations.

@@ -1,4 +1,4 @@
-//! The functions that compute each component by itself.
+//! Functions that compute each component separately.
 
 use crate::arith::lift::Lift;
 use crate::arith::{Scalar, bits, convert, double, float, formula, half};
@@ -7,7 +7,7 @@ use naga::MathFunction as Fun;
 /// Calls a function on one component of each argument.
 ///
 /// # Panics
-/// Panics for types that the function does not take in a validated module, which is a bug.
+/// Panics for types that cannot occur in a validated module, which is a bug.
 pub(crate) fn component(fun: Fun, args: &[Scalar]) -> Scalar {
     let result = match (args[0], fun) {
         (Scalar::F32(x), Fun::QuantizeToF16) => Some(Scalar::F32(half::widen(half::narrow(x)))),

@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 /// the bits of a NaN.
 ///
 /// # Panics
-/// Panics for arguments that the function does not take in a validated module, which is a bug.
+/// Panics for arguments that cannot occur in a validated module, which is a bug.
 pub(crate) fn math(fun: Fun, args: &[Operand<'_>]) -> Outcome {
     match fun {
         Fun::Modf => pair(&args[0], modf),
@@ -89,7 +89,7 @@ mod tests {
         values.iter().map(|&x| Scalar::F32(x)).collect()
     }
 
-    /// Returns the two members of the result of a function of one scalar.
+    /// Returns the two result members for one scalar.
     fn members(fun: Fun, x: Scalar) -> [Scalar; 2] {
         let Outcome::Pair(pair) = math(fun, &[Operand::Scalar(x)]) else { panic!("{fun:?} gives no pair") };
         pair.map(|member| match member {

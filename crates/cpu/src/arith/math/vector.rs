@@ -46,8 +46,7 @@ fn lift<R: Lift>(x: &Operand<'_>) -> Vector<R> {
     x.components().iter().map(|&x| R::take(x)).collect()
 }
 
-/// Returns the products of each component of one vector with each component of another. The products with one component
-/// of `row` are a column.
+/// Returns the outer product of two vectors. Each component of `row` gives a column.
 fn outer(column: &Operand<'_>, row: &Operand<'_>) -> Outcome {
     let row = row.components();
     let column = column.components();

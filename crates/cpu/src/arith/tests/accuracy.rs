@@ -1,4 +1,4 @@
-//! The errors of the functions that have no exact result.
+//! The errors of functions without an exact result.
 //!
 //! The references are the functions of the standard library on `f64`. `cargo test accuracy -- --nocapture` prints the
 //! largest error of each function.
@@ -9,8 +9,7 @@ use half::f16;
 use naga::MathFunction as Fun;
 use std::f64::consts::PI;
 
-/// A function of one number, its reference, and the error that WGSL allows for `f32` at an argument and an exact
-/// result.
+/// A function of one number, its reference, and the `f32` error that WGSL allows for an argument and an exact result.
 pub(crate) struct Row {
     pub(crate) fun: Fun,
     pub(crate) reference: fn(f64) -> f64,
@@ -18,7 +17,7 @@ pub(crate) struct Row {
 }
 
 /// Functions of one number. Where WGSL derives the error from a formula, the table has three units in the last place,
-/// which is less than the error of each of those formulas.
+/// which is stricter.
 pub(crate) const TABLE: [Row; 19] = [
     Row { fun: Fun::Cos, reference: f64::cos, allowed: |x, _| trigonometric(x) },
     Row { fun: Fun::Sin, reference: f64::sin, allowed: |x, _| trigonometric(x) },
@@ -64,7 +63,7 @@ pub(crate) const PAIRS: [Pair; 2] = [
 /// Error, in units in the last place, of a result that is rounded to the nearest number.
 const NEAREST: f64 = 0.500_001;
 
-/// Error of a reciprocal square root, whose root is rounded too.
+/// Error of a reciprocal square root; the square root is rounded too.
 const ROUNDED_TWICE: f64 = 1.5;
 
 fn inverse_sqrt(x: f64) -> f64 {
@@ -83,12 +82,12 @@ fn logarithmic(x: f64, exact: f64) -> f64 {
     if (0.5..=2.0).contains(&x) { 2_f64.powi(-21) } else { 3.0 * ulp(exact) }
 }
 
-/// A format of floats.
+/// A floating-point format.
 #[derive(Clone, Copy)]
 pub(crate) struct Format {
-    /// Number of bits of a mantissa after the point.
+    /// Number of mantissa bits after the point.
     fraction: f64,
-    /// Least and greatest exponent of a normal number.
+    /// Smallest and greatest exponent of a normal number.
     exponents: [f64; 2],
 }
 
@@ -97,7 +96,7 @@ impl Format {
     pub(crate) const F32: Self = Self { fraction: 23.0, exponents: [-126.0, 127.0] };
     pub(crate) const F64: Self = Self { fraction: 52.0, exponents: [-1022.0, 1023.0] };
 
-    /// Returns the distance between neighbours at a number.
+    /// Returns the distance between adjacent floats near a number.
     pub(crate) fn ulp(self, x: f64) -> f64 {
         let [least, greatest] = self.exponents;
         let exponent = if x == 0.0 { least } else { x.abs().log2().floor().clamp(least, greatest) };
@@ -105,12 +104,12 @@ impl Format {
     }
 }
 
-/// Returns the distance between neighbouring `f32`s at a number.
+/// Returns the distance between adjacent `f32`s near a number.
 fn ulp(x: f64) -> f64 {
     Format::F32.ulp(x)
 }
 
-/// Returns the error of an `f32` result, or infinity if it should be an infinity or a NaN and is not.
+/// Returns the error of an `f32` result, or infinity if an infinity or a NaN is expected and missing.
 fn error(got: Scalar, exact: f64) -> f64 {
     let Scalar::F32(got) = got else { panic!("{got:?} is no f32") };
     let nearest = exact as f32;
@@ -156,7 +155,7 @@ fn functions_of_one_f32_are_nearest_at_random_numbers() {
     let count = if std::env::var_os("FENCEPOST_TEST_FULL").is_some() { 1 << 24 } else { 1 << 13 };
     for Row { fun, reference, .. } in TABLE.into_iter().filter(|row| row.fun != Fun::InverseSqrt) {
         let mut random = fastrand::Rng::with_seed(9);
-        // Half of the numbers are near 1, where the results have all magnitudes.
+        // Half of the numbers are near 1, where results of all magnitudes occur.
         let mut number = |at: usize| match at % 2 {
             0 => f32::from_bits(random.u32(..)),
             _ => (random.f32() - 0.5) * 2_f32.powi(random.i32(-3..8)),

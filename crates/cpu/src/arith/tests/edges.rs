@@ -65,7 +65,7 @@ pub(crate) fn integers(ty: naga::Scalar) -> Vec<i128> {
     let (least, greatest) = range(ty);
     let mut values = vec![least, least + 1, least + 2, greatest, greatest - 1, greatest / 2, greatest / 3];
     values.extend(-9..10);
-    // The conversion of these to `f32` by way of `f64` would round twice.
+    // Converting these to `f32` via `f64` would round twice.
     let twice = (1_i128 << 60) + (1 << 36) + 1;
     values.extend([twice, -twice, 8 * twice]);
     values.extend((0..i128::BITS / 2).step_by(5).flat_map(|bit| [1_i128 << bit, -(1_i128 << bit)]));
@@ -95,7 +95,7 @@ pub(crate) fn value(x: Scalar) -> i128 {
     }
 }
 
-/// Returns the integer of a type that is equal to a value modulo the number of values of the type.
+/// Wraps a value to an integer type.
 pub(crate) fn wrapped(ty: naga::Scalar, value: i128) -> Scalar {
     Scalar::from_bits(ty, value as u64)
 }

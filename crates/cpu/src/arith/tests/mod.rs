@@ -1,4 +1,4 @@
-//! The tests of more than one file of arithmetic, and the numbers that all tests of arithmetic use.
+//! Tests that concern several files of arithmetic, and the numbers that all tests of arithmetic use.
 
 pub(crate) mod accuracy;
 pub(crate) mod edges;

@@ -1,4 +1,4 @@
-//! The types of results, compared with naga's declarations.
+//! Tests that results have the types that naga declares.
 
 use crate::arith::{Operand, Outcome, Scalar, binary_whole, convert, math, relational};
 use naga::valid::{Capabilities, FunctionInfo, ValidationFlags, Validator};
@@ -106,7 +106,7 @@ fn calls() -> Vec<(Vec<String>, String)> {
     };
     add("cos cosh sin sinh tan tanh acos asin atan asinh acosh atanh radians degrees", 1, FLOAT);
     add("ceil floor round fract trunc modf exp exp2 log log2 sqrt inverseSqrt saturate length", 1, FLOAT);
-    // naga declares a part of the result for `f16` as `i16`, which is not a WGSL type.
+    // For `f16`, naga declares a part of the result as `i16`, which is not a WGSL type.
     add("frexp", 1, &["f32", "f64"]);
     add("atan2 pow step distance", 2, FLOAT);
     add("fma mix smoothstep", 3, FLOAT);
@@ -178,7 +178,7 @@ fn every_function_gives_the_type_that_naga_declares() {
         check(&module, result, &math(fun, &args), &format!("{fun:?} of {types:?}"));
         seen.insert(format!("{fun:?}"));
     });
-    // WGSL has no names for `Outer` and `Inverse`.
+    // `Outer` and `Inverse` are not functions of WGSL.
     assert_eq!(seen.len(), 77);
 }
 

@@ -1,4 +1,4 @@
-//! The body of a function in place of its call.
+//! Inlines the body of a function in place of its call.
 
 use super::copy::{Call, Copier, Map, emit};
 use super::exit::{Exit, Flags, Leave, returns};
@@ -7,7 +7,7 @@ use naga::{Block, Expression, Function, Handle, LocalVariable, Span, Statement, 
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// A function whose body replaces a call.
+/// A function that is inlined in place of a call.
 pub(super) struct Callee<'f> {
     function: &'f Function,
     map: Map,
@@ -20,8 +20,8 @@ pub(super) struct Callee<'f> {
     load: Option<Handle<Expression>>,
 }
 
-/// A part of the body: the statements up to the last barrier, or the statements after it, which each invocation leaves
-/// by itself.
+/// A part of the body: the statements up to the last barrier, or those after it, where each invocation may return
+/// separately.
 struct Part {
     statements: Range<usize>,
     exit: Exit,
@@ -46,7 +46,7 @@ impl<'f> Callee<'f> {
             };
             map.expressions.push(new);
         }
-        // Each execution of a call in a loop sets the variables anew.
+        // In a loop, each execution of the call initialises the variables again.
         let mut first = Vec::new();
         if call.repeats {
             for ((_, local), &new) in function.local_variables.iter().zip(&map.locals) {
@@ -126,7 +126,7 @@ impl<'f> Callee<'f> {
         )
     }
 
-    /// Puts statements into a loop that ends after one iteration.
+    /// Puts statements into a loop with one iteration, so that they can be left with `break`.
     fn left_by_break(&self, part: &Part, mut body: Block, span: Span) -> Block {
         if !matches!(body.last(), Some(Statement::Break)) {
             body.push(Statement::Break, span);
@@ -140,8 +140,8 @@ impl<'f> Callee<'f> {
     }
 }
 
-/// Returns `true` if a body returns before its last statement, or out of a loop. `last` is `true` if nothing follows
-/// the body.
+/// Returns `true` if a body returns before its last statement, or from inside a loop. `last` is `true` if nothing
+/// follows the body.
 fn returns_early(body: &[Statement], last: bool) -> bool {
     body.iter().enumerate().any(|(at, statement)| {
         let last = last && at + 1 == body.len();

@@ -1,4 +1,4 @@
-//! The copy of a function in which bodies replace calls.
+//! Copies a function and inlines its calls.
 
 use super::Barred;
 use super::callee::Callee;
@@ -16,7 +16,7 @@ pub(super) struct Map {
     pub(super) locals: Vec<Handle<LocalVariable>>,
 }
 
-/// A call that a body replaces.
+/// A call that is inlined.
 pub(super) struct Call<'f> {
     statement: *const Statement,
     pub(super) function: Handle<Function>,
@@ -26,8 +26,8 @@ pub(super) struct Call<'f> {
     pub(super) repeats: bool,
 }
 
-/// Returns a copy of a function in which the bodies of some functions replace their calls, or `None` if something
-/// cannot be copied. `flag` is the bool type.
+/// Returns a copy of a function with some calls inlined, or `None` if something cannot be copied. `flag` is the bool
+/// type.
 pub(super) fn expand(function: &Function, barred: &Barred, flag: Handle<Type>) -> Option<Function> {
     let mut calls = Vec::new();
     find_calls(&function.body, barred, false, &mut calls);
@@ -162,9 +162,9 @@ pub(super) struct Copier<'c> {
     pub(super) exit: Exit,
     /// `true` if a loop or a `switch` of the function is around the statements.
     pub(super) inside: bool,
-    /// Expressions of a `return` out of a loop or a `switch`, in a body that replaces a call.
+    /// Expressions of a `return` out of a loop or a `switch`, in an inlined body.
     pub(super) flags: Option<&'c Flags>,
-    /// Bodies that replace calls.
+    /// Functions that are inlined.
     pub(super) callees: &'c FxHashMap<*const Statement, Callee<'c>>,
 }
 
@@ -277,7 +277,7 @@ impl Copier<'_> {
     }
 }
 
-/// Adds the evaluation of expressions. Their handles ascend, but need not be consecutive.
+/// Adds the evaluation of expressions. Their handles are in ascending order, but not always consecutive.
 pub(super) fn emit(expressions: &[Handle<Expression>], span: Span, copy: &mut Block) {
     for part in expressions.chunk_by(|one, next| one.index() + 1 == next.index()) {
         copy.push(Statement::Emit(Range::new_from_bounds(part[0], part[part.len() - 1])), span);

@@ -1,6 +1,6 @@
-//! The replacement of a `return` in the body of a function that replaces a call.
+//! The replacement of a `return` in an inlined function.
 //!
-//! A `return` that is followed by other statements leaves a loop around the body. If it is inside of other loops or
+//! A `return` before other statements becomes a `break` out of a loop around the body. If it is inside other loops or
 //! `switch`es, it sets a variable, and each of them is left in turn.
 
 use super::copy::emit;

@@ -1,4 +1,4 @@
-//! Functions with barriers are expanded at their calls, as only a barrier of the entry point ends a region.
+//! Inlines functions with barriers, because only a barrier in the entry point ends a region.
 
 mod callee;
 mod copy;
@@ -12,15 +12,15 @@ use naga::{Block, Function, Handle, Scalar, Span, Statement, Type, TypeInner};
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Functions with barriers. They call no other function with a barrier.
+/// Functions with barriers that are ready to be inlined: they no longer call other functions with barriers.
 type Barred = FxHashMap<Handle<Function>, Function>;
 
-/// Most nested blocks around a statement of an expanded function. The compiler visits blocks recursively, and must fit
-/// the stack of a thread that Rust starts.
+/// Maximum depth of nested blocks in an inlined function. The compiler visits blocks recursively, and must fit the
+/// default stack of a Rust thread.
 const MOST_NESTING: usize = 256;
 
-/// Returns a program whose entry point calls no function with a barrier. Returns the same program if it has no such
-/// call, or if the expanded functions are too large or nest too deeply.
+/// Returns a program whose entry point calls no function with a barrier. Returns the program unchanged if it has no
+/// such call, or if inlining would make it too large or too deeply nested.
 pub(crate) fn without_barriers_in_calls(program: &Arc<Program>) -> Arc<Program> {
     match expanded(program) {
         Some(expanded) => Arc::new(expanded),
@@ -68,7 +68,7 @@ struct Extent {
 }
 
 impl Extent {
-    /// Returns the size of a function with the bodies in place of their calls, or `None` if it is too large.
+    /// Returns the size of a function after inlining, or `None` if it is too large.
     fn of_expanded(function: &Function, barred: &Barred) -> Option<Self> {
         let mut extent = Self { parts: function.expressions.len(), nesting: 0 };
         extent.add(&function.body, barred, 1);
@@ -82,13 +82,13 @@ impl Extent {
         self.parts += block.len();
         for statement in block {
             if self.parts > MOST_EXPRESSIONS {
-                return; // the function does not fit, however large it is
+                return; // the function does not fit, whatever its size
             }
             match statement {
                 Statement::Call { function, .. } => {
                     if let Some(body) = barred.get(function) {
                         self.parts += body.expressions.len();
-                        self.add(&body.body, &Barred::default(), nesting + 3); // a block, and two loops that a return leaves
+                        self.add(&body.body, &Barred::default(), nesting + 3); // a block, and two loops for returns
                     }
                 }
                 Statement::Block(inner) => self.add(inner, barred, nesting + 1),

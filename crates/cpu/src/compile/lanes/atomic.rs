@@ -29,7 +29,7 @@ impl Vector<'_, '_, '_> {
         };
         let kinds = if compare.is_some() { vec![kind, Kind::Bool] } else { vec![kind] };
         let mask = self.storing();
-        // A lane that takes no part gets zero.
+        // An inactive lane gets zero.
         let mut old = Vec::new();
         for at in 0..self.width() {
             let variables: Vec<_> = kinds

@@ -1,4 +1,4 @@
-//! Calls on several lanes. The body of a function is expanded at each call.
+//! Calls on several lanes. Each call is inlined.
 
 use super::place::Places;
 use super::{Argument, Body, Lane, Lanes, Local, Vector};
@@ -8,7 +8,7 @@ use crate::compile::locals::in_memory;
 use crate::compile::refusal::{Result, refuse};
 use naga::{Block, Expression, Function, Handle, Statement};
 
-/// Most nested calls, as the translation recurses for each one.
+/// Maximum depth of nested calls, because the translation recurses for each one.
 const MOST_NESTED: usize = 100;
 
 impl<'m> Vector<'_, '_, 'm> {

@@ -12,7 +12,7 @@ use naga::{BinaryOperator, MathFunction as Fun};
 /// Flags of an access of elements that are aligned to 2.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
-/// Bytes of the low halves of four words, twice.
+/// Shuffle of the low halves of four words, twice.
 const LOW_HALVES: [u8; 16] = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13];
 
 impl Vector<'_, '_, '_> {
@@ -89,7 +89,7 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Returns the scalars of the lanes as a kernel stores them in memory.
+    /// Returns the scalars of the lanes in their memory format.
     pub(super) fn stored_scalars(&mut self, kind: Kind, value: Lane) -> Scalars {
         if kind != Kind::F16 {
             return (0..self.width()).map(|at| self.lane(kind, value, at)).collect();
@@ -109,7 +109,7 @@ impl Vector<'_, '_, '_> {
             .collect()
     }
 
-    /// Loads the number of each lane from its own place.
+    /// Loads the number of each lane from a different place.
     pub(super) fn load_halves(&mut self, reach: &Reach, distances: &[ir::Value], offset: i32) -> Lane {
         let start = reach.address;
         self.gather_halves(|vector, at| {

@@ -1,15 +1,15 @@
-//! Integers that differ by the same step from lane to lane.
+//! Integers that increase by a constant step from lane to lane.
 
 use super::{Lane, Vector};
 use crate::compile::layout::Kind;
 use cranelift_codegen::ir::{self, InstBuilder, InstructionData, Opcode};
 use naga::BinaryOperator;
 
-/// Greatest step from one lane to the next.
+/// Largest step from one lane to the next.
 const MOST_STEP: u32 = 1 << 16;
 
 impl Vector<'_, '_, '_> {
-    /// Translates an operator whose result differs by the same step from lane to lane, or returns `None`.
+    /// Translates an operator if its result increases by a constant step from lane to lane; otherwise returns `None`.
     pub(super) fn line_operator(&mut self, op: BinaryOperator, kind: Kind, a: Lane, b: Lane) -> Option<Lane> {
         if !matches!(kind, Kind::I32 | Kind::U32) {
             return None;

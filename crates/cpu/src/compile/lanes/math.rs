@@ -71,7 +71,7 @@ impl Vector<'_, '_, '_> {
             .collect()
     }
 
-    /// Translates a function whose components depend on several components of an argument.
+    /// Translates a function whose results depend on several components of an argument.
     fn whole_function(&mut self, fun: Fun, kind: Kind, x: &[Lanes]) -> Result<Option<Lanes>> {
         if fun == Fun::Dot {
             return Ok(Some([self.dot(kind, &x[0], &x[1])?].into_iter().collect()));

@@ -49,7 +49,7 @@ impl Vector<'_, '_, '_> {
         Ok(values)
     }
 
-    /// Returns `true` if other threads may access a place by atomic operations.
+    /// Returns `true` if other threads may access a place atomically.
     pub(super) fn is_shared_atomic(&self, inner: &TypeInner, pointer: Handle<Expression>) -> bool {
         let space = self.lower.ty(pointer).pointer_space();
         matches!(inner, TypeInner::Atomic(_)) && matches!(space, Some(AddressSpace::Storage { .. }))
@@ -71,7 +71,7 @@ impl Vector<'_, '_, '_> {
                 vector.lower.builder.ins().load(ty, UNALIGNED, address, offset + 16 * at as i32)
             }));
         };
-        // A bool is a word in memory, so its lanes need no conversion.
+        // In memory a bool is a word, so its lanes need no conversion.
         let kind = if kind == Kind::Bool { Kind::U32 } else { kind };
         self.gather(kind, |vector, at| {
             let address = vector.lower.builder.ins().iadd(address, distances[at as usize]);
@@ -196,7 +196,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Translates `part` for one lane, which executes it if the mask has the lane.
+    /// Translates `part` for one lane, which executes it only if the lane is in the mask.
     pub(super) fn if_lane(&mut self, mask: Option<Vectors>, at: u32, part: impl FnOnce(&mut Self)) {
         let Some(mask) = mask else { return part(self) };
         let vector = mask[(at / LANES) as usize];

@@ -1,8 +1,8 @@
 //! Regions that execute 4, 8 or 16 invocations together, one in each lane of 1, 2 or 4 vectors.
 //!
-//! The lanes have adjacent numbers along the first axis. Values that the lanes share stay scalars. A branch whose
-//! condition differs executes both of its blocks, with a mask that says which lanes store. A loop ends when all lanes
-//! have left it. The functions that a region calls are expanded at their calls.
+//! The lanes are consecutive invocations along the first axis. Values that all lanes share stay scalars. If lanes
+//! differ in the condition of a branch, both blocks are executed, each with a mask of the lanes that store. A loop ends
+//! when all lanes have left it. Functions that a region calls are inlined.
 
 mod atomic;
 mod call;
@@ -48,7 +48,7 @@ const LANES: u32 = 4;
 pub(super) enum Lane {
     /// The lanes share a scalar.
     One(ir::Value),
-    /// Each lane's integer is the previous lane's plus a step.
+    /// Each lane's integer is that of the previous lane plus a step.
     Line { first: ir::Value, step: u32 },
     /// Each lane has its element of a vector. A bool is a word of zeros or ones.
     Each(Vectors),
@@ -69,7 +69,7 @@ enum Argument {
 enum Local {
     /// The lanes share scalars.
     Shared(Vec<Variable>),
-    /// Each component has a variable per vector.
+    /// Each component has one variable per vector.
     Each(Vec<Vec<Variable>>),
     Memory(Reach),
 }
@@ -84,13 +84,13 @@ struct Body {
     callers: Option<Vectors>,
     /// Lanes of the innermost scope that execute the current block, if not all of them do.
     mask: Option<Vectors>,
-    /// Block after the innermost block with a mask.
+    /// Block that follows the innermost masked block.
     after: Option<Block>,
-    /// Function, and the loops and `switch`es around the current place.
+    /// Scopes of the function and of the loops and `switch`es around the current place.
     scopes: Vec<Scope>,
     /// `true` if a loop is around the call of the function.
     in_loop: bool,
-    /// `true` if the lanes of such a loop call the function together in each iteration.
+    /// `true` if all lanes in such a loop call the function together in each iteration.
     in_step: bool,
     /// Result, if a `return` is not the last statement.
     result: Option<Local>,
@@ -166,7 +166,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.map_pairs(a, b, |vector, a, b| vector.lower.builder.ins().band_not(a, b))
     }
 
-    /// Returns whether any lane of a mask is set.
+    /// Returns a flag that is set if any lane is in a mask.
     fn any(&mut self, mask: Vectors) -> ir::Value {
         let mut sum = mask[0];
         for &part in &mask[1..] {
@@ -175,7 +175,7 @@ impl<'l, 'a, 'm> Vector<'l, 'a, 'm> {
         self.lower.builder.ins().vany_true(sum)
     }
 
-    /// Returns whether all lanes of a mask are set.
+    /// Returns a flag that is set if all lanes are in a mask.
     fn all(&mut self, mask: Vectors) -> ir::Value {
         let mut product = mask[0];
         for &part in &mask[1..] {

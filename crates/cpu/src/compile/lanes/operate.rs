@@ -8,7 +8,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
 
-/// Most members that a dynamic index selects by instructions.
+/// Maximum number of members from which a dynamic index selects with instructions.
 const MOST_SELECTED: usize = 8;
 
 impl Vector<'_, '_, '_> {
@@ -119,7 +119,7 @@ impl Vector<'_, '_, '_> {
         Ok(chosen)
     }
 
-    /// Returns one of two values for each lane.
+    /// Selects one of two values for each lane.
     pub(super) fn choose(&mut self, kind: Kind, condition: Lane, accept: Lane, reject: Lane) -> Lane {
         match (condition, accept, reject) {
             (Lane::One(condition), Lane::One(accept), Lane::One(reject)) => {
@@ -340,7 +340,8 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
+    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of any array, and becomes the
+    /// largest one.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<Lane> {
         let kind = self.lower.kind(index)?;
         let lane = self.value(index)?[0];
@@ -432,7 +433,7 @@ impl Vector<'_, '_, '_> {
         Ok([result].into_iter().collect())
     }
 
-    /// Applies an instruction that has a form for scalars and one for vectors.
+    /// Applies an instruction that exists for scalars and for vectors.
     pub(super) fn one_operand(
         &mut self,
         kind: Kind,

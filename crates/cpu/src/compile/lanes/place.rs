@@ -1,4 +1,4 @@
-//! The places that the pointers of several lanes point to.
+//! The memory places to which the pointers of several lanes point.
 
 use super::{Argument, Lane, Local, Vector};
 use crate::compile::function::Lower;
@@ -24,14 +24,14 @@ pub(super) enum Places {
 #[derive(Clone)]
 pub(super) struct Reach {
     pub(super) address: ir::Value,
-    /// Bytes from the address to the place. In the lanes' own memory, each component has a cell, and this is the
-    /// distance as if there were one lane.
+    /// Bytes from the address to the place. In the lanes' own memory, where each component has a cell, this is the
+    /// distance for a single lane.
     offset: u32,
     /// Number of elements of the runtime array at the end of the place.
     length: Option<ir::Value>,
     pub(super) way: Way,
-    /// Invocations per interleaved word: each word of the place is stored once per invocation (on the stack: per lane),
-    /// adjacently. It is 1 in memory that the lanes share.
+    /// Number of adjacent copies of each word, one for each invocation (on the stack, for each lane). It is 1 in memory
+    /// that the lanes share.
     pub(super) spread: u32,
     /// Bytes of a cell: one word, or two if the program has numbers of 64 bits.
     cell: u32,
@@ -66,7 +66,7 @@ impl Reach {
         }
     }
 
-    /// Returns `true` if the lanes have the same place, or the same place in each lane's own memory.
+    /// Returns `true` if all lanes have the same place, or each lane the same place in its own memory.
     pub(super) fn is_same(&self) -> bool {
         matches!(self.way, Way::Same)
     }
@@ -76,8 +76,8 @@ impl Reach {
         self.spread > 1
     }
 
-    /// Returns the distance of a component from the address, without the lane's own distance. `bytes` is the distance
-    /// of the component from the start of the value.
+    /// Returns the distance of a component from the address, without the lane's own offset. `bytes` is the distance of
+    /// the component from the start of the value.
     pub(super) fn displacement(&self, component: usize, bytes: u32) -> Result<i32> {
         if !self.is_own() {
             return displacement(self.offset, bytes);
@@ -103,7 +103,7 @@ impl Vector<'_, '_, '_> {
         Ok(Reach { address, offset: 0, length: None, way: Way::Same, spread, cell })
     }
 
-    /// Returns what a pointer points to.
+    /// Returns the place to which a pointer points.
     pub(super) fn places(&mut self, pointer: Handle<Expression>) -> Result<Places> {
         match self.lower.expression(pointer) {
             Expression::LocalVariable(handle) => match self.body.locals.get(handle) {

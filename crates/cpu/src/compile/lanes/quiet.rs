@@ -1,4 +1,4 @@
-//! Short blocks that execute without a jump past them, with the mask of their lanes.
+//! Short blocks that are executed under a mask, without a branch around them.
 
 use super::{Lane, Lanes, Local, Vector, Vectors};
 use crate::compile::layout::Kind;
@@ -9,7 +9,8 @@ use naga::{
     BinaryOperator, Block, Expression, Handle, Literal, LocalVariable, MathFunction as Fun, Statement,
 };
 
-/// Most components that a block without a jump past it computes. A jump past more of them may take less time.
+/// Maximum number of components that a block without a branch computes. For more, a branch around the block may be
+/// faster.
 const MOST_COMPONENTS: usize = 16;
 
 impl<'m> Vector<'_, '_, 'm> {
@@ -19,8 +20,8 @@ impl<'m> Vector<'_, '_, 'm> {
         self.within(block, &mut left)
     }
 
-    /// Translates two blocks that only set the same variable: a selection takes less time than two masks. Returns
-    /// `false` if the blocks do something else.
+    /// Translates two blocks that only set the same variable as a selection, which is faster than two masks. Returns
+    /// `false` for other blocks.
     pub(super) fn selects(
         &mut self,
         condition: Vectors,
@@ -64,7 +65,7 @@ impl<'m> Vector<'_, '_, 'm> {
                 self.choose(kind, Lane::Each(condition), value, other)
             });
         }
-        // A variable without a name holds the value of `&&` or `||`, and only the lanes that set it read it.
+        // An unnamed variable holds the value of `&&` or `||`, and only lanes that set it read it.
         let is_passing = variable.name.is_none() && kinds == [Kind::Bool];
         let mask = if is_passing { None } else { self.changing() };
         self.assign(&place, &kinds, &chosen, mask)?;

@@ -56,8 +56,8 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Translates a loop that some lanes may leave before others. Each iteration has the mask of the lanes that have
-    /// not left.
+    /// Translates a loop that some lanes may leave before others. Each iteration has a mask of the lanes that are still
+    /// in the loop.
     fn repeat_apart(
         &mut self,
         body: &'m Block,
@@ -156,7 +156,7 @@ impl<'m> Vector<'_, '_, 'm> {
         Ok(())
     }
 
-    /// Translates a `switch` that executes each body for the lanes that take it.
+    /// Translates a `switch` that executes each body with a mask of the lanes that take it.
     fn switch_apart(&mut self, selector: Vectors, bodies: &[Case<'m>], end: ir::Block) -> Result<()> {
         let first = self.beginning();
         let here = self.declare_vectors(Kind::Bool);
@@ -222,7 +222,7 @@ fn continues(body: &Block) -> bool {
     found
 }
 
-/// Lists the bodies of a `switch`. A case with several values is a case per value, of which all but the last are empty
+/// Lists the bodies of a `switch`. A case with several values becomes one case per value; all but the last are empty
 /// and fall through.
 fn bodies(cases: &[SwitchCase]) -> Result<Vec<Case<'_>>> {
     let mut bodies = Vec::new();

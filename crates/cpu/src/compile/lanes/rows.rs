@@ -1,4 +1,5 @@
-//! Elements of several lanes in memory: adjacent words of one element are a row, and four rows become four vectors.
+//! Elements of several lanes in memory: adjacent words of one element form a row, and four rows are transposed to four
+//! vectors.
 
 use super::{LANES, Lane, Vector, Vectors};
 use crate::compile::layout::Kind;
@@ -9,7 +10,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 /// Flags of an access of elements that are aligned to 4, not to 16.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
-/// Byte indices that interleave the first words, the last words, the first halves and the last halves of two vectors.
+/// Shuffles that interleave the first words, the last words, the first halves and the last halves of two vectors.
 pub(super) const FIRST_WORDS: [u8; 16] = [0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23];
 pub(super) const LAST_WORDS: [u8; 16] = [8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31];
 pub(super) const FIRST_HALVES: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23];
@@ -27,7 +28,7 @@ pub(super) enum Elements<'e> {
 }
 
 impl Elements<'_> {
-    /// Returns the address of a lane's element, and what to add to it.
+    /// Returns a base address for a lane's element, and the constant offset to add.
     pub(super) fn at(
         &self,
         vector: &mut Vector<'_, '_, '_>,
@@ -198,7 +199,7 @@ fn field_value() -> ir::Value {
     ir::Value::from_u32(0)
 }
 
-/// Returns `true` if the first four fields are adjacent words.
+/// Returns `true` if the next four fields are adjacent words.
 fn row(fields: &[Field]) -> bool {
     let are_words = |fields: &[Field]| fields.iter().all(|field| field.0.bytes() == 4);
     fields.len() >= 4

@@ -1,4 +1,4 @@
-//! The masks of functions, loops and `switch`es, and the jumps that take lanes out of them.
+//! Masks of functions, loops and `switch`es, and jumps that remove lanes from them.
 
 use super::{Argument, Body, Varying, Vector, Vectors};
 use crate::compile::refusal::{Result, refuse};
@@ -21,12 +21,11 @@ pub(super) struct Scope {
     pub(super) form: Form,
     /// Block after a function or a `switch`, or the block that ends an iteration of a loop.
     pub(super) end: Block,
-    /// Block that `break` jumps to where the lanes stay together.
+    /// Target of `break` while the lanes stay together.
     pub(super) exit: Block,
-    /// Mask at the start, with which a jump leaves a scope whose lanes stay together.
+    /// Mask at the start, which is restored when a jump leaves a scope whose lanes stay together.
     pub(super) mask: Option<Vectors>,
-    /// Lanes that execute the rest of the scope, in a loop the rest of the iteration. `None` if the lanes stay
-    /// together.
+    /// Lanes that execute the rest of the scope (in a loop, of the iteration). `None` if the lanes stay together.
     pub(super) here: Option<Vec<Variable>>,
     /// Lanes that have not left a loop.
     pub(super) live: Option<Vec<Variable>>,
@@ -70,7 +69,7 @@ impl Body {
         self.scopes.iter().rev().find(|scope| scope.here.is_some())
     }
 
-    /// Returns the block that continues when no lane executes the rest of the current block.
+    /// Returns the block to jump to when no lane executes the rest of the current block.
     fn rest(&self) -> Block {
         let end = self.apart().map_or(self.scopes[0].end, |scope| scope.end);
         self.after.unwrap_or(end)
@@ -98,8 +97,9 @@ impl Vector<'_, '_, '_> {
         self.intersection(part, self.body.callers)
     }
 
-    /// Returns the mask of the lanes that change their variables, or `None` if all lanes may. A lane that has returned
-    /// does not read its variables again, and a lane that has not called the function has none.
+    /// Returns the mask of the lanes that change their variables, or `None` if all lanes may. The mask need not exclude
+    /// lanes that have returned, because they do not read their variables again, or lanes that have not called the
+    /// function, because they have no variables.
     pub(super) fn changing(&mut self) -> Option<Vectors> {
         match self.body.apart() {
             Some(scope) if scope.form != Form::Function => {
@@ -124,7 +124,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Translates the part of a scope that some lanes may leave before others. No mask is in force at its start.
+    /// Translates the part of a scope that some lanes may leave before others. There is no mask at its start.
     pub(super) fn in_scope(
         &mut self,
         scope: Scope,
@@ -179,8 +179,8 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Translates a block that only takes lanes out of a loop or a `switch`. Returns `false` if the block does
-    /// something else, or all lanes leave together. The code after the block continues with the other lanes.
+    /// Translates a block that only removes lanes from a loop or a `switch`; the code after the block continues with
+    /// the other lanes. Returns `false` if the block does something else, or if all lanes leave together.
     pub(super) fn takes_lanes_out(&mut self, block: &naga::Block) -> Result<bool> {
         let mut statement = block.first();
         while let Some(Statement::Block(inner)) = statement.filter(|_| block.len() == 1) {
@@ -233,7 +233,7 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Leaves out the rest of the current block if no lane executes it.
+    /// Jumps over the rest of the current block if no lane executes it.
     pub(super) fn skip_rest(&mut self) {
         if self.body.apart().is_none() {
             return;

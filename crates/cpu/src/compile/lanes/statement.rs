@@ -9,7 +9,7 @@ use crate::compile::uses::{Inside, escapes};
 use cranelift_codegen::ir::{self, InstBuilder};
 use naga::{Barrier, Block, Expression, Handle, LocalVariable, Span, Statement};
 
-/// Most bytes of a variable that stores set to zero.
+/// Maximum size of a variable that is set to zero with stores instead of a call.
 const MOST_FILLED_BY_STORES: u32 = 512;
 
 impl<'m> Vector<'_, '_, 'm> {
@@ -143,7 +143,7 @@ impl<'m> Vector<'_, '_, 'm> {
             Statement::Store { pointer, value } => self.store(*pointer, *value),
             Statement::Atomic { pointer, fun, value, result } => self.atomic(*pointer, fun, *value, *result),
             Statement::Call { function, arguments, result } => self.call(*function, arguments, *result),
-            // The lanes have executed the statements before this one.
+            // The statements before this one were executed by the lanes.
             Statement::ControlBarrier(barrier) if *barrier == Barrier::SUB_GROUP => Ok(()),
             Statement::SubgroupBallot { result, predicate } => self.ballot(*predicate, *result),
             Statement::SubgroupGather { mode, argument, result } => self.take(*mode, *argument, *result),
@@ -193,7 +193,7 @@ impl<'m> Vector<'_, '_, 'm> {
         }
     }
 
-    /// Translates a block that some lanes execute. It is left out if no lane does.
+    /// Translates a block that some lanes execute. It is skipped if no lane does.
     pub(super) fn masked(&mut self, block: &'m Block) -> Result<()> {
         self.lower.shared.skipped += 1;
         let storing = self.storing().expect("bug: the block has a mask");

@@ -10,13 +10,13 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use smallvec::SmallVec;
 
-/// Most fields of an element that the lanes load and store together.
+/// Maximum number of fields of an element that the lanes load and store together.
 const MOST_FIELDS: usize = 16;
 
-/// Bytes of the stack for the indices, the mask and the fields of 16 lanes.
+/// Stack bytes for the indices, the mask and the fields of 16 lanes.
 const SCRATCH: u32 = 4 * 16 * (2 + MOST_FIELDS as u32);
 
-/// An element for each lane, with indices that grow by the same step from lane to lane.
+/// An element for each lane, with indices that increase by a constant step from lane to lane.
 #[derive(Clone)]
 pub(super) struct Stride {
     address: ir::Value,
@@ -86,7 +86,7 @@ impl Vector<'_, '_, '_> {
         }
         let [whole, parts, after] = [(); 3].map(|()| self.lower.builder.create_block());
         self.lower.builder.set_cold_block(parts);
-        // The vectors are arguments of both blocks, so that neither computes them again.
+        // The vectors are passed to both blocks, so that neither computes them again.
         let arguments = Self::arguments(&values);
         self.lower.builder.ins().brif(all, whole, &arguments, parts, &arguments);
         let [in_whole, in_parts] = [whole, parts].map(|block| {
@@ -114,7 +114,7 @@ impl Vector<'_, '_, '_> {
         parts.map(|&vector| vector.into()).collect()
     }
 
-    /// Returns whether the elements of all lanes exist, and the address of the first one if they do.
+    /// Returns a flag that is set if the elements of all lanes exist, and the address of the first element.
     fn whole(&mut self, place: &Stride) -> (ir::Value, ir::Value) {
         let ins = self.lower.builder.ins();
         // The index of the last lane may have more than 32 bits.
@@ -191,8 +191,8 @@ impl Vector<'_, '_, '_> {
         Ok(())
     }
 
-    /// Translates a loop over the lanes of a mask. `part` gets the address of the lane's words on the stack and the
-    /// address of its element.
+    /// Translates a loop over the lanes of a mask. `part` gets the addresses of the lane's words on the stack and of
+    /// its element.
     fn for_each_part(
         &mut self,
         place: &Stride,

@@ -1,9 +1,9 @@
-//! Operations of subgroups. A subgroup is the 4 lanes of a vector of words, and the mask of the statement says which
-//! lanes take part.
+//! Operations of subgroups. A subgroup consists of the 4 lanes of a vector of words. The mask of the statement says
+//! which lanes take part.
 //!
-//! In the interpreter, a lane waits at an operation until no other lane of the subgroup can continue, and there it
-//! meets lanes of other iterations. So either all lanes of a loop execute an operation together in each iteration, or
-//! none does.
+//! In the interpreter, a lane waits at an operation until no other lane of the subgroup can continue, so lanes of
+//! different iterations can meet there. Compiled code cannot do that. So it requires that in a loop, either all lanes
+//! execute an operation together in each iteration, or none does.
 
 use super::scope::Form;
 use super::{LANES, Lane, Lanes, Vector, Vectors};
@@ -59,7 +59,7 @@ impl Vector<'_, '_, '_> {
         self.keep_result(result, [Lane::Each(bits), zero, zero, zero].into_iter().collect())
     }
 
-    /// Takes values of other lanes. A lane keeps its own value if the other lane takes no part.
+    /// Gives each lane the value of another lane. A lane keeps its own value if the other lane is inactive.
     pub(super) fn take(
         &mut self,
         mode: GatherMode,
@@ -136,7 +136,7 @@ impl Vector<'_, '_, '_> {
         })
     }
 
-    /// Combines the values of the lanes that take part, the first lane first.
+    /// Combines the values of the active lanes, in the order of the lanes.
     pub(super) fn combine_lanes(
         &mut self,
         op: SubgroupOperation,
@@ -232,7 +232,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Returns the lanes that take part in an operation.
+    /// Returns the active lanes of an operation.
     fn active(&mut self) -> Vectors {
         match self.storing() {
             Some(mask) => mask,
@@ -240,7 +240,7 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Repeats the value of one lane of each subgroup in its 4 lanes.
+    /// Broadcasts the value of one lane of each subgroup to its 4 lanes.
     fn spread(&mut self, kind: Kind, value: Vectors, lane: u32) -> Vectors {
         let bytes = if kind.is_wide() { 8 } else { 4 };
         let per_vector = 16 / bytes;
@@ -275,7 +275,7 @@ impl Vector<'_, '_, '_> {
         !self.body.in_loop && self.body.scopes.iter().all(|scope| scope.form != Form::Loop)
     }
 
-    /// Returns `true` if no loop is around the current place, or exactly the lanes of the outermost loop's iteration
+    /// Returns `true` if no loop is around the current place, or if exactly the lanes of the outermost loop's iteration
     /// execute it.
     pub(super) fn is_in_step(&self) -> bool {
         let scopes = &self.body.scopes;

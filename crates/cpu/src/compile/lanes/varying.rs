@@ -1,4 +1,4 @@
-//! The differences between lanes: in local variables, in results, and in the jumps of a loop or a `switch`.
+//! Analysis of differences between lanes: in local variables, in results, and in jumps out of loops and `switch`es.
 
 use crate::compile::layout::Types;
 use crate::compile::locals::{in_memory, root, root_local};
@@ -14,8 +14,8 @@ use std::rc::Rc;
 
 /// Differences between lanes in one function.
 ///
-/// If a variable is missing by mistake, the program is refused, as a vector cannot be stored in a shared scalar. The
-/// same holds for a loop, as a mask cannot leave a loop that all lanes leave together.
+/// The analysis is safe: if it misses a variable, the program is refused, because a vector cannot be stored in a shared
+/// scalar. The same holds for a missed loop, because a masked jump cannot leave a loop that all lanes leave together.
 #[derive(Default)]
 pub(in crate::compile) struct Varying {
     /// Local variables that may differ.
@@ -43,7 +43,7 @@ impl Varying {
 /// Analyses of functions, each done once.
 pub(in crate::compile) struct Analyses<'m> {
     program: &'m Program,
-    /// Results by function and by the arguments that differ.
+    /// Results, by function and differing arguments.
     known: FxHashMap<(Handle<Function>, Vec<bool>), Rc<Varying>>,
 }
 
@@ -59,7 +59,7 @@ impl<'m> Analyses<'m> {
         Rc::new(Search::new(self, &self.program.entry().function, None, kept).run())
     }
 
-    /// Finds the differences in a function that is called with these differing arguments.
+    /// Finds the differences in a function for calls with these differing arguments.
     pub(super) fn callee(&mut self, callee: Handle<Function>, arguments: Vec<bool>) -> Rc<Varying> {
         let key = (callee, arguments);
         if let Some(known) = self.known.get(&key) {
@@ -192,7 +192,7 @@ impl<'s, 'm> Search<'s, 'm> {
         block.iter().for_each(|statement| self.statement(statement, some));
     }
 
-    /// Visits a statement. `some` is `true` where possibly only some lanes execute it.
+    /// Visits a statement. `some` is `true` if possibly only some lanes execute it.
     fn statement(&mut self, statement: &Statement, some: bool) {
         match statement {
             Statement::Store { pointer, value } => {
@@ -244,8 +244,8 @@ impl<'s, 'm> Search<'s, 'm> {
         }
     }
 
-    /// Returns `true` if a jump that possibly only some lanes execute ends an iteration of the loop around a block, or
-    /// the loop. In a `switch`, `break` ends the `switch`.
+    /// Returns `true` if a block contains a jump out of the surrounding loop, or to its next iteration, that possibly
+    /// only some lanes execute. A `break` in a `switch` ends only the `switch`.
     fn jumps_apart(&self, block: &Block, some: bool, in_switch: bool) -> bool {
         block.iter().any(|statement| match statement {
             Statement::Break => some && !in_switch,
@@ -263,7 +263,8 @@ impl<'s, 'm> Search<'s, 'm> {
         })
     }
 
-    /// Returns `true` if a `break` that possibly only some lanes execute ends the `switch` around a block.
+    /// Returns `true` if a block contains a `break` out of the surrounding `switch` that possibly only some lanes
+    /// execute.
     fn breaks_apart(&self, block: &Block, some: bool) -> bool {
         block.iter().any(|statement| match statement {
             Statement::Break => some,
