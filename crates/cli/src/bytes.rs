@@ -1,6 +1,6 @@
 //! Numbers of bytes as readable text.
 
-/// Writes the bytes in the largest unit that gives a whole number, or else with one decimal.
+/// Writes the bytes in the largest unit that gives a whole number; otherwise with one decimal.
 pub(crate) fn bytes(count: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let power = (count.max(1).ilog2() / 10) as usize;

@@ -1,4 +1,4 @@
-//! Writes the code of kernels as text to the folder that the environment names, for the developers of a program.
+//! Writes the code of kernels as text to the folder that `FENCEPOST_DUMP` names.
 
 use fencepost_kernels::report;
 use std::path::PathBuf;
@@ -10,10 +10,10 @@ static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
     std::env::var_os("FENCEPOST_DUMP").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 });
 
-/// Most characters of a kernel's name in the name of a file.
+/// Maximum number of characters of a kernel's name in a file name.
 const LONGEST: usize = 80;
 
-/// Returns `true` if the environment names a folder.
+/// Returns `true` if a folder is named.
 pub(crate) fn is_wanted() -> bool {
     FOLDER.is_some()
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A place in a WGSL text.
+/// A place in a WGSL shader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// File, or label of the text.
@@ -21,11 +21,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// Reason for which a kernel cannot run on the CPU.
+/// Reason why a kernel cannot run on the CPU.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The kernel uses something that this crate does not run.
+    /// The kernel uses something that this crate does not support.
     #[error("{}kernel `{kernel}`: {what} does not run on the CPU", at(.place))]
     Unsupported {
         /// Name of the entry point.
@@ -35,7 +35,7 @@ pub enum Error {
         /// Place in the text, if it is known.
         place: Option<Place>,
     },
-    /// The variables of the invocations need more memory than a thread may take.
+    /// The variables of the invocations need more memory than a thread may use.
     #[error(
         "{}kernel `{kernel}`: the variables of {invocations} invocations need {needed} bytes, `{variable}` alone {bytes} bytes \
          in each, and the limit on the CPU is {limit} bytes: use a smaller array or workgroup, or a storage buffer",
@@ -46,11 +46,11 @@ pub enum Error {
         kernel: String,
         /// Name of the largest variable.
         variable: String,
-        /// Bytes of that variable in an invocation.
+        /// Size of that variable in each invocation, in bytes.
         bytes: u64,
-        /// Invocations that a thread holds at once.
+        /// Number of invocations that a thread runs at once.
         invocations: u64,
-        /// Bytes of all variables of these invocations.
+        /// Size of all variables of these invocations, in bytes.
         needed: u64,
         /// Most bytes.
         limit: u64,
@@ -75,7 +75,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Describes the problem without the name of the kernel, for a message that has the name already.
+    /// Describes the problem without the kernel's name, for messages that already contain the name.
     pub fn problem(&self) -> String {
         match self {
             Self::Unsupported { what, place, .. } => format!("{}{what} does not run on the CPU", at(place)),
@@ -98,14 +98,14 @@ fn at(place: &Option<impl fmt::Display>) -> String {
 /// Result of the calls that create a program.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason for which a run ended before its grid was done.
+/// Reason why a run ended before its grid was done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
     /// The caller stopped the run.
     #[error("the run was stopped")]
     Stopped,
-    /// Not all invocations of a workgroup came to the same barrier.
+    /// Not all invocations of a workgroup reached the same barrier.
     #[error("{place}: only some invocations of workgroup {workgroup:?} reach this barrier")]
     Barrier {
         /// Place of the barrier, as text.

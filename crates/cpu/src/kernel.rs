@@ -17,9 +17,9 @@ use std::time::Duration;
 
 /// A program that runs as machine code if the compiler translates it, and otherwise in the interpreter.
 ///
-/// A subgroup is 4 invocations with adjacent numbers, its lanes. Of the lanes that wait, those at the place that comes
-/// first in the program take part in an operation of the subgroup. A lane that reads a value from a lane that takes no
-/// part gets its own value.
+/// A subgroup consists of 4 invocations with consecutive numbers, its lanes. When lanes wait at several subgroup
+/// operations, those at the first place in the program take part next. A lane that reads from an inactive lane gets its
+/// own value.
 pub struct CpuKernel {
     interpreter: Interpreter,
     /// Instructions as checks see them, listed at the first checked run.
@@ -28,7 +28,7 @@ pub struct CpuKernel {
     compiled: Option<Machine>,
     /// Number of invocations that the machine code executes together.
     width: Option<u32>,
-    /// Time of a workgroup in the last measured run, in nanoseconds.
+    /// Time per workgroup in the last measured run, in nanoseconds.
     workgroup_nanos: AtomicU64,
 }
 
@@ -76,14 +76,13 @@ impl CpuKernel {
         self.width
     }
 
-    /// Keeps the time that some workgroups took, for [`expected_time`](Self::expected_time).
+    /// Records how long some workgroups took, for [`expected_time`](Self::expected_time).
     pub fn note_time(&self, workgroups: u64, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX) / workgroups.max(1);
         self.workgroup_nanos.store(nanos, Ordering::Relaxed);
     }
 
-    /// Returns the time of some workgroups, if each takes as long as in the last measured run. It is zero before that
-    /// run.
+    /// Returns the expected time of some workgroups, from the last measured run; zero if there was none.
     pub fn expected_time(&self, workgroups: u64) -> Duration {
         Duration::from_nanos(self.workgroup_nanos.load(Ordering::Relaxed).saturating_mul(workgroups))
     }
@@ -119,18 +118,18 @@ impl CpuKernel {
     /// Runs the workgroups of a run on the calling thread, and returns the mistakes that it finds.
     ///
     /// `bound` names the buffer of each binding in `shadow`. The shadow knows which bytes were written before this
-    /// launch, and records the bytes that the launch writes.
+    /// launch, and records which bytes it writes.
     ///
-    /// A race is two accesses of one byte that no barrier orders, of which at least one writes and at least one is not
-    /// atomic. `workgroupBarrier` orders accesses to variables of the workgroup, `storageBarrier` orders accesses to
-    /// buffers, and nothing orders two workgroups. Each pair of lines that races in this run is found, whatever the
-    /// seed. Another input may have other races.
+    /// Two accesses to one byte are a race if no barrier orders them, at least one writes, and at least one is not
+    /// atomic. `workgroupBarrier` orders accesses to workgroup variables, `storageBarrier` orders accesses to buffers,
+    /// and nothing orders two workgroups. Each pair of lines that races in this run is found, with any seed. Another
+    /// input may show other races.
     ///
     /// A fault ends the run early; the mistakes before it are returned too. A barrier that some invocations miss ends
     /// the run, and is a finding.
     ///
     /// # Panics
-    /// Panics if `bound` has not one part for each buffer.
+    /// Panics unless `bound` has one range for each buffer.
     ///
     /// # Example
     /// ```

@@ -1,16 +1,15 @@
 //! Runs compute kernels of WGSL on the CPU, without a driver.
 //!
 //! - [`Program`] is one entry point of a [module](fencepost_kernels::Module), with its overrides applied.
-//! - [`CpuKernel`] runs a program: compiled where it can be, interpreted elsewhere. It is a
+//! - [`CpuKernel`] runs a program, compiled if possible and otherwise interpreted. It is a
 //!   [`HostKernel`](fencepost_kernels::HostKernel).
 //! - [`CpuKernel::run_checked`] runs a program and finds its mistakes, such as races.
 //! - [`GridRun`] describes one run: the grid, the range of its workgroups, the parameters and the buffers.
 //!
-//! Both engines give a program the same meaning. Integers wrap, a division by zero gives the dividend, a shift uses the
-//! low bits of its amount, an index past the end of an array is clamped to the last element, and all variables begin as
-//! zero. That is the meaning that wgpu gives to WGSL on a GPU. The environment variable `FENCEPOST_DUMP` names a folder
-//! for the code of kernels as text, and `FENCEPOST_PERF=1` names their functions for the profiler `perf`. The crate
-//! depends on naga, and on no device.
+//! Both engines give the same results. Integers wrap, a division by zero gives the dividend, a shift uses the low bits
+//! of its amount, an index past the end of an array is clamped to the last element, and all variables are initially
+//! zero. wgpu does the same on a GPU. The environment variable `FENCEPOST_DUMP` names a folder for the code of kernels
+//! as text, and `FENCEPOST_PERF=1` names their functions for the profiler `perf`. The crate uses naga, but no GPU.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod arith;

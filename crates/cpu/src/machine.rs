@@ -1,4 +1,4 @@
-//! The machine code of a kernel: in lanes, for one invocation after the other, or both.
+//! The machine code of a kernel: for several invocations together, for one at a time, or both.
 
 use crate::compile::{Compiled, without_barriers_in_calls};
 use crate::error::Fault;
@@ -10,13 +10,13 @@ use fencepost_kernels::report;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Number of parts of a run while a trial is open.
+/// Number of parts into which a run is divided while a trial is open.
 const PARTS: u64 = 16;
 
 /// Machine code of a kernel.
 pub(crate) enum Machine {
     One(Box<Compiled>),
-    /// Two forms. Lanes that leave a loop one after the other may take longer than scalar code.
+    /// Two forms. If lanes leave a loop at different times, they may be slower than scalar code.
     Two {
         forms: Box<[Compiled; 2]>,
         trial: Trial,

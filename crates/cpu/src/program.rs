@@ -16,9 +16,9 @@ pub struct Program {
     /// Index of the entry point.
     entry: usize,
     layouter: Layouter,
-    /// Storage variable of each buffer of a run, or `None` if the entry point does not mention the buffer.
+    /// Storage variable of each buffer of a run, or `None` if the entry point does not use the buffer.
     buffers: Vec<Option<Handle<GlobalVariable>>>,
-    /// Uniform block, if the entry point mentions it.
+    /// Uniform block, if the entry point uses it.
     params: Option<Handle<GlobalVariable>>,
     places: Places,
 }
@@ -62,10 +62,10 @@ impl Program {
         Ok(program)
     }
 
-    /// Returns a program with another form of its module, which has the same types, variables and entry points.
+    /// Returns the program with a transformed module, which must have the same types, variables and entry points.
     ///
     /// # Errors
-    /// Returns the reason for which naga refuses the module.
+    /// Returns naga's reason if it refuses the module.
     #[cfg(all(feature = "compile", not(target_family = "wasm")))]
     pub(crate) fn with_module(&self, module: naga::Module) -> std::result::Result<Self, String> {
         use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -75,7 +75,7 @@ impl Program {
                 .collect::<Vec<_>>()
                 .join(": ")
         };
-        // The text was validated before, and the uniformity of its control flow is the same.
+        // The original module was validated, and the uniformity of its control flow is unchanged.
         let flags = ValidationFlags::all() - ValidationFlags::CONTROL_FLOW_UNIFORMITY;
         let info = guarded(|| Validator::new(flags, Capabilities::all()).validate(&module).map_err(Box::new));
         let info = info.map_err(|NagaPanic(panic)| panic)?.map_err(|error| reason(error.as_inner()))?;
@@ -107,7 +107,7 @@ impl Program {
         &self.module
     }
 
-    /// Returns what naga found out about the module.
+    /// Returns naga's analysis of the module.
     pub fn info(&self) -> &ModuleInfo {
         &self.info
     }
@@ -122,18 +122,17 @@ impl Program {
         self.entry
     }
 
-    /// Returns the sizes and the alignments of the types of the module.
+    /// Returns the sizes and alignments of the module's types.
     pub fn layouter(&self) -> &Layouter {
         &self.layouter
     }
 
-    /// Returns the storage variable of each buffer of a run, or `None` for a buffer that the entry point does not
-    /// mention.
+    /// Returns the storage variable of each buffer of a run, or `None` for a buffer that the entry point does not use.
     pub fn buffers(&self) -> &[Option<Handle<GlobalVariable>>] {
         &self.buffers
     }
 
-    /// Returns the uniform block, if the entry point mentions it.
+    /// Returns the uniform block, if the entry point uses it.
     pub fn params(&self) -> Option<Handle<GlobalVariable>> {
         self.params
     }
@@ -145,7 +144,7 @@ impl Program {
         Some(Place { label: label.into(), line, column, text: text.into() })
     }
 
-    /// Returns the error for something that the program uses and this crate does not run.
+    /// Returns the error for an unsupported feature of the program.
     pub fn unsupported(&self, what: impl Into<String>, span: Span) -> Error {
         Error::Unsupported { kernel: self.name().into(), what: what.into(), place: self.place(span) }
     }

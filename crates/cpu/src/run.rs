@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 /// Memory that several threads may read and write at once. It begins at a multiple of 16 bytes, and its length is a
 /// multiple of 4.
 ///
-/// If a thread writes a byte while another one accesses it without an atomic operation of the kernel, the byte has any
+/// If a thread writes a byte while another one accesses it, and not both use atomic operations, the byte may have any
 /// value.
 #[derive(Clone, Copy, Debug)]
 pub struct Cells<'a> {
@@ -25,7 +25,7 @@ unsafe impl Send for Cells<'_> {}
 unsafe impl Sync for Cells<'_> {}
 
 impl<'a> Cells<'a> {
-    /// Takes bytes that nothing else accesses while the value lives.
+    /// Creates cells on bytes that nothing else accesses while the value lives.
     ///
     /// # Panics
     /// Panics if the bytes do not begin at a multiple of 16, or their number is not a multiple of 4.
@@ -36,11 +36,11 @@ impl<'a> Cells<'a> {
         Self { start, len: bytes.len(), bytes: PhantomData }
     }
 
-    /// Takes bytes that other threads may access too.
+    /// Creates cells on bytes that other threads may access too.
     ///
     /// # Safety
-    /// `start` is a multiple of 16, `len` is a multiple of 4, and the bytes are one allocation that lives as long as
-    /// `'a`. While a run uses them, no Rust reference to the bytes exists.
+    /// `start` must be a multiple of 16, `len` a multiple of 4, and the bytes part of one allocation that lives as long
+    /// as `'a`. While a run uses them, there must be no Rust reference to the bytes.
     pub unsafe fn from_raw(start: *mut u8, len: usize) -> Self {
         Self { start, len, bytes: PhantomData }
     }
@@ -66,17 +66,16 @@ impl<'a> Cells<'a> {
 pub struct GridRun<'a> {
     /// Number of workgroups of the whole grid along each axis.
     pub groups: [u32; 3],
-    /// Numbers of the workgroups that this run executes, counted along the first axis first.
+    /// Range of workgroup numbers that this run executes; numbers count along the first axis first.
     pub range: Range<u64>,
     /// Bytes of the uniform block.
     pub params: &'a [u8],
     /// Storage buffers, in the order of [`Interface::bindings`](fencepost_kernels::Interface::bindings).
     pub buffers: &'a [Cells<'a>],
-    /// Order of the workgroups in the range, and of the invocations between two barriers. 0 is the order of their
-    /// numbers.
+    /// Seed of the order of workgroups, and of invocations between two barriers. 0 means ascending numbers.
     pub seed: u64,
-    /// Flag that ends the run when it becomes `true`. The engines look at it at least once in each workgroup and in
-    /// each iteration of a loop.
+    /// Flag that ends the run when it becomes `true`. The engines check it at least once in each workgroup and in each
+    /// iteration of a loop.
     pub stop: &'a AtomicBool,
 }
 

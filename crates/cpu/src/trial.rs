@@ -1,14 +1,14 @@
-//! The choice between two forms of one kernel by the time that each takes.
+//! The choice between two forms of one kernel, by measuring both.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Least time that each form runs before the choice.
+/// Minimum time that each form runs before the choice.
 const LEAST: Duration = Duration::from_millis(1);
-/// Least number of measured parts of each form before the choice.
+/// Minimum number of measured parts of each form before the choice.
 const LEAST_PARTS: usize = 5;
-/// Number of costs that a form keeps, the last ones.
+/// Number of most recent costs that a form keeps.
 const KEPT: usize = 63;
 
 /// Value of `winner` while the trial is open.
@@ -17,7 +17,7 @@ const OPEN: usize = usize::MAX;
 /// Measurements of one form.
 #[derive(Default)]
 struct Sample {
-    /// Number of parts of runs. The first one is not measured, as it loads the code and the data.
+    /// Number of parts of runs. The first one is not measured, because it warms up the caches.
     parts: usize,
     /// Nanoseconds per workgroup in each of the last parts.
     costs: Vec<f64>,
@@ -100,7 +100,7 @@ mod tests {
             let mut parts = [0, 0];
             while trial.winner().is_none() {
                 let form = trial.next();
-                // The first part takes as long as many others, and the numbers of workgroups differ.
+                // The first part takes as long as many others together, and the numbers of workgroups differ.
                 let workgroups = 1 + parts[form] % 3;
                 let start = if parts[form] == 0 { 5_000 } else { 0 };
                 let time = Duration::from_micros(start + costs[form] * workgroups);

@@ -1,18 +1,18 @@
-//! The memory that the variables of invocations need, and its limit (rule R09).
+//! The memory for the variables of invocations, and its limit (rule R09).
 
 use crate::error::{Error, Result};
 use crate::program::Program;
 use naga::{AddressSpace, Block, Function, Handle, Span, Statement, Type};
 
-/// Most bytes of the variables of the invocations that one thread holds at once. The interpreter needs up to four times
-/// as many, because it has 8 bytes for each number.
+/// Maximum size of the variables of all invocations that one thread runs at once. The interpreter needs up to four
+/// times as much, because it uses 8 bytes for each number.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// Number of invocations that a thread holds at once, if none waits for another one.
+/// Number of invocations that a thread runs at once, if there are no barriers.
 const TOGETHER: u64 = 16;
 
-/// Checks that the private variables, and the variables of the functions that are active at once, fit into the memory
-/// of a thread.
+/// Checks that the private variables, and the variables of functions that are active at the same time, fit into the
+/// limit.
 ///
 /// # Errors
 /// [`Error::TooMuchMemory`], with the largest variable.
@@ -63,7 +63,7 @@ struct Largest {
 }
 
 impl Largest {
-    /// Takes a variable if it is larger, and returns its bytes.
+    /// Records a variable if it is the largest so far, and returns its size.
     fn or(&mut self, name: Option<&str>, bytes: u64, span: Span) -> u64 {
         if bytes > self.bytes {
             *self = Self { bytes, variable: name.unwrap_or("a variable").into(), span };
@@ -72,7 +72,7 @@ impl Largest {
     }
 }
 
-/// Needs of a call of a function, with the calls in it.
+/// Memory that a call of a function needs, including nested calls.
 #[derive(Clone)]
 struct Frame {
     bytes: u64,
@@ -81,7 +81,7 @@ struct Frame {
     waits: bool,
 }
 
-/// Returns the needs of a function. naga lists a function after its callees.
+/// Returns the needs of a function. naga lists a function after the functions that it calls.
 fn frame(function: &Function, frames: &[Frame], size: &impl Fn(Handle<Type>) -> u64) -> Frame {
     let mut own = Frame {
         bytes: 0,

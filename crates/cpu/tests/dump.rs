@@ -1,4 +1,4 @@
-//! `FENCEPOST_DUMP` names a folder for the code of kernels as text.
+//! Tests the files that `FENCEPOST_DUMP` writes.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 use fencepost_cpu::{CpuKernel, Program};
@@ -25,7 +25,7 @@ fn kernels_are_prepared() {
 /// Number of sums of [`shared_sums`].
 const SUMS: usize = 48;
 
-/// Returns a kernel with a chain of sums, each of which is used for the next sum and for another value.
+/// Returns a kernel with a chain of sums; each sum is used for the next one and for another value.
 fn shared_sums() -> String {
     format!(
         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
@@ -87,13 +87,13 @@ fn each_sum_that_has_several_uses_is_computed_once() {
     let files = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
     let assembly = files.filter(|file| file.extension().is_some_and(|extension| extension == "asm"));
     let code = assembly.map(|file| std::fs::read_to_string(file).unwrap()).collect::<String>();
-    // A vector of four sums is one instruction: `vpaddd` or `paddd` on x86, `add v0.4s` on ARM.
+    // Four sums in a vector are one instruction: `vpaddd` or `paddd` on x86, `add v0.4s` on ARM.
     let vectors_of_four = code
         .lines()
         .map(str::trim_start)
         .filter(|line| line.starts_with("vpaddd") || line.starts_with("paddd") || line.starts_with("add v"))
         .count();
-    // The code has the body of the kernel twice. If each sum were computed for each of its uses, there would be 552.
+    // The code contains the body of the kernel twice. If sums were computed again for each use, there would be 552.
     assert!((SUMS..3 * SUMS).contains(&vectors_of_four), "{vectors_of_four} vectors of sums\n{code}");
 }
 

@@ -1,4 +1,5 @@
-// arg_columns: out[t] = the place in its column of the smallest or the largest element of share t, the lowest place of equal ones
+// arg_columns: out[t] = the index within its column of the smallest or the largest element of share t; the lowest if
+// several are equal
 //
 // Shape      x: [outer, column, inner], as bits; places: [outer, n, inner] places in the columns of x, or x itself if n is `column`;
 //            out: [outer, in_column, inner], of which the launch writes count elements
@@ -10,9 +11,9 @@
 //#use place_keys
 override WORKGROUP: u32 = 64;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
-override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the result, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
-override GATHER: u32 = 0;                   // 0: element i of a column is searched, 1: the one at its place i
+override GATHER: u32 = 0;                   // 0: all elements of a column are searched, 1: those at the given places
 struct Params { n: u32, share: u32, in_column: u32, inner: u32, count: u32, column: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -1,4 +1,4 @@
-// arg_extreme: out[g] = the place of the smallest or the largest element of share g, the lowest place of equal ones
+// arg_extreme: out[g] = the index of the smallest or the largest element of share g; the lowest if several are equal
 //
 // Shape      x: all elements, as bits; places: at least n places in x, or x itself; out: one element for each workgroup
 // Dispatch   one workgroup per share of n elements; share g begins at element g * share, and the last may be shorter
@@ -8,7 +8,7 @@
 //#use place_keys
 override WORKGROUP: u32 = 256;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
-override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the result, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
 override GATHER: u32 = 0;                   // 0: element i is x[i], 1: it is x[places[i]]
 struct Params { n: u32, share: u32 }

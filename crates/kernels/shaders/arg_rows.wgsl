@@ -1,4 +1,5 @@
-// arg_rows: out[g] = the place in its row of the smallest or the largest element of share g, the lowest place of equal ones
+// arg_rows: out[g] = the index within its row of the smallest or the largest element of share g; the lowest if several
+// are equal
 //
 // Shape      x: rows of `row` elements, as bits; places: for each row of x n places in it, or x itself if n is `row`; out: at
 //            least shares elements, the shares of one row after the other
@@ -9,9 +10,9 @@
 //#use place_keys
 override WORKGROUP: u32 = 256;
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
-override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the result, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
-override GATHER: u32 = 0;                   // 0: element i of a row is searched, 1: the one at its place i
+override GATHER: u32 = 0;                   // 0: all elements of a row are searched, 1: those at the given places
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, row: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -1,5 +1,5 @@
-// arg_segments: out[s] = the place in its segment of the smallest or the largest element of x from offsets[s] up to offsets[s + 1],
-// the lowest place of equal ones
+// arg_segments: out[s] = the index within its segment of the smallest or the largest element of x from offsets[s] up to
+// offsets[s + 1]; the lowest if several are equal
 //
 // Shape      x: at least n elements, as bits; offsets: segments + 1; out: segments, which keep their values if they are empty;
 //            partials: two words for each share, in stage 0; states: two words for each share, in stage 1; an offset past n is as n;
@@ -15,11 +15,11 @@
 //#use segment_of
 //#use segment_stages
 override WORKGROUP: u32 = 64;
-override STAGE: u32 = 0;                    // 0: writes the segments that end in each share, 1: states, 2: those of one share
+override STAGE: u32 = 0;                    // 0: writes the segments that end in each share, 1: states, 2: writes all of a single share
 override LARGEST: u32 = 0;                  // 0: the smallest element, 1: the largest one
-override KEEP_NAN: u32 = 1;                 // 1: a NaN is the wanted element, 0: NaNs are left out unless there is no number
+override KEEP_NAN: u32 = 1;                 // 1: a NaN is the result, 0: NaNs are left out unless there is no number
 override TYPE: u32 = 0;                     // 0: u32, 1: i32, 2: f32
-alias T = u32;                              // a place in x, or LAST for no place
+alias T = u32;                              // an index in x, or LAST for none
 struct Params { n: u32, share: u32, identity: T, segments: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> offsets: array<u32>;
@@ -28,7 +28,7 @@ struct Params { n: u32, share: u32, identity: T, segments: u32 }
 @group(0) @binding(4) var<storage, read_write> out: array<u32>;
 @group(0) @binding(5) var<storage, read_write> states: array<u32>;
 
-// Finds the place among elements that lie side by side.
+// Finds the place among adjacent elements.
 fn combined_elements(first: u32, end: u32) -> T {
     var least = LAST;
     var at = LAST;

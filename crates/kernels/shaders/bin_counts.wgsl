@@ -11,9 +11,9 @@
 override WORKGROUP: u32 = 256;
 struct Params {
     n: u32, share: u32, bins: u32, flip_clear: u32, flip_set: u32,
-    between: u32,                           // 0: the bin is the element modulo bins; 1: it lies between two edges;
+    between: u32,                           // 0: the bin is the element modulo bins; 1: it is between two edges;
                                             // 2: the bin is the element modulo bins, a power of two
-    copies: u32,                            // the counters of a bin in the workgroup; 0: it counts in counts alone
+    copies: u32,                            // counters of each bin in workgroup memory; 0: elements are counted only in counts
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

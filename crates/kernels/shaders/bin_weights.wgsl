@@ -1,4 +1,4 @@
-// bin_weights: sums[b] += the weights of the elements of x in bin b, as whole numbers or with a fixed point
+// bin_weights: sums[b] += the weights of the elements of x in bin b, as integers or as fixed-point numbers
 //
 // Shape      x: at least n elements, as bits; weights: as many; edges: keys of bins + 1 ascending edges, if between;
 //            sums: bins elements
@@ -14,9 +14,9 @@ override WORKGROUP: u32 = 256;
 override FIXED: u32 = 0;                    // 0: the weights are u32, 1: bits of f32
 struct Params {
     n: u32, share: u32, bins: u32, flip_clear: u32, flip_set: u32,
-    between: u32,                           // 0: the bin is the element modulo bins; 1: it lies between two edges;
+    between: u32,                           // 0: the bin is the element modulo bins; 1: it is between two edges;
                                             // 2: the bin is the element modulo bins, a power of two
-    copies: u32,                            // the sums of a bin in the workgroup; 0: it adds in sums alone
+    copies: u32,                            // sums of each bin in workgroup memory; 0: weights are added only to sums
     scale: f32,                             // a power of two
     limit: u32,                             // the bits of 2^31 / scale
 }
@@ -32,7 +32,7 @@ const INFINITY: u32 = 0x7F800000u;
 const COUNTERS: u32 = 256;
 var<workgroup> own: array<atomic<u32>, COUNTERS>;
 
-// Returns a weight as a whole number. A device may assume that no float is a NaN or infinite, so that bits are compared.
+// Returns a weight as an integer. A device may assume that no float is a NaN or infinite, so bits are compared.
 fn whole(bits: u32) -> u32 {
     if FIXED == 0u { return bits; }
     let magnitude = bits & ~SIGN;

@@ -10,10 +10,10 @@
 override WORKGROUP: u32 = 64;
 
 struct Params {
-    bytes: u32,             // length of the piece; only the last piece of a message is not whole chunks
+    bytes: u32,             // length of the piece; only the last piece of a message may end with a partial chunk
     counter_low: u32,       // number of the piece's first chunk in the message, 64 bits in two words
     counter_high: u32,
-    root: u32,              // 1: the piece is the whole message and one chunk, whose value is then the hash; else 0
+    root: u32,              // 1: the piece is the whole message and a single chunk, so its value is the hash; else 0
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> input: array<Blake3Block>;
@@ -44,7 +44,7 @@ fn blake3_chunks(@builtin(global_invocation_id) gid: vec3<u32>) {
     values[chunk] = Blake3Value(low_half, high_half);
 }
 
-// Returns a block with its bytes from `size` on set to zero.
+// Returns a block with the bytes from `size` on set to zero.
 fn load(at: u32, size: u32) -> Blake3Block {
     let block = input[min(at, arrayLength(&input) - 1u)];
     if size == 64u { return block; }
@@ -53,7 +53,7 @@ fn load(at: u32, size: u32) -> Blake3Block {
     );
 }
 
-// Keeps the bytes of four words that come before byte `size` of a block; `first` is the words' first byte in the block.
+// Clears the bytes of four words from byte `size` of a block on; `first` is the position of the words in the block.
 fn keep(words: vec4<u32>, first: u32, size: u32) -> vec4<u32> {
     let start = first + vec4<u32>(0u, 4u, 8u, 12u);
     let bytes = max(start, vec4<u32>(size)) - start;

@@ -11,7 +11,7 @@ override WORKGROUP: u32 = 64;
 
 struct Params {
     count: u32,             // number of children
-    root: u32,              // 1: the two children are all that is left of the message, whose hash comes out; else 0
+    root: u32,              // 1: only these two children are left, so the result is the hash of the message; else 0
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> children: array<Blake3Value>;

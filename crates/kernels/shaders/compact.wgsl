@@ -1,4 +1,4 @@
-// compact: out = the kept elements of x, in their order, and perhaps the others after them; counts[0] = the kept ones
+// compact: out = the kept elements of x in order, optionally the others after them; counts[0] = number of kept ones
 //
 // Shape      x, mask: at least n elements; out: as many; partials: the count of each share, in stage 0; counts: one element,
 //            or one for each share in stage 1
@@ -12,10 +12,10 @@
 //#use run_stage
 //#use scan_share
 override WORKGROUP: u32 = 256;
-override STAGE: u32 = 0;                    // 0: writes the elements of each share, 1: counts, 2: writes those of one share
-override HEADS: u32 = 0;                    // 0: keeps where the mask is not zero, 1: where x differs from the element before
-override BITS: u32 = 0xFFFFFFFFu;           // the bits of a mask that differ from 0: of f32 all but the sign
-override PLACES: u32 = 0;                   // 1: writes the places of the elements in place of the elements
+override STAGE: u32 = 0;                    // 0: writes the elements of each share, 1: counts, 2: writes all of a single share
+override HEADS: u32 = 0;                    // 0: keeps where the mask is not zero, 1: where x differs from the previous element
+override BITS: u32 = 0xFFFFFFFFu;           // bits of a mask to test for nonzero: for f32 all but the sign
+override PLACES: u32 = 0;                   // 1: writes the indices of the elements instead of the elements
 override OTHERS: u32 = 0;                   // 1: writes the other elements after the kept ones
 struct Params { n: u32, share: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,7 +27,7 @@ struct Params { n: u32, share: u32 }
 
 // Number of kept elements. The state of an element is the number of kept elements up to it.
 alias S = u32;
-// Place of the first of the other elements.
+// Index of the first of the other elements.
 var<private> others: u32;
 
 fn is_kept(i: u32) -> bool {
@@ -47,7 +47,7 @@ fn store(i: u32, before: S, after: S) {
     let kept = after != before;
     if !kept && OTHERS == 0u { return; }
     let place = select(others + i - before, before, kept);
-    // Another queue may change the elements between the two reads of them.
+    // Another queue may change the elements between the two reads.
     if place >= arrayLength(&out) { return; }
     var element = i;
     if PLACES == 0u { element = x[i]; }

@@ -21,7 +21,7 @@ const SIGN: u32 = 0x80000000u;
 const FRACTION: u32 = 0x007FFFFFu;          // the bits of a float after those of its exponent
 const INFINITY: u32 = 0x7F800000u;
 
-// Returns the bits of the float next to an integer.
+// Returns the bits of the float nearest to an integer.
 fn float_of(magnitude: u32) -> u32 {
     if magnitude == 0u { return 0u; }
     let zeros = countLeadingZeros(magnitude);
@@ -29,11 +29,11 @@ fn float_of(magnitude: u32) -> u32 {
     let kept = shifted >> 8u;
     let lost = shifted & 0xFFu;
     let up = select(0u, 1u, lost > 0x80u || (lost == 0x80u && (kept & 1u) == 1u));
-    // A fraction that is rounded up past its bits raises the exponent.
+    // A fraction that overflows when rounded up increments the exponent.
     return ((158u - zeros) << 23u) + (kept & FRACTION) + up;
 }
 
-// Returns a float without its sign and its fraction, and at most `most`.
+// Returns the magnitude of a float without its fraction, clamped to `most`.
 fn integer_of(bits: u32, most: u32) -> u32 {
     let size = bits & ~SIGN;
     if size > INFINITY { return 0u; }

@@ -15,15 +15,15 @@ struct Params { n: u32, share: u32 }
 @group(0) @binding(1) var<storage, read> x: array<u32>;
 @group(0) @binding(2) var<storage, read_write> out: array<u32>;
 
-const FIRST: u32 = 0u;                      // before the key of each number
-const LAST: u32 = 0xFFFFFFFFu;              // after the key of each number
+const FIRST: u32 = 0u;                      // smaller than the key of each number
+const LAST: u32 = 0xFFFFFFFFu;              // larger than the key of each number
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
 const NAN: u32 = 0x7FC00000u;
 
 var<workgroup> parts: array<u32, WORKGROUP>;
 
-// Returns the key that changes no result.
+// Returns the key of the identity.
 fn neutral() -> u32 {
     return select(LAST, FIRST, LARGEST == 1u);
 }
@@ -35,7 +35,7 @@ fn key(bits: u32) -> u32 {
     return bits ^ select(SIGN, LAST, (bits & SIGN) != 0u);
 }
 
-// A share without an element has the neutral key if each NaN is kept: its result is the number that changes no result.
+// If NaNs are kept, a share without elements has the neutral key; its result is the identity.
 fn bits_of(key: u32) -> u32 {
     if KEEP_NAN == 1u && key == neutral() { return INFINITY | select(0u, SIGN, LARGEST == 1u); }
     if key == FIRST || key == LAST { return NAN; }

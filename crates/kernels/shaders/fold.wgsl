@@ -11,7 +11,7 @@
 //#use operation
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // 1: the elements are bits of f32, whose smallest or largest is computed
 alias T = f32;                              // f32 | i32 | u32, or a vector: replaced on the host's request
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -35,7 +35,7 @@ fn fold(
     let g = group.y * groups.x + group.x;
     let row = g / params.in_row * params.n;
     let start = row + g % params.in_row * params.share;
-    // A workgroup after the last share has no elements, and passes the same barriers.
+    // A workgroup after the last share has no elements, but executes the same barriers.
     let end = select(start, min(row + params.n, start + params.share), g < params.shares);
     let all = fold_range(start, end, lane);
     if lane == 0u && g < params.shares { out[g] = to_bits(all); }

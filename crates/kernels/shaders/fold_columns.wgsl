@@ -11,7 +11,7 @@
 //#use operation
 override WORKGROUP: u32 = 64;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // 1: the elements are bits of f32, of which the smallest or largest is wanted
+override KEYS: u32 = 0;                     // 1: the elements are bits of f32, whose smallest or largest is computed
 alias T = f32;                              // f32 | i32 | u32, or a vector: replaced on the host's request
 struct Params { n: u32, share: u32, in_column: u32, inner: u32, count: u32, identity: T }
 @group(0) @binding(0) var<uniform> params: Params;

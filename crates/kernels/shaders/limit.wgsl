@@ -1,4 +1,4 @@
-// limit: out[i] = x[i], or low if it is less than that, or else high if it is greater than that
+// limit: out[i] = x[i] clamped: low if x[i] < low, else high if x[i] > high
 //
 // Shape      x, out: at least n elements, as bits
 // Dispatch   one invocation per element; invocations past n do nothing
@@ -22,7 +22,7 @@ fn is_nan(bits: u32) -> bool {
     return TYPE == 2u && (bits & ~SIGN) > INFINITY;
 }
 
-// Returns bits whose order is that of the elements. Both zeros have the same.
+// Returns bits with the order of the elements. Both zeros have the same bits.
 fn ordered(bits: u32) -> u32 {
     if TYPE == 0u { return bits; }
     if TYPE == 1u { return bits ^ SIGN; }

@@ -7,7 +7,7 @@
 // Tolerance  exact; a NaN and each number below the smallest normal one are not zero
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: count, 1: any, 2: all
-override BITS: u32 = 0xFFFFFFFFu;           // the bits of an element that differ from 0: of f32 all but the sign
+override BITS: u32 = 0xFFFFFFFFu;           // bits of an element to test for nonzero: for f32 all but the sign
 struct Params { n: u32, share: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -14,7 +14,7 @@ struct Params { n: u32, share: u32, groups: u32, bit: u32, mask: u32, flip_clear
 @group(0) @binding(2) var<storage, read_write> counts: array<u32>;
 
 const DIGITS: u32 = 16;
-// Number of counters of a digit: neighbouring invocations add to different ones.
+// Number of counters of each digit; neighbouring invocations use different ones.
 const COPIES: u32 = 16;
 var<workgroup> counters: array<atomic<u32>, DIGITS * COPIES>;
 

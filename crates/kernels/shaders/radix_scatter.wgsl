@@ -1,4 +1,4 @@
-// radix_scatter: moves each element and its value to its place in the stable order of one digit of the keys
+// radix_scatter: moves each element and its value to its position in a stable sort by one digit of the keys
 //
 // Shape      keys, out_keys: at least n elements, as bits; values, out_values: the same if they move; starts: for each of
 //            16 digits, the place of the first element of each share with that digit; `bit`, `mask`: as in radix_count
@@ -9,10 +9,10 @@
 //#use order_keys
 //#use tile_ranks
 override WORKGROUP: u32 = 64;
-override PER: u32 = 16;                     // the elements of an invocation in a tile
+override PER: u32 = 16;                     // elements of an invocation in a tile
 struct Params {
     n: u32, share: u32, groups: u32, bit: u32, mask: u32, flip_clear: u32, flip_set: u32,
-    payload: u32,                           // 0: no value moves, 1: the values do, 2: the places in keys do
+    payload: u32,                           // 0: no values, 1: values move too, 2: indices of keys move instead of values
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> keys: array<u32>;
@@ -23,8 +23,8 @@ struct Params {
 
 var<workgroup> offsets: array<u32, DIGITS>;
 
-// Least number of invocations of a workgroup whose elements pass through its memory. A card loads and stores elements
-// that lie side by side in one access, if neighbouring invocations do it. A processor has small workgroups and gains nothing.
+// Minimum number of invocations of workgroups that stage elements in workgroup memory. A GPU loads and stores adjacent
+// elements in one access if neighbouring invocations do it. A CPU has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
 // Number of elements of a tile in the memory of the workgroup, plus one.
 override STAGED: u32 = WORKGROUP / STAGED_FROM * STAGED_FROM * PER + 1u;
@@ -44,7 +44,7 @@ fn digit_of(key: u32) -> u32 { return (order_key(key) >> params.bit) & params.ma
 
 fn digit_at(i: u32) -> u32 { return digit_of(key_at(i)); }
 
-// Another queue may change the keys between the two reads of them, and then a place is not one of the array.
+// Another queue may change the keys between the two reads; then a position may be outside the array.
 fn move_element(i: u32, key: u32, place: u32) {
     if place >= arrayLength(&out_keys) { return; }
     out_keys[place] = key;
@@ -52,7 +52,8 @@ fn move_element(i: u32, key: u32, place: u32) {
     if params.payload == 2u { out_values[place] = i; }
 }
 
-// Finds the places of a tile. Invocation d has the place of the next element with digit d, and returns it.
+// Finds the positions of a tile's elements. Invocation d has the position of the next element with digit d, and returns
+// it.
 fn place_digits(first: u32, end: u32, lane: u32, next: u32) -> u32 {
     rank_tile(first, end, lane);
     var behind = next;
@@ -67,7 +68,7 @@ fn place_digits(first: u32, end: u32, lane: u32, next: u32) -> u32 {
     return behind;
 }
 
-// Moves the elements of a tile. Each invocation moves its own, which lie side by side.
+// Moves the elements of a tile. Each invocation moves its own adjacent elements.
 fn scatter_own(first: u32, end: u32, lane: u32) {
     let own_end = own_first(first, end, lane + 1u);
     for (var i = own_first(first, end, lane); i < own_end; i++) {
@@ -83,12 +84,14 @@ fn load_tile(first: u32, end: u32, lane: u32) {
     workgroupBarrier();
 }
 
-// Moves the elements of a tile, after a sort in the memory of the workgroup. Neighbours of one digit go side by side.
+// Moves the elements of a tile after sorting them in workgroup memory, so that elements with one digit are stored
+// adjacently.
 fn scatter_sorted(first: u32, end: u32, lane: u32) {
     let own_end = own_first(first, end, lane + 1u);
     for (var i = own_first(first, end, lane); i < own_end; i++) {
         let key = key_at(i);
-        // If another queue changes the number of elements of a part, some invocations end in an earlier tile, and ranks are wrong.
+        // If another queue changes the number of elements meanwhile, some invocations end in an earlier tile, and ranks
+        // are wrong.
         let rank = min(take_rank(digit_of(key), lane), STAGED - 1u);
         sorted_keys[rank] = key;
         sorted_from[rank] = i;

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact for words, whole numbers, choices, and floats from 0 to 1; other floats within the bounds of the verb
 //
-// WGSL does not bound the errors of `log`, `sin` and `cos` well. So they are polynomials here.
+// WGSL's error bounds for `log`, `sin` and `cos` are wide, so polynomials are used here.
 //#use linear
 //#use philox
 override WORKGROUP: u32 = 256;
@@ -26,17 +26,17 @@ struct Params {
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read_write> out: array<u32>;
 
-// Returns a float from 0 to 1 without 1, a multiple of 2^-24.
+// Returns a float from 0 up to, not including, 1: a multiple of 2^-24.
 fn unit(word: u32) -> f32 {
     return f32(word >> 8u) * 0x1p-24f;
 }
 
-// Returns `a` plus a part of `b`. The part is a float from 0 to 1.
+// Returns `a` plus a random fraction of `b`.
 fn linear_in(part: f32) -> u32 {
     return bitcast<u32>(bitcast<f32>(params.a) + bitcast<f32>(params.b) * part);
 }
 
-// Returns the word `a` plus a number below `b`: the high word of `b` times a number of 64 bits.
+// Returns `a` plus a number below `b`: the upper part of `b` times a 64-bit random number.
 fn in_range(low: u32, high: u32) -> u32 {
     let below = params.b * high;
     let carry = select(0u, 1u, below + high_product(params.b, low) < below);
@@ -48,7 +48,7 @@ fn choice(word: u32) -> u32 {
     return select(0u, 1u, word < params.a || params.b == 1u);
 }
 
-// Returns minus the natural logarithm of a number above 0 and at most 1: (word or 1) / 2^32, from its first 24 digits.
+// Returns the negative natural logarithm of (word or 1) / 2^32, using its first 24 bits.
 fn minus_log(word: u32) -> f32 {
     let odd = max(word, 1u);
     let zeros = countLeadingZeros(odd);
@@ -127,7 +127,7 @@ fn random(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroups
     let numbers = numbers_of(words);
     let count = select(4u, 2u, KIND == 2u);
     for (var k = 0u; k < count; k++) {
-        // The place of a number before the first one wraps, and is after all elements.
+        // The index of a number before the first one wraps, and is past all elements.
         let at = i * count + k - params.skip;
         if at < params.n { out[at] = numbers[k]; }
     }

@@ -9,7 +9,7 @@
 override WORKGROUP: u32 = 256;
 struct Params {
     n: u32, share: u32,
-    shift: u32,                             // the lowest bit of the digit; no digit is decided if it is 24
+    shift: u32,                             // the lowest bit of the digit; if it is 24, no digit is decided yet
     flip_clear: u32, flip_set: u32,
 }
 @group(0) @binding(0) var<uniform> params: Params;

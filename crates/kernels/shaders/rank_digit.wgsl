@@ -18,7 +18,7 @@ struct Params {
 const DIGITS: u32 = 256;
 const FIRST: u32 = 24;
 
-// Returns the element of a key. `flip_clear` does not change the sign bit to a set one for the elements that it is for.
+// Returns the element of a key, the inverse of the keys' flips.
 fn element_of(key: u32) -> u32 {
     let element = key ^ params.flip_clear;
     return select(element, key ^ params.flip_set, (element & 0x80000000u) != 0u);

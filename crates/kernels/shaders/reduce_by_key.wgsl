@@ -15,9 +15,9 @@
 //#use run_stage
 //#use scan_share
 override WORKGROUP: u32 = 64;
-override STAGE: u32 = 0;                    // 0: writes the runs that end in each share, 1: states, 2: writes those of one share
+override STAGE: u32 = 0;                    // 0: writes the runs that end in each share, 1: states, 2: writes all of a single share
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
 override LENGTHS: u32 = 0;                  // 1: each element is 1, so that sums are the lengths of runs
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T }
@@ -38,7 +38,7 @@ fn load(i: u32) -> S {
 fn store(i: u32, before: S, after: S) {
     if i + 1u < params.n && keys[i] == keys[i + 1u] { return; }
     let place = after.heads - 1u;
-    // Another queue may change the keys between the two reads of them.
+    // Another queue may change the keys between the two reads.
     if place >= min(arrayLength(&kept), arrayLength(&out)) { return; }
     kept[place] = keys[i];
     out[place] = to_bits(after.value);

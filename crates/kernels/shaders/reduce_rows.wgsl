@@ -11,8 +11,8 @@
 //#use reduce_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
-override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
+override BITS: u32 = 0;                     // not 0: an element counts as 1 if any of these bits is set, else as 0
 override PRODUCTS: u32 = 0;                 // 1: an element is x[i] * y[i]
 override FINISH: u32 = 0;                   // 0: the result itself, 1: divided by the divisor, 2: its square root
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request

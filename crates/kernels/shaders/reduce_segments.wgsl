@@ -18,10 +18,10 @@
 //#use segment_of
 //#use segment_stages
 override WORKGROUP: u32 = 64;
-override STAGE: u32 = 0;                    // 0: writes the segments that end in each share, 1: states, 2: those of one share
+override STAGE: u32 = 0;                    // 0: writes the segments that end in each share, 1: states, 2: writes all of a single share
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
-override BITS: u32 = 0;                     // not 0: an element with one of these bits stands for 1, and any other for 0
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
+override BITS: u32 = 0;                     // not 0: an element counts as 1 if any of these bits is set, else as 0
 override PRODUCTS: u32 = 0;                 // 1: an element is x[i] * y[i]
 override FINISH: u32 = 0;                   // 0: the result itself, 1: divided by the length of its segment, 2: its square root
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
@@ -40,10 +40,10 @@ fn element(i: u32) -> T {
     return of_bits(x[i]);
 }
 
-// Number of elements of a block. Results of blocks are combined apart, so that no chain is long.
+// Number of elements of a block. Results of blocks are combined separately, which keeps chains short.
 const BLOCK: u32 = 16u;
 
-// Combines elements that lie side by side.
+// Combines adjacent elements.
 fn combined_elements(first: u32, end: u32) -> T {
     var all = params.identity;
     for (var block = first; block < end; block += BLOCK) {

@@ -10,7 +10,7 @@
 //#use reduce_groups
 override WORKGROUP: u32 = 4;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -19,7 +19,7 @@ struct Params { n: u32, share: u32, in_row: u32, shares: u32, identity: T }
 
 fn column(bits: vec4<f32>) -> Four { return of_bits(bitcast<vec4<u32>>(bits)); }
 
-// Combines the four vectors of a group, whose elements are those of a matrix by their bits alone.
+// Combines the four vectors of a group. The matrix only holds the bits of the elements.
 fn group_result(i: u32) -> Four {
     let group = x[i];
     return combined(combined(column(group[0]), column(group[1])), combined(column(group[2]), column(group[3])));

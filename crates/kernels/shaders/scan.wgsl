@@ -12,8 +12,8 @@
 //#use scan_share
 override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
-override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
+override EXCLUSIVE: u32 = 0;                // 1: an element is not part of its own result (exclusive)
 override CARRIED: u32 = 0;                  // 1: carries has the combined elements before each share, or after it if REVERSED
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements after it
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
@@ -33,8 +33,8 @@ fn combined(a: S, b: S) -> S { return operation(a, b); }
 // Sum of the first and the last index of the share.
 var<private> mirror: u32;
 
-// Returns the index of the element that the scan of a share takes at i. Elements of a part may vanish meanwhile, so the array
-// bounds the index.
+// Returns the index of the element at step i of a share's scan. The number of elements may shrink meanwhile, so the
+// index is limited by the array.
 fn place(i: u32) -> u32 {
     if REVERSED == 0u { return i; }
     return min(mirror - i, arrayLength(&x) - 1u);

@@ -16,10 +16,10 @@
 //#use run_stage
 //#use scan_share
 override WORKGROUP: u32 = 64;
-override STAGE: u32 = 0;                    // 0: writes the results of each share, 1: states, 2: writes those of one share
+override STAGE: u32 = 0;                    // 0: writes the results of each share, 1: states, 2: writes all of a single share
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
-override KEYS: u32 = 0;                     // not 0: bits of f32, of which an extreme is wanted; 2: NaNs are left out
-override EXCLUSIVE: u32 = 0;                // 1: an element is not combined into its own result
+override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
+override EXCLUSIVE: u32 = 0;                // 1: an element is not part of its own result (exclusive)
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements after it
 override HEADS: u32 = 0;                    // 1: keys has a bit for each element, which is set where a run begins
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
@@ -31,14 +31,14 @@ struct Params { n: u32, share: u32, identity: T, initial: T }
 @group(0) @binding(4) var<storage, read_write> out: array<T>;
 @group(0) @binding(5) var<storage, read_write> states: array<u32>;
 
-// Returns the index of the element that the scan takes at i.
+// Returns the index of the element at step i of the scan.
 fn place(i: u32) -> u32 {
     if REVERSED == 0u { return i; }
     return params.n - 1u - i;
 }
 
-// Returns true for the element with which the scan of a run begins. It is one function, because the CPU compiles it to code that
-// takes a third of the time of two.
+// Returns true for the first element of a run's scan. As a single function, it takes a third of the time of two on the
+// CPU.
 fn is_head(at: u32) -> bool {
     if HEADS == 1u {
         let place = at + REVERSED;

@@ -18,6 +18,6 @@ fn scatter(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_workgroup
     let i = linear_id(gid, groups, WORKGROUP);
     if i >= params.n { return; }
     let place = places[i];
-    // An atomic store is not a data race if several elements have one place.
+    // The stores are atomic, so that several elements with one index are not a data race.
     if place < params.count { atomicStore(&out[place], x[i]); }
 }

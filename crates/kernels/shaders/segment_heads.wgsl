@@ -15,7 +15,7 @@ struct Params { count: u32 }
 // Number of bits of a word.
 const BITS: u32 = 32u;
 
-// Returns the index of the first offset that is not less than an element, from the index `start` on.
+// Returns the index of the first offset, from `start` on, that is not less than an element.
 fn first_offset(element: u32, start: u32) -> u32 {
     var low = start;
     var high = params.count;
@@ -33,7 +33,7 @@ fn segment_heads(@builtin(global_invocation_id) gid: vec3<u32>, @builtin(num_wor
     let first = word * BITS;
     var bits = 0u;
     var at = first_offset(first, 0u);
-    // Several empty segments begin at one element, so each step searches the next element that has a segment.
+    // Empty segments begin at the same element as the next one, so each step searches for the next distinct element.
     while at < params.count {
         let bit = offsets[at] - first;
         if bit >= BITS { break; }

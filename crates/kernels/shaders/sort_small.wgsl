@@ -11,8 +11,8 @@
 override WORKGROUP: u32 = 64;
 struct Params {
     n: u32, low: u32, high: u32, flip_clear: u32, flip_set: u32,
-    payload: u32,                           // 0: no value moves, 1: the values do, 2: the places in keys do
-    passes: u32,                            // one for each digit, or more, which keep the order
+    payload: u32,                           // 0: no values, 1: values move too, 2: indices of keys move instead of values
+    passes: u32,                            // one for each digit; further ones keep the order
     in_place: u32,                          // 1: out_keys and out_values are the input, and the passes are even
 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -27,7 +27,7 @@ struct Params {
 const BITS: u32 = 4;
 var<private> pass_number: u32;
 
-// Returns true if a pass writes to out_keys: the last one does, and each second one before it.
+// Returns true if a pass writes to out_keys: the last pass does, and every second one before it.
 fn writes_out(number: u32) -> bool { return (params.passes - number) % 2u == 1u; }
 
 fn reads_input() -> bool { return pass_number == 0u && params.in_place == 0u; }
@@ -53,7 +53,7 @@ fn digit_at(i: u32) -> u32 {
 
 fn move_element(i: u32, lane: u32) {
     let place = take_rank(digit_at(i), lane);
-    // Another queue may change the keys between the two reads of them.
+    // Another queue may change the keys between the two reads.
     if place >= params.n { return; }
     let to_out = writes_out(pass_number);
     if to_out { out_keys[place] = key_at(i); } else { scratch_keys[place] = key_at(i); }

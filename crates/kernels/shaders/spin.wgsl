@@ -1,4 +1,4 @@
-// spin: out[i] = the state after `rounds` steps of a generator that starts at out[i] + i; it keeps a device busy
+// spin: out[i] = the state of a generator, started at out[i] + i, after `rounds` steps; it keeps a device busy
 //
 // Shape      out: n elements, n = arrayLength(&out)
 // Dispatch   one invocation per element; invocations past n do nothing

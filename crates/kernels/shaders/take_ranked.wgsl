@@ -1,4 +1,4 @@
-// take_ranked: values, places = the elements of x with the lowest keys, and their places, in the order of x
+// take_ranked: values, places = the elements of x with the lowest keys and their indices, in the order of x
 //
 // Shape      x: at least n elements, as bits; table: 258 elements: after the counts of rank_digit a key, and the number of
 //            elements with that key that are taken, less one; partials, states: two elements for each share; values, places:
@@ -14,7 +14,7 @@
 //#use run_stage
 //#use scan_share
 override WORKGROUP: u32 = 64;
-override STAGE: u32 = 0;                    // 0: writes the elements of each share, 1: counts, 2: writes those of one share
+override STAGE: u32 = 0;                    // 0: writes the elements of each share, 1: counts, 2: writes all of a single share
 struct Params { n: u32, share: u32, flip_clear: u32, flip_set: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;
@@ -25,7 +25,7 @@ struct Params { n: u32, share: u32, flip_clear: u32, flip_set: u32 }
 @group(0) @binding(6) var<storage, read_write> states: array<u32>;
 
 const KEY: u32 = 256;
-// Number of elements with a lower key, and number of elements with the key itself.
+// Number of elements with a lower key, and number with the key itself.
 alias S = vec2<u32>;
 
 fn identity() -> S { return S(0u, 0u); }
@@ -43,7 +43,7 @@ fn store(i: u32, before: S, after: S) {
     let equal = table[KEY + 1u] + 1u;
     if after.x == before.x && (after.y == before.y || before.y >= equal) { return; }
     let place = before.x + min(before.y, equal);
-    // Another queue may change the elements between the two reads of them.
+    // Another queue may change the elements between the two reads.
     if place >= min(arrayLength(&values), arrayLength(&places)) { return; }
     values[place] = x[i];
     places[place] = i;

@@ -6,8 +6,8 @@
 // Barriers   one
 // Tolerance  exact: the bits are copied
 //
-// Neighbours of a row are read by neighbours, and neighbours of a column are written by neighbours. A row of the tile has one
-// more element, so that a column lies in different banks of the memory.
+// Neighbouring invocations read neighbours of a row and write neighbours of a column. A row of the tile has one extra
+// element, so that the elements of a column are in different memory banks.
 override TILE: u32 = 16;
 struct Params { rows: u32, columns: u32, tiles_x: u32, tiles_y: u32, tiles: u32 }
 @group(0) @binding(0) var<uniform> params: Params;

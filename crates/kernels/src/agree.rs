@@ -1,15 +1,14 @@
-//! Compares a type of the host with the layout that a shader declares, number by number. Everything here also runs in
-//! constants: a derive leaves the comparison to the compiler, because only the compiler knows the types that names
-//! stand for.
+//! Compares a type of the host with the layout that a shader declares, number by number. Everything here is `const`:
+//! derives let the compiler do the comparison, because only the compiler can resolve type names.
 
 use std::borrow::Cow;
 
 use crate::{DType, Dim, Layout, Leaf, Scalar, StructType};
 
-/// Compares an array's element with a buffer's; returns the first difference, or nothing if the two agree.
+/// Compares an array's element with a buffer's; returns the first difference, or the empty text if they agree.
 ///
-/// Numbers of one or two bytes also agree with a buffer of `u32`, which holds them packed. A buffer whose type has no
-/// host layout, such as a struct that ends in a runtime-sized array, agrees with `u32`: its words.
+/// Numbers of one or two bytes also agree with a buffer of `u32`, in which they are packed. A buffer type without a
+/// host layout, such as a struct that ends in a runtime-sized array, agrees with `u32` for its words.
 pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) if is_packed(host) && is_word(shader) => None,
@@ -19,7 +18,7 @@ pub const fn buffer_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<
     }
 }
 
-/// Compares a value with a parameter; returns the first difference, or nothing if the two agree.
+/// Compares a value with a parameter; returns the first difference, or the empty text if they agree.
 pub const fn value_misfit(host: &DType, shader: Option<&Layout<'_>>) -> Option<Text> {
     match shader {
         Some(shader) => misfit(host, shader),
@@ -68,13 +67,13 @@ struct Last {
     offset: u32,
 }
 
-/// Result of a comparison of orders: the last number up to which they agree, or their difference.
+/// Result of a comparison of orders: the last number up to which they agree, or a description of the difference.
 enum Order {
     Same(Last),
     Another(Text),
 }
 
-/// Checks that the host's numbers have rising offsets in the shader too; if not, describes two that do not.
+/// Checks that the host's numbers have ascending offsets in the shader too; otherwise, describes two that do not.
 const fn in_order(host: &DType, so_far: Text, shader: &Layout<'_>, last: Last) -> Order {
     match host {
         DType::Scalar(_) => {
@@ -136,7 +135,7 @@ const fn sizes(of: &DType, shader: u32) -> Option<Text> {
     }
 }
 
-/// Most dimensions of a block of numbers: as many as WGSL lets types nest, and those of a matrix.
+/// Maximum dimensions of a block of numbers: WGSL's limit for nested types, and those of a matrix.
 const DEEP: usize = 17;
 
 /// Position of the comparison in the host's type.
@@ -163,7 +162,7 @@ impl Place {
         self
     }
 
-    /// Replaces numbers that are packed in words by the words, if they fill words.
+    /// Replaces packed numbers by words, if they fill whole words.
     const fn words(mut self, size: u32) -> Option<Self> {
         if self.deep == 0 || self.deep > DEEP {
             return None;
@@ -268,7 +267,7 @@ const fn offsets(place: &Place, shader: u32) -> Option<Text> {
 /// Advice to add a fourth number: WGSL aligns a vector of three like a vector of four.
 const FOURTH: &str = ": give each vector of three a fourth number, which the shader ignores";
 
-/// Compares dimensions. A vector of four on the host matches a vector of three if the fourth place is unused.
+/// Compares dimensions. A vector of four on the host matches a vector of three if the fourth element is unused.
 const fn same_dims(place: &Place, shader: &[Dim]) -> bool {
     if place.deep != shader.len() || place.deep > place.dims.len() {
         return false;
@@ -382,7 +381,7 @@ const fn min(a: usize, b: usize) -> usize {
     if a < b { a } else { b }
 }
 
-/// A short text that a constant can build; a part that does not fit is left out.
+/// A short string that can be built in constants; text that does not fit is cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct Text {
     bytes: [u8; ROOM],

@@ -1,12 +1,12 @@
-//! WGSL's alias analysis (section 11.4.1 of its specification): a function gets no two pointers into one variable, and no
-//! pointer into a variable that it uses by its name, if it writes through one of the two. naga does not check that, and
+//! WGSL's alias analysis (section 11.4.1 of its specification): a function must not get two pointers into one variable,
+//! or a pointer into a variable that it uses by name, if it writes through one of them. naga does not check this, but
 //! browsers do.
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement};
 
 use crate::wording::Finding;
 
-/// Variable that a pointer leads into.
+/// Variable into which a pointer points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Root {
     Global(usize),
@@ -34,7 +34,7 @@ impl Accesses {
     }
 }
 
-/// Returns the calls that browsers refuse because two names of one variable are in use.
+/// Returns the calls that browsers refuse because they use one variable through two names.
 pub(crate) fn findings(module: &Module) -> Vec<Finding> {
     let mut walk = AliasWalk { module, known: Vec::new(), findings: Vec::new() };
     // A function comes after the functions that it calls.
@@ -137,7 +137,7 @@ impl AliasWalk<'_> {
         }
     }
 
-    /// Describes the first two names of one variable that a call uses, if it writes through one of them.
+    /// Describes the first two names through which a call uses one variable, if it writes through one of them.
     fn conflict(
         &self,
         function: &Function,
@@ -199,7 +199,7 @@ fn note(function: &Function, pointer: Handle<Expression>, writes: &[bool], acces
     }
 }
 
-/// Returns the variable that a pointer leads into.
+/// Returns the variable into which a pointer points.
 fn root(function: &Function, mut pointer: Handle<Expression>) -> Option<Root> {
     loop {
         match function.expressions[pointer] {

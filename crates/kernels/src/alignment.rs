@@ -1,5 +1,6 @@
-//! Finds structs whose `@align` naga forgets in the struct or the array around them (section 14.4.1 of the specification):
-//! naga aligns the members of a struct by their attributes, and the struct by the types of its members alone.
+//! Finds structs whose `@align` naga ignores when they are nested in a struct or an array (section 14.4.1 of the
+//! specification): naga aligns the members of a struct by their attributes, but the struct itself only by the types of
+//! its members.
 
 use std::collections::HashMap;
 
@@ -9,7 +10,7 @@ use crate::wording::Finding;
 use naga::proc::Layouter;
 use naga::{Handle, Module, Span, Type, TypeInner};
 
-/// Returns the first member that is not where the specification places it.
+/// Returns the first member that naga does not place as the specification requires.
 pub(crate) fn misplaced(module: &Module, text: &str) -> Option<Finding> {
     if !text.contains("align") {
         return None;
@@ -75,7 +76,7 @@ fn span_of(token: Token<'_>) -> Span {
     Span::new(token.at as u32, token.end() as u32)
 }
 
-/// A member of a struct in the text.
+/// A member of a struct in the shader's text.
 struct Member<'a> {
     name: Token<'a>,
     /// First and last token of the argument of `@align`.
@@ -133,7 +134,7 @@ fn aligned_members<'a>(tokens: &[Token<'a>]) -> HashMap<&'a str, HashMap<&'a str
     structs
 }
 
-/// Evaluation of the arguments of attributes.
+/// Evaluator of the arguments of attributes.
 struct Values<'t, 'a> {
     text: &'a str,
     tokens: &'t [Token<'a>],

@@ -33,7 +33,7 @@ pub trait TypedBuffer: BufferArg {
     type Element: Element;
 }
 
-/// A receiver of a kernel's arguments, one after the other, in the order of the kernel's fields.
+/// A receiver of a kernel's arguments, in the order of the fields.
 pub trait Binder {
     /// Takes a buffer.
     fn buffer(&mut self, buffer: &dyn BufferArg);
@@ -41,7 +41,7 @@ pub trait Binder {
     fn value(&mut self, bytes: &[u8]);
 }
 
-/// Kind of the argument that one field of an argument struct passes.
+/// Kind of argument that a field of an argument struct passes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ArgKind {
     /// `&` passes a buffer that the kernel only reads.
@@ -89,14 +89,14 @@ pub struct ArgField {
     note = "add `#[derive(KernelArgs)]` and `#[kernel(source = \"...\")]` to it"
 )]
 pub trait KernelArgs {
-    /// The same struct with every lifetime `'static`. Two argument structs with one family belong to one kernel.
+    /// The same struct with every lifetime `'static`. Argument structs with the same family belong to the same kernel.
     type Family: KernelArgs + 'static;
 
-    /// `true` if the kernel returns a value: the struct implements [`Returns`].
+    /// `true` if the kernel returns a value; then the struct implements [`Returns`].
     const RETURNS: bool = false;
 
-    /// Entry points that the same launch runs after [`entry`](Self::entry), in this order: the struct implements
-    /// [`EntryPoints`]. Each entry point takes the fields that it declares.
+    /// Entry points that the same launch runs after [`entry`](Self::entry), in this order; then the struct implements
+    /// [`EntryPoints`]. Each entry point uses the fields that it declares.
     const NEXT: &'static [&'static str] = &[];
 
     /// Returns the struct's name, for messages.
@@ -121,7 +121,7 @@ pub trait KernelArgs {
 
 /// Arguments of a kernel that returns a value; `#[kernel(..., returns(total: f32))]` implements it.
 ///
-/// The last of the [`fields`](KernelArgs::fields) is the buffer that the kernel writes the value to.
+/// The last of the [`fields`](KernelArgs::fields) is the buffer to which the kernel writes the value.
 /// [`bind`](KernelArgs::bind) does not pass that buffer.
 #[diagnostic::on_unimplemented(
     message = "the kernel of `{Self}` returns no value",
@@ -181,7 +181,7 @@ pub enum DynArg<'a> {
     ReadWrite(&'a dyn BufferArg),
     /// A plain value.
     Value(Value),
-    /// The argument `&value`, where the value has a name in a graph: a replay may pass another one.
+    /// The argument `&value` of a named value in a graph; a replay may pass another number.
     Named(&'a dyn NamedValue),
 }
 
@@ -190,7 +190,7 @@ pub trait NamedValue {
     /// Returns the name.
     fn name(&self) -> &str;
 
-    /// Returns the value that a replay passes unless it is given another one.
+    /// Returns the default value, which a replay passes unless it gets another one.
     fn value(&self) -> Value;
 
     /// Returns the identifier of the value among the values of all graphs.
@@ -265,8 +265,8 @@ value_arg! { bool, f32, i32, u32, f64, i64, u64, half::f16 }
 
 /// Makes the argument list of a launch that is checked at run time: an array of [`NamedArg`].
 ///
-/// By name, `args![a = 2.0f32, x = &x, y = &mut y]`, or by position, `args![2.0f32, &x, &mut y]`: bindings by
-/// rising index, the members of the uniform block in its place. A number needs its type: a bare `2.0` is an `f64`.
+/// By name, `args![a = 2.0f32, x = &x, y = &mut y]`, or by position, `args![2.0f32, &x, &mut y]`: bindings by ascending
+/// index, with the members of the uniform block at its index. A number needs its type: a bare `2.0` is an `f64`.
 ///
 /// # Example
 /// ```

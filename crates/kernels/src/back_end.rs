@@ -1,9 +1,9 @@
-//! The languages to which naga translates WGSL for drivers, and what each of them needs or cannot say.
+//! The languages to which naga translates WGSL for drivers, and the features that each of them needs or lacks.
 
 use crate::defined_integers::{add_negatives, define_integers};
 use crate::{continuing, defined_functions, nested_switches};
 
-/// Language that a driver takes.
+/// Language that a driver accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BackEnd {
     /// Vulkan.
@@ -18,9 +18,9 @@ pub enum BackEnd {
     Wgsl,
 }
 
-/// Rewrites what naga 30 does not translate to a language as WGSL defines it.
+/// Rewrites code that naga 30 would translate wrongly to a language.
 ///
-/// [`Module::mistake_on`](crate::Module::mistake_on) refuses what this does not rewrite.
+/// [`Module::mistake_on`](crate::Module::mistake_on) refuses the cases that are not rewritten.
 pub fn fit(module: &mut naga::Module, back_end: BackEnd) {
     match back_end {
         BackEnd::Spirv => defined_functions::define(module),

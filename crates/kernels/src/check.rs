@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::interface::Argument;
 use crate::{Access, ArgField, ArgKind, DType, Error, Interface, Layout, NamedArg, Result, Text, agree};
 
-/// Place of each argument of a launch, in the host's order.
+/// Slot of each argument of a launch, in the host's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     slots: SmallVec<[ArgumentSlot; 8]>,
@@ -26,7 +26,7 @@ impl Plan {
     }
 }
 
-/// Place of one argument.
+/// Slot of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ArgumentSlot {
     /// The argument binds to this position in [`Interface::bindings`].
@@ -175,7 +175,7 @@ fn check_one(
     Ok(slot)
 }
 
-/// Returns the argument's slot if the host passes it as the shader declares it; the types are not compared.
+/// Returns the argument's slot if it matches the shader's declaration; types are not compared.
 fn place(interface: &Interface, argument: Argument, kind: ArgKind) -> Option<ArgumentSlot> {
     match argument {
         Argument::Buffer(at) => match (kind, interface.bindings[at].declared) {

@@ -1,7 +1,7 @@
 //! Finds the ends of comments in WGSL.
 
-/// Returns the number of block comments that are open after a line, starting from `depth` before it: block comments
-/// nest. A text in quotes has no comments.
+/// Returns the number of block comments that are open after a line, if `depth` are open before it. Block comments nest.
+/// There are no comments inside quotes.
 pub(crate) fn comments(line: &str, mut depth: usize) -> usize {
     let mut rest = line.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -21,7 +21,8 @@ pub(crate) fn comments(line: &str, mut depth: usize) -> usize {
     depth
 }
 
-/// Returns what follows the closing quote of a text, or nothing if it has none. A backslash escapes a quote.
+/// Returns the rest after the closing quote of a text, or nothing if there is no closing quote. A backslash escapes a
+/// quote.
 fn behind_quotes(text: &[u8]) -> &[u8] {
     let mut escaped = false;
     let end = text.iter().position(|&byte| {
@@ -32,7 +33,7 @@ fn behind_quotes(text: &[u8]) -> &[u8] {
     end.map_or(&[], |end| &text[end + 1..])
 }
 
-/// Returns `true` if a text is only comments that end in it.
+/// Returns `true` if a text consists only of complete comments.
 pub(crate) fn is_comment(text: &str) -> bool {
     let text = text.trim();
     if text.is_empty() || text.starts_with("//") {

@@ -1,8 +1,9 @@
-//! Keeps the values of a loop's body for its `continuing` block.
+//! Saves values of a loop's body for its `continuing` block.
 //!
-//! naga 30 writes that block to GLSL, HLSL and MSL before the body, where the values of the body are not known, and so
-//! computes them again: with other numbers, as the body has changed what they come from, or not at all. Here a local
-//! variable holds each value that the block uses. A pointer is computed again, with indices that are held in that way.
+//! In GLSL, HLSL and MSL, naga 30 writes this block before the body, where the values of the body are not known, and so
+//! computes them again. The results may differ, because the body has changed their inputs, or the code may be invalid.
+//! Here a local variable holds each value that the block uses. A pointer is computed again, from indices that are held
+//! in the same way.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -22,8 +23,8 @@ pub(crate) fn keep_values(module: &mut Module) {
     });
 }
 
-/// Returns the first value that a `continue` skips and that the `continuing` block of its loop uses. WGSL does not allow it, naga
-/// does, and drivers give such a value different numbers.
+/// Returns the first value that a `continue` skips and that the `continuing` block of its loop uses. WGSL does not
+/// allow this but naga does, and such a value differs between drivers.
 pub(crate) fn skipped_value(module: &Module) -> Option<Finding> {
     let functions = module.functions.iter().map(|(_, function)| function);
     let mut functions = functions.chain(module.entry_points.iter().map(|entry| &entry.function));
@@ -63,7 +64,7 @@ fn skipped(function: &Function, block: &Block) -> Option<Span> {
     None
 }
 
-/// Returns `true` if a statement may go on with the next turn of the loop around it.
+/// Returns `true` if a statement may continue with the next iteration of the surrounding loop.
 fn has_continue(statement: &Statement) -> bool {
     match statement {
         Statement::Continue => true,
@@ -82,16 +83,16 @@ fn blocks(statement: &Statement) -> Vec<&Block> {
     }
 }
 
-/// Uses of the loops of a function, each loop with its number in the order of the text.
+/// Uses of values across the loops of a function. Loops are numbered in the order of the text.
 #[derive(Default)]
 struct Loops {
-    /// Loops in whose `continuing` blocks an expression is evaluated, the outer ones first.
+    /// For each expression, the loops whose `continuing` blocks evaluate it, the outer ones first.
     around: HashMap<Handle<Expression>, Vec<usize>>,
     /// For each loop, the expressions of its body that its `continuing` block uses.
     used: Vec<BTreeSet<Handle<Expression>>>,
 }
 
-/// Returns the function with local variables for such values, or `None` if it has none.
+/// Returns the function with local variables for such values, or `None` if there are none.
 fn changed(module: &mut Module, function: &Function) -> Option<Function> {
     let mut loops = Loops::default();
     loops.find(function, &function.body, &[])?;
@@ -199,7 +200,7 @@ fn add_operands_of_pointers(
 ) -> Option<()> {
     let mut open: Vec<_> = wanted.iter().copied().collect();
     while let Some(expression) = open.pop() {
-        // The type decides later if the value is held. More values than needed do no harm.
+        // The type decides later if the value is held. Extra values do no harm.
         if !matches!(
             function.expressions[expression],
             Expression::Access { .. } | Expression::AccessIndex { .. }
@@ -224,14 +225,14 @@ struct Keeper<'f> {
     map: Vec<Handle<Expression>>,
     /// Variable of each value that is kept.
     kept: BTreeMap<Handle<Expression>, Handle<LocalVariable>>,
-    /// Expression that the `continuing` block of a loop evaluates in place of one of the body.
+    /// Expression that the `continuing` block of a loop evaluates instead of one of the body.
     again: HashMap<(usize, Handle<Expression>), Handle<Expression>>,
 }
 
 impl Keeper<'_> {
     fn copy(mut self) -> Option<Function> {
         let function = self.function;
-        // The pointer of each variable, which the stores and the loads share.
+        // The pointer to each variable, shared by stores and loads.
         let mut pointers = HashMap::new();
         for (&value, &local) in &self.kept {
             let pointer = self.new.expressions.append(Expression::LocalVariable(local), Span::UNDEFINED);

@@ -1,7 +1,7 @@
-//! Functions and operators of WGSL that back ends compute wrongly, or not at all, written in WGSL.
+//! Replacements, in WGSL, for functions and operators that back ends compute wrongly or not at all.
 //!
-//! SPIR-V for Vulkan has the bit functions, and the functions of GLSL.std.450 that are not algebraic, for 32 bits only. naga 30
-//! writes them for 64 bits all the same, and drivers then return wrong numbers or crash.
+//! SPIR-V for Vulkan has bit functions, and the non-algebraic functions of GLSL.std.450, only for 32 bits. naga 30 also
+//! emits them for 64 bits, and drivers then return wrong numbers or crash.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub(crate) fn define(module: &mut Module) {
     each_function(module, count, |module, function| replace(module, function, &helpers));
 }
 
-/// Returns the name of the function that replaces a function of WGSL for a type, or `None` if it is not replaced.
+/// Returns the name of the replacement for a WGSL function on a type, or `None` if it is not replaced.
 pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
     let is_f64 = |name| (of == Scalar::F64).then_some(name);
@@ -74,7 +74,7 @@ pub(crate) fn replaced(fun: MathFunction, of: Scalar) -> Option<&'static str> {
     }
 }
 
-/// Returns the name of the function that replaces an operator on integers, if it is one that is replaced.
+/// Returns the name of the replacement for an operator on integers, if it is replaced.
 fn replaced_operator(op: BinaryOperator, of: Scalar) -> Option<&'static str> {
     let is_64 = |name| (of == Scalar::I64 || of == Scalar::U64).then_some(name);
     let is_integer = |name| matches!(of.kind, ScalarKind::Sint | ScalarKind::Uint).then_some(name);
@@ -89,8 +89,8 @@ fn replaced_operator(op: BinaryOperator, of: Scalar) -> Option<&'static str> {
     }
 }
 
-/// Returns the name of the function that replaces a conversion to 64 bits, if it is one that is replaced: naga extends a number
-/// by the sign of the result.
+/// Returns the name of the replacement for a conversion to 64 bits, if it is replaced: naga extends a number by the
+/// signedness of the result.
 fn replaced_conversion(kind: ScalarKind, from: Scalar) -> Option<&'static str> {
     let is_replaced =
         matches!((from, kind), (Scalar::U32, ScalarKind::Sint) | (Scalar::I32, ScalarKind::Uint));
@@ -107,8 +107,8 @@ fn is_small(function: &Function, amount: Handle<Expression>) -> bool {
     }
 }
 
-/// Functions of integers with their arguments and their result. `T` and `B` are vectors of the function for vectors; offsets and
-/// counts of bits are scalars.
+/// Functions of integers with their arguments and their result. In functions for vectors, `T` and `B` are vectors;
+/// offsets and bit counts are scalars.
 const FUNCTIONS: &[(&str, &[&str], &str)] = &[
     ("countOneBits", &["T"], "T"),
     ("countLeadingZeros", &["T"], "T"),
@@ -201,13 +201,13 @@ fn vector_function(
     );
 }
 
-/// Returns the expressions of a function that are replaced, each with the name of the function that takes its place.
+/// Returns the expressions of a function to replace, each with the name of the replacement.
 fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Name> {
     let mut found = HashMap::new();
     let context = ResolveContext::with_locals(module, &function.local_variables, &function.arguments);
     let mut types = Typifier::new();
     let Some((last, _)) = function.expressions.iter().next_back() else { return found };
-    // The validator of the device reports an invalid module.
+    // An invalid module is reported by the device's validator.
     if types.grow(last, &function.expressions, &context).is_err() {
         return found;
     }
@@ -246,7 +246,7 @@ fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Na
 /// Adds functions, and the functions that they call, before the functions of a module.
 fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Handle<Function>> {
     let mut wanted: Vec<bool> = own.functions.iter().map(|_| false).collect();
-    // A function calls those before it.
+    // A function calls only functions before it.
     for (handle, function) in own.functions.iter().rev() {
         let name = function.name.as_ref();
         if wanted[handle.index()] || name.is_some_and(|name| needed.contains(name)) {
@@ -259,7 +259,7 @@ fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Han
             });
         }
     }
-    // A device may not know the types of the other functions.
+    // A device may not support the types of the other functions.
     let functions = own.functions.iter().filter(|(handle, _)| wanted[handle.index()]);
     let mut used: HashSet<_> = functions.flat_map(|(_, function)| types_of(function)).collect();
     for (handle, ty) in own.types.iter().collect::<Vec<_>>().into_iter().rev() {
@@ -292,7 +292,7 @@ fn add(module: &mut Module, own: &Module, needed: &[Name]) -> BTreeMap<Name, Han
     helpers
 }
 
-/// Returns the types that a function names.
+/// Returns the types that a function mentions.
 fn types_of(function: &Function) -> Vec<Handle<Type>> {
     let arguments = function.arguments.iter().map(|argument| argument.ty);
     let locals = function.local_variables.iter().map(|(_, local)| local.ty);
@@ -304,7 +304,7 @@ fn types_of(function: &Function) -> Vec<Handle<Type>> {
     arguments.chain(locals).chain(expressions).chain(result).collect()
 }
 
-/// Returns a function with the handles of another module.
+/// Returns a function with its handles mapped to another module.
 fn moved(
     function: &Function,
     types: &HashMap<Handle<Type>, Handle<Type>>,

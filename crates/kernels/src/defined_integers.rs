@@ -1,10 +1,10 @@
-//! Gives integers at their edges the results of WGSL, for GLSL, which leaves them open: divisions by 0, remainders of
-//! negative numbers, and floats that an integer type does not hold.
+//! Makes integer edge cases give WGSL's results on GLSL, which leaves them undefined: divisions by 0, remainders of
+//! negative numbers, and floats out of an integer's range.
 //!
-//! naga 30 writes these operators to GLSL as they are. Here each of them becomes a call of a function, which computes
-//! the result with operators that GLSL defines. naga also writes `abs` of an unsigned number as `abs` of a signed one;
-//! here the number itself takes its place. It writes `pack4xU8` and `pack4xU8Clamp` as an operation without
-//! parentheses, which the operators around it tear apart; here each of them becomes a call too.
+//! naga 30 writes these operators to GLSL unchanged. Here each becomes a call of a function that computes the result
+//! with operators that GLSL defines. naga also writes `abs` of an unsigned number as `abs` of a signed one; here it is
+//! replaced by the number itself. naga writes `pack4xU8` and `pack4xU8Clamp` without the parentheses that operator
+//! precedence requires; here they become calls too.
 
 use naga::front::Typifier;
 use naga::proc::ResolveContext;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::function_copy::{each_function, each_statement, emitted, inner_blocks};
 
-/// A function that the module gets.
+/// A function that is added to the module.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Helper {
     Quotient {
@@ -30,7 +30,7 @@ enum Helper {
     Whole {
         signed: bool,
     },
-    /// Packing of four unsigned numbers in a word.
+    /// Packing of four unsigned numbers into a word.
     Packed {
         clamps: bool,
     },
@@ -39,7 +39,7 @@ enum Helper {
 /// A function for scalars, or for vectors with this number of components.
 type Key = (Helper, Option<u8>);
 
-/// Replaces the operators whose results GLSL leaves open.
+/// Replaces operators whose results GLSL leaves undefined.
 pub(crate) fn define_integers(module: &mut Module) {
     each_function(module, 0, |module, function| unsigned_as_they_are(module, function));
     let needed = needed(module);
@@ -50,8 +50,8 @@ pub(crate) fn define_integers(module: &mut Module) {
     each_function(module, helpers.len(), |module, function| replace(module, function, &helpers));
 }
 
-/// Subtracts signed numbers from atomics by the addition of their negatives. naga 30 writes a minus before the number
-/// in GLSL and HLSL, which gives `--` if the number itself begins with a minus.
+/// Replaces atomic subtractions of signed numbers by additions of the negated numbers. In GLSL and HLSL, naga 30 writes
+/// a minus before the number, which gives `--` if the number itself begins with a minus.
 pub(crate) fn add_negatives(module: &mut Module) {
     each_function(module, 0, |module, function| {
         let Some(types) = types(module, function) else { return };
@@ -84,7 +84,7 @@ fn negate(
     }
 }
 
-/// Puts unsigned numbers in the place of their magnitudes.
+/// Replaces `abs` of unsigned numbers by the numbers.
 fn unsigned_as_they_are(module: &Module, function: &mut Function) {
     let is_unsigned =
         |inner: &TypeInner| scalar(inner).is_some_and(|(scalar, _)| scalar.kind == ScalarKind::Uint);
@@ -107,7 +107,7 @@ fn types(module: &Module, function: &Function) -> Option<Typifier> {
     Some(types)
 }
 
-/// Returns the operators of a function that are replaced, each with the function that takes its place.
+/// Returns the operators of a function to replace, each with the replacement.
 fn found(module: &Module, function: &Function) -> HashMap<Handle<Expression>, Key> {
     let mut found = HashMap::new();
     let Some(types) = types(module, function) else { return found };
@@ -173,7 +173,7 @@ pub(crate) fn scalar(inner: &TypeInner) -> Option<(Scalar, Option<u8>)> {
     }
 }
 
-/// Returns `true` if the quotients by a divisor are the same in GLSL: it is a number that is neither 0 nor -1.
+/// Returns `true` if GLSL defines quotients by this divisor: it is a constant other than 0 and -1.
 fn is_plain(module: &Module, function: &Function, divisor: Handle<Expression>) -> bool {
     let of_constant = |literal: &Literal| match *literal {
         Literal::I32(number) => number != 0 && number != -1,
@@ -191,7 +191,7 @@ fn is_plain(module: &Module, function: &Function, divisor: Handle<Expression>) -
     }
 }
 
-/// Returns `true` for an expression of constants alone.
+/// Returns `true` for an expression made only of constants.
 pub(crate) fn is_constant(function: &Function, handle: Handle<Expression>) -> bool {
     let constant = |handle: Handle<Expression>| is_constant(function, handle);
     match function.expressions[handle] {
@@ -290,8 +290,8 @@ fn replace(module: &Module, function: &mut Function, helpers: &BTreeMap<Key, Han
     call(&mut function.body, &calls);
 }
 
-/// Adds an operation by a divisor that depends on overrides: naga refuses a 0 only as the divisor of an operator. It
-/// computes this operation before it writes the shader, and no statement uses the result.
+/// Adds an operation with a divisor that depends on overrides, because naga refuses a 0 only as the divisor of an
+/// operator. naga evaluates this operation before it writes the shader; no statement uses the result.
 fn keep_divisor(function: &mut Function, operator: Handle<Expression>) {
     let Expression::Binary { op, right, .. } = function.expressions[operator] else { return };
     let is_number = matches!(function.expressions[right], Expression::Literal(_));
@@ -303,10 +303,10 @@ fn keep_divisor(function: &mut Function, operator: Handle<Expression>) {
     function.named_expressions.insert(kept, "fencepost_divisor".into());
 }
 
-/// Function and arguments that take the place of each operator.
+/// Function and arguments that replace each operator.
 pub(crate) type Calls = HashMap<Handle<Expression>, (Handle<Function>, Vec<Handle<Expression>>)>;
 
-/// Cuts the statements that compute replaced operators, and puts the calls between the parts.
+/// Splits the statements that compute replaced operators, and inserts the calls.
 pub(crate) fn call(block: &mut Block, calls: &Calls) {
     let old = std::mem::take(block);
     for (mut statement, span) in old.span_into_iter() {
@@ -335,7 +335,7 @@ pub(crate) fn call(block: &mut Block, calls: &Calls) {
     }
 }
 
-/// A function while it is written.
+/// A function under construction.
 struct Writer<'a> {
     module: &'a mut Module,
     function: Function,
@@ -441,7 +441,7 @@ fn function(module: &mut Module, (helper, size): Key, helpers: &BTreeMap<Key, Ha
     writer.function
 }
 
-/// Returns 1 in place of a divisor that gives no quotient: 0, and -1 for the least number.
+/// Returns the divisor, or 1 where the quotient is undefined: for 0, and for -1 with the least number.
 fn divisor(
     writer: &mut Writer<'_>,
     signed: bool,
@@ -463,9 +463,9 @@ fn divisor(
     writer.select(none, one, b)
 }
 
-/// Returns an `f32` as an integer: the nearest one of the type if the type does not hold it.
+/// Converts an `f32` to an integer, clamped to the range of the type.
 fn whole(writer: &mut Writer<'_>, signed: bool, x: Handle<Expression>) -> Handle<Expression> {
-    // The ends are the least and the greatest f32 inside of the range of the integers.
+    // The limits are the least and the greatest f32 inside the range of the integer type.
     let (least, greatest) = if signed { (-2_147_483_648.0, 2_147_483_520.0) } else { (0.0, 4_294_967_040.0) };
     let least = writer.literal(Literal::F32(least));
     let greatest = writer.literal(Literal::F32(greatest));
@@ -477,7 +477,7 @@ fn whole(writer: &mut Writer<'_>, signed: bool, x: Handle<Expression>) -> Handle
     writer.compute(Expression::As { expr: inside, kind, convert: Some(4) })
 }
 
-/// Returns a vector of the results of a function for each component.
+/// Calls a function for each component, and returns the results as a vector.
 fn each_component(
     writer: &mut Writer<'_>,
     called: Handle<Function>,
@@ -501,7 +501,7 @@ mod tests {
     use super::*;
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
-    /// Returns the module of a text with the replaced operators, which the validator accepts.
+    /// Parses a shader, replaces the operators, and validates the module.
     fn defined(text: &str) -> Module {
         let mut module = naga::front::wgsl::parse_str(text).unwrap();
         define_integers(&mut module);

@@ -1,14 +1,15 @@
-//! Removes the directive `enable subgroups`, which WGSL demands and naga does not know: it has the operations without it.
+//! Removes the directive `enable subgroups`. WGSL requires it, but naga does not know it, and supports the operations
+//! without it.
 
 use std::ops::Range;
 
 use crate::tokens::{Token, Tokens};
 
-/// Extension of WGSL that naga has without a directive.
+/// WGSL extension that naga supports without a directive.
 const SUBGROUPS: &str = "subgroups";
 
-/// Removes [`SUBGROUPS`] from the directives of a text. Spaces replace what is removed, so each other byte keeps its place.
-/// Returns `true` if the text had it.
+/// Removes [`SUBGROUPS`] from the directives of a text. Removed characters become spaces, so that positions do not
+/// change. Returns `true` if the text had it.
 pub(crate) fn remove_subgroups(text: &mut String) -> bool {
     if !text.contains(SUBGROUPS) {
         return false;
@@ -33,7 +34,7 @@ pub(crate) fn first_subgroup(text: &str) -> Option<Token<'_>> {
     Tokens::of(text).find(is_use)
 }
 
-/// Returns `true` if a directive of a text allows operations of subgroups where not all invocations reach them.
+/// Returns `true` if a directive of a text allows subgroup operations that not all invocations reach.
 pub(crate) fn allows_diverging_subgroups(text: &str) -> bool {
     directives(text).any(|(keyword, place)| {
         let words: Vec<_> = Tokens::of(&text[place]).map(|token| token.text).collect();
@@ -53,7 +54,7 @@ fn directives(text: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     })
 }
 
-/// Returns a directive's place and what replaces it; `None` if it does not name the extension.
+/// Returns a directive's place and its replacement; `None` if it does not name the extension.
 fn without_subgroups(text: &str, place: Range<usize>) -> Option<(Range<usize>, String)> {
     let is_name = |token: &Token<'_>| !["enable", ",", ";"].contains(&token.text);
     let names: Vec<_> = Tokens::of(&text[place.clone()]).filter(is_name).map(|token| token.text).collect();

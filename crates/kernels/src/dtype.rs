@@ -1,4 +1,4 @@
-//! The types of the host, in the form that is compared with those of a shader.
+//! Descriptions of host types, for comparison with those of a shader.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Returns Rust's name of the type, which is also WGSL's if WGSL has the type.
+    /// Returns the type's name in Rust, which is also its name in WGSL, if it exists there.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F16 => "f16",
@@ -56,7 +56,7 @@ impl Scalar {
         [F16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64].into_iter().find(|scalar| scalar.name() == name)
     }
 
-    /// Returns the type of one such number, for a [`DType::Array`].
+    /// Returns this type as a static reference, for a [`DType::Array`].
     pub const fn dtype(self) -> &'static DType {
         match self {
             Self::F16 => &DType::Scalar(Self::F16),
@@ -81,7 +81,7 @@ impl Scalar {
 
 /// Type of one element of an array, or of one parameter, on the host.
 ///
-/// Vectors and matrices are arrays: `[f32; 2]` is WGSL's `vec2<f32>`, and prints as that.
+/// Vectors and matrices are arrays: `[f32; 2]` is WGSL's `vec2<f32>`, and is printed like that.
 ///
 /// # Example
 /// ```

@@ -7,12 +7,12 @@ use crate::{DType, Scalar};
 /// These are
 /// - the scalars `f32 i32 u32 f64 i64 u64` and `half::f16`;
 /// - `u8 i8 u16 i16`, which a shader reads packed into words of `u32`;
-/// - arrays `[T; N]` of any element, which are vectors and matrices too;
+/// - arrays `[T; N]` of any element, which also serve as vectors and matrices;
 /// - structs with `#[derive(Element)]`;
 /// - with the features `glam` and `num-complex`, the types of those crates.
 ///
-/// The layout of the type is compared with the shader's when the kernel's arguments are compiled. For arguments that
-/// are checked at run time, the launch compares them.
+/// For typed arguments, the layout is compared with the shader's at compile time. For arguments that are checked at run
+/// time, the launch compares the layouts.
 ///
 /// # Example
 /// ```
@@ -43,7 +43,7 @@ scalars! {
     u8 => U8, i8 => I8, u16 => U16, i16 => I16,
 }
 
-/// An element that is a number, and so has the value one.
+/// A numeric element, which has the value one.
 ///
 /// # Example
 /// ```
@@ -71,7 +71,7 @@ impl<T: Element, const N: usize> Element for [T; N] {
     const DTYPE: DType = DType::Array(&T::DTYPE, N);
 }
 
-/// An element whose bits are a value of the type `U` too: a number of the same size, or a vector of such numbers.
+/// An element whose bits are also a value of type `U`: a number of the same size, or a vector of such numbers.
 ///
 /// # Example
 /// ```

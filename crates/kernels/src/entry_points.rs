@@ -5,7 +5,7 @@ use naga::{Binding, Module, ShaderStage, Span, TypeInner};
 use crate::tokens::{Token, Tokens, declarations};
 use crate::wording::Finding;
 
-/// Finds a compute entry point with a `@location`, which naga accepts, and on which drivers crash.
+/// Finds a compute entry point with a `@location`, which naga accepts but drivers crash on.
 pub(crate) fn location(module: &Module, text: &str) -> Option<Finding> {
     let compute = module.entry_points.iter().filter(|entry| entry.stage == ShaderStage::Compute);
     compute.into_iter().find_map(|entry| {
@@ -35,7 +35,8 @@ fn has_location(module: &Module, ty: naga::Handle<naga::Type>) -> bool {
     members.iter().any(|member| is_location(&member.binding))
 }
 
-/// Returns the place of the first `@location` of an entry point or of its struct, or else the name of the entry point.
+/// Returns the place of the first `@location` of an entry point or of its argument struct, otherwise that of the entry
+/// point's name.
 fn place(text: &str, entry: &str, structure: &str) -> Span {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
     let all = declarations(&tokens);

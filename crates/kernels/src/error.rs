@@ -23,7 +23,7 @@ pub enum Error {
         line: usize,
         /// Requested name.
         name: String,
-        /// Path of a file that would serve instead.
+        /// Path of a file that may be meant instead.
         path: String,
         /// Names of all snippets.
         known: Names,
@@ -58,7 +58,7 @@ pub enum Error {
     /// Files use each other in a cycle.
     #[error("{label}:{line}: files use each other: {files}")]
     Cycle {
-        /// Label of the source with the line that closes the cycle.
+        /// Label of the source whose line closes the cycle.
         label: String,
         /// Line number, from 1.
         line: usize,
@@ -86,7 +86,7 @@ pub enum Error {
     /// The WGSL does not parse or does not validate.
     #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
     Wgsl {
-        /// File, or the label that stands for it.
+        /// File, or the label of a source without a file.
         label: String,
         /// Line, from 1.
         line: usize,
@@ -140,12 +140,12 @@ pub enum Error {
     OverrideValues {
         /// Name of the entry point.
         kernel: String,
-        /// Overrides that the mistake depends on, with their values.
+        /// Overrides on which the mistake depends, with their values.
         values: String,
         /// The mistake, with its place: an [`Error::Wgsl`].
         mistake: Box<Error>,
     },
-    /// naga cannot apply the values of overrides, for a reason that has no place in the text.
+    /// naga cannot apply the values of overrides, for a reason without a position in the text.
     #[error("kernel `{kernel}`: its overrides cannot be applied: {problem}")]
     Overrides {
         /// Name of the entry point.
@@ -153,7 +153,7 @@ pub enum Error {
         /// naga's reason.
         problem: String,
     },
-    /// The workgroup size is larger than any device has.
+    /// The workgroup size exceeds the limit of every device.
     #[error(
         "kernel `{kernel}`: its workgroup size {found:?} is over the limit of naga, {limit} along each axis"
     )]
@@ -162,7 +162,7 @@ pub enum Error {
         kernel: String,
         /// Invocations along each axis.
         found: [u32; 3],
-        /// Most invocations along an axis.
+        /// Maximum number of invocations along an axis.
         limit: u32,
     },
     /// The workgroup size contains a zero.
@@ -173,7 +173,7 @@ pub enum Error {
         /// Description of the mistake.
         reason: String,
     },
-    /// The shader uses a feature that kernels here do not support.
+    /// The shader uses an unsupported feature.
     #[error("{module}, `{name}`: {what}")]
     Unsupported {
         /// Name of the module.
@@ -256,13 +256,13 @@ pub enum Error {
     },
 }
 
-/// A part of a WGSL text that runs here, and that a browser's compiler refuses (rule K13). It prints as [`Error::Wgsl`]
-/// does.
+/// A part of a shader that runs here, but that a browser's compiler refuses (rule K13). It is printed like
+/// [`Error::Wgsl`].
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{label}:{line}:{column}: {message}\n{excerpt}")]
 #[non_exhaustive]
 pub struct Warning {
-    /// The file, or the label that stands for it.
+    /// The file, or the label of a source without a file.
     pub label: String,
     /// The line, from 1.
     pub line: usize,
@@ -315,12 +315,13 @@ impl<S: Into<String>> FromIterator<S> for Names {
     }
 }
 
-/// Most bytes of a line that an [`Excerpt`] prints.
+/// Maximum number of bytes of a line that an [`Excerpt`] prints.
 const LONGEST: usize = 200;
 
 /// A line of a source, and the position of the faulty part.
 ///
-/// It prints as two lines, the second with `^` under that part. Of a long line, it prints what is near the part.
+/// It is printed as two lines, the second with `^` under the part. Of a long line, only the text near the part is
+/// printed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Excerpt {

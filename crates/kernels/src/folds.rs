@@ -1,4 +1,4 @@
-//! Checks that an entry point works in a grid of two dimensions that stands for a grid of one.
+//! Checks that an entry point works when a one-dimensional grid is folded into two dimensions.
 
 use naga::{
     Binding, Block, BuiltIn, EntryPoint, Expression, Function, FunctionArgument, Handle, Literal, Module,
@@ -11,7 +11,7 @@ const LINEAR_ID: &str = "linear_id";
 const SNIPPET: &str = include_str!("../shaders/lib/linear.wgsl");
 
 /// Returns `true` if the entry point numbers its invocations by `linear_id` of the snippet `linear`, with its own
-/// workgroup's width, and uses their position in the grid for nothing else.
+/// workgroup's width, and does not use their position in the grid otherwise.
 pub(crate) fn folds(module: &Module, entry: &EntryPoint, width: u32) -> bool {
     let linear = module.functions.iter().find(|(_, function)| function.name.as_deref() == Some(LINEAR_ID));
     let Some((linear, function)) = linear else { return false };
@@ -24,7 +24,7 @@ pub(crate) fn folds(module: &Module, entry: &EntryPoint, width: u32) -> bool {
     search.in_function(&entry.function, &roles) == Ok(true)
 }
 
-/// Describes a function in text that is equal for equal code in another module.
+/// Describes a function as text, so that equal code in different modules has equal texts.
 fn shape(module: &Module, function: &Function) -> String {
     let arguments = function.arguments.iter().map(|argument| &module.types[argument.ty].inner);
     let arguments: Vec<&TypeInner> = arguments.collect();
@@ -78,7 +78,7 @@ struct Search<'a> {
     width: u32,
 }
 
-/// A function with the roles of its arguments.
+/// A function and the roles of its arguments.
 #[derive(Clone, Copy)]
 struct Within<'a> {
     function: &'a Function,

@@ -1,4 +1,4 @@
-//! Copies of functions in naga's form, in which some expressions have others in their place.
+//! Copies functions of a naga module, with some expressions replaced.
 
 use std::collections::HashSet;
 
@@ -6,8 +6,8 @@ use naga::{
     AtomicFunction, Block, Expression, Function, GatherMode, Handle, Range, Span, Statement, SwitchCase,
 };
 
-/// Returns the expressions that an expression uses, or `None` if kernels have no such expression, such as one of an
-/// image.
+/// Returns the expressions that an expression uses, or `None` if kernels cannot contain it, such as an image
+/// expression.
 pub(crate) fn operands(expression: &mut Expression) -> Option<Vec<&mut Handle<Expression>>> {
     Some(match expression {
         Expression::Literal(_)
@@ -46,11 +46,11 @@ pub(crate) fn operands(expression: &mut Expression) -> Option<Vec<&mut Handle<Ex
 #[derive(Default)]
 pub(crate) struct StatementParts<'s> {
     pub(crate) uses: Vec<&'s mut Handle<Expression>>,
-    /// Expression that the statement gives a value, if it is not an `Emit`.
+    /// Expression that is the result of the statement, if it is not an `Emit`.
     pub(crate) result: Option<&'s mut Handle<Expression>>,
 }
 
-/// Returns the expressions of a statement, or `None` if kernels have no such statement. An `Emit` has none here.
+/// Returns the expressions of a statement, or `None` if kernels cannot contain it. For an `Emit`, the list is empty.
 pub(crate) fn parts(statement: &mut Statement) -> Option<StatementParts<'_>> {
     let mut uses = Vec::new();
     let mut made = None;
@@ -144,7 +144,7 @@ pub(crate) fn emit(expressions: &[Handle<Expression>], span: Span, block: &mut B
     }
 }
 
-/// Calls `change` for each function of a module from the one with this index on, and for the entry points.
+/// Calls `change` for each function of a module, starting with this index, and for the entry points.
 pub(crate) fn each_function(
     module: &mut naga::Module,
     first: usize,

@@ -1,4 +1,4 @@
-//! Operators that need brackets in WGSL's grammar, and that naga's parser takes without them.
+//! Finds operators that need brackets in WGSL's grammar, but that naga's parser accepts without them.
 
 use crate::tokens::{Token, Tokens};
 use crate::wording::Finding;
@@ -121,7 +121,7 @@ fn conflict(operators: &Operators<'_>) -> Option<Finding> {
             OperatorKind::Bitwise => None,
         };
         let of_bits = |(kind, _): &&(OperatorKind, Token<'_>)| *kind == OperatorKind::Bitwise;
-        // An operator on bits may only stand next to the same operator.
+        // A bitwise operator may only be next to the same operator.
         let other = other.or_else(|| {
             let first = operators[..at].iter().find(of_bits)?;
             (first.1.text != token.text).then_some(*first)
@@ -145,7 +145,7 @@ fn conflict(operators: &Operators<'_>) -> Option<Finding> {
     None
 }
 
-/// Splits a text into tokens, with `>>` and `>=` apart where they may end template lists.
+/// Splits a text into tokens; `>>` and `>=` are split where they may end template lists.
 fn split(text: &str) -> Vec<Token<'_>> {
     let tokens: Vec<_> = Tokens::of(text).collect();
     let ends = |at: usize, opened: &[bool]| opened[at];
@@ -165,14 +165,14 @@ fn split(text: &str) -> Vec<Token<'_>> {
     apart
 }
 
-/// Returns for each token if it ends a template list, as section 3.9 of the specification finds them.
+/// Returns for each token if it ends a template list, by the algorithm in section 3.9 of the specification.
 fn template_ends(tokens: &[Token<'_>]) -> Vec<bool> {
     let mut ends = vec![false; tokens.len()];
     discover(tokens, |_, end| ends[end] = true);
     ends
 }
 
-/// Returns for each token if it begins or ends a template list.
+/// For each token, returns if it begins or ends a template list.
 fn templates(tokens: &[Token<'_>]) -> Vec<bool> {
     let mut brackets = vec![false; tokens.len()];
     discover(tokens, |start, end| {

@@ -1,10 +1,10 @@
-//! Makes a `var<immediate>` the uniform block of its entry points.
+//! Turns a `var<immediate>` into the uniform block of its entry points.
 
 use naga::{AddressSpace, Module, ResourceBinding};
 
 use crate::types;
 
-/// Most bytes of immediates that naga's validator accepts; it panics for more.
+/// Maximum size of immediates in bytes; naga's validator panics for more.
 pub(crate) const MOST_BYTES: u32 = 256;
 
 /// Returns the bytes of the largest `var<immediate>` of a module; `None` if it has none.
@@ -15,9 +15,9 @@ pub(crate) fn bytes(module: &Module) -> Option<u32> {
 }
 
 /// Gives each `var<immediate>` of a module the address space and a binding of a uniform block, so that a launch passes
-/// its values like the values of a uniform block. The binding is the lowest number in group 0 that no variable has.
+/// its values in the same way. The binding is the lowest free number in group 0.
 ///
-/// All of them get the same number: an entry point uses one of them.
+/// All of them get the same number, because an entry point uses only one of them.
 pub(crate) fn adopt(module: &mut Module) {
     let free = free_binding(module);
     for (_, variable) in module.global_variables.iter_mut() {
@@ -28,7 +28,7 @@ pub(crate) fn adopt(module: &mut Module) {
     }
 }
 
-/// Returns the lowest binding of group 0 that no variable has.
+/// Returns the lowest free binding of group 0.
 fn free_binding(module: &Module) -> u32 {
     let taken = |number: &u32| {
         let mut bindings = module.global_variables.iter().filter_map(|(_, variable)| variable.binding);

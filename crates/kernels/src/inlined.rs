@@ -1,20 +1,19 @@
-//! The length of a kernel after a driver has put each called function in the place of its call, and its limit (rule R09).
+//! Limits the length of a kernel after a driver has inlined all calls (rule R09).
 
 use naga::{Function, Module, Statement};
 
 use crate::reach::{calls, reached};
 use crate::wording::{self, Finding};
 
-/// Most expressions that repeated calls add to a kernel. A chain of functions, each of which calls the one before twice, has
-/// twice as many with each function: twelve of them take one driver four seconds.
+/// Maximum number of expressions that inlining adds to a kernel. In a chain of functions that each call the previous
+/// one twice, the number doubles with each function; twelve such functions take one driver four seconds.
 const MOST_COPIES: u64 = 1 << 16;
 
-/// Finds the first function that an entry point reaches and whose calls copy more expressions than the limit.
+/// Finds the first function reached by an entry point in which inlined calls add more expressions than the limit.
 pub(crate) fn too_many_calls(module: &Module) -> Option<Finding> {
     let entries = module.entry_points.iter().map(|entry| &entry.function);
     let reached: Vec<Vec<bool>> = entries.clone().map(|entry| reached(module, entry)).collect();
-    // Number of expressions of each function, with those of its calls. naga lists a function after the functions that
-    // it calls.
+    // Number of expressions of each function after inlining. naga lists a function after the functions that it calls.
     let mut lengths: Vec<u64> = Vec::new();
     for (handle, function) in module.functions.iter() {
         let copied = copied(function, &lengths);
@@ -28,7 +27,7 @@ pub(crate) fn too_many_calls(module: &Module) -> Option<Finding> {
         .find_map(|(entry, copied)| (copied > MOST_COPIES).then(|| finding(entry, copied, &lengths)))
 }
 
-/// Returns the number of expressions that the calls of a function copy into it.
+/// Returns the number of expressions that inlining adds to a function.
 fn copied(function: &Function, lengths: &[u64]) -> u64 {
     calls(&function.body).iter().fold(0, |sum, called| sum.saturating_add(lengths[called.index()]))
 }
@@ -49,7 +48,7 @@ fn finding(function: &Function, copied: u64, lengths: &[u64]) -> Finding {
 mod tests {
     use crate::{BackEnd, Module, ShaderSource};
 
-    /// Returns the mistake of a chain of functions, each of which calls the one before `calls` times.
+    /// Returns the mistake of a chain of functions that each call the previous one `calls` times.
     fn said(functions: usize, calls: usize) -> Option<String> {
         said_of(functions, calls, functions)
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{Layout, Messages, Warning};
 
-/// Everything that the host must know of one entry point to launch it.
+/// Everything that the host must know about an entry point to launch it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interface {
     /// Name of the entry point; errors use this name for the kernel.
@@ -14,21 +14,21 @@ pub struct Interface {
     /// Number of bytes of workgroup memory that it uses, each variable rounded up to 16 as WebGPU counts them, with the
     /// overrides applied.
     pub workgroup_memory: u64,
-    /// Storage buffers, by rising binding index. If there are [`messages`](Self::messages), the last one is their
+    /// Storage buffers, by ascending binding index. If there are [`messages`](Self::messages), the last one is their
     /// buffer, which is not an argument.
     pub bindings: Vec<Binding>,
-    /// Uniform block that carries the values, if there is one.
+    /// Uniform block with the parameters, if there is one.
     pub params: Option<Params>,
     /// Pipeline constants of the module.
     pub overrides: Vec<Override>,
     /// Optional features that a device must have for the module.
     pub needs: Needs,
-    /// `true` if the entry point numbers its invocations as the snippet `linear` does. A grid of one dimension can then
-    /// be launched as a grid of two.
+    /// `true` if the entry point numbers its invocations with the snippet `linear`. Then a one-dimensional grid can be
+    /// launched with two dimensions.
     pub folds: bool,
     /// Statements `print` and `assert`, if the entry point reaches one.
     pub messages: Option<Messages>,
-    /// Parts of the text that run here and that a browser refuses, in the entry point and what it calls.
+    /// Parts of the entry point, and of the functions that it calls, that run here but that a browser refuses.
     pub warnings: Vec<Warning>,
 }
 
@@ -52,9 +52,9 @@ pub struct Binding {
     pub layout: Option<Layout<'static>>,
     /// Number of bytes from one element to the next.
     pub stride: u32,
-    /// Least number of bytes to bind.
+    /// Minimum number of bytes to bind.
     pub min_size: u64,
-    /// `true` if the bound buffer sets the length, and not the type.
+    /// `true` if the length depends on the bound buffer, not on the type.
     pub runtime_sized: bool,
 }
 
@@ -63,7 +63,7 @@ pub struct Binding {
 pub enum Access {
     /// The kernel only reads the buffer.
     Read,
-    /// The kernel only writes the buffer: it reads no earlier value, and elements that it does not write keep theirs.
+    /// The kernel only writes the buffer: it reads no earlier values, and elements that it does not write are kept.
     Write,
     /// The kernel reads and writes the buffer; an atomic operation does both.
     ReadWrite,
@@ -100,7 +100,7 @@ pub struct Params {
     pub index: u32,
     /// Size of the block in bytes, padding included.
     pub size: u32,
-    /// Members of the struct in order. A block that is not a struct is its one field.
+    /// Members of the struct in order. A block that is not a struct has a single field.
     pub fields: Vec<ParamField>,
 }
 

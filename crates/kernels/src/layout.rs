@@ -42,7 +42,7 @@ impl ParamsBlock {
         Self { words: vec![0; size.div_ceil(4) as usize], size }
     }
 
-    /// Makes the block `size` zeros, in the memory that it has.
+    /// Resets the block to `size` zeros, reusing its memory.
     #[inline]
     pub fn reset(&mut self, size: u32) {
         self.words.clear();
@@ -53,7 +53,7 @@ impl ParamsBlock {
     /// Writes one value; does nothing for a buffer's slot.
     ///
     /// # Panics
-    /// If `slot` belongs to another interface, or `bytes` has another size than the slot.
+    /// If `slot` belongs to another interface, or if `bytes` and the slot have different sizes.
     #[inline]
     pub fn set(&mut self, slot: ArgumentSlot, bytes: &[u8]) {
         if let ArgumentSlot::Value { offset, size } = slot {
@@ -63,7 +63,7 @@ impl ParamsBlock {
         }
     }
 
-    /// Returns the words that hold the bytes, the last one filled up with zeros.
+    /// Returns the bytes as words; the last one is padded with zeros.
     #[inline]
     pub fn words(&self) -> &[u32] {
         &self.words

@@ -1,18 +1,18 @@
 //! Kernels: WGSL sources, reflection, typed arguments and CPU references.
 //!
-//! - [`ShaderSource`] finds a shader, sets its `alias T`, and appends the snippets that its `//#use name` lines name.
+//! - [`ShaderSource`] finds a shader, sets its `alias T`, and appends the snippets of its `//#use name` lines.
 //! - [`Module`] parses it with naga and reads the [`Interface`] of an entry point: bindings with the access that the
 //!   entry point makes, parameters with their offsets, overrides, workgroup size.
 //! - [`KernelArgs`] (derived) or [`args!`] describe the arguments of the host; [`check()`] and [`check_dyn`] compare
-//!   them with the interface and return the [`Plan`] by which a [`Binder`] places each argument.
+//!   them with the interface and return the [`Plan`] with which a [`Binder`] places each argument.
 //! - [`reference()`] gives the plain sequential Rust function of a built-in shader, as a [`HostKernel`].
 //!
-//! This crate depends on naga and on no device.
+//! This crate uses naga, but no device.
 //!
 //! # Writing a kernel
 //! `shaders/` has one kernel a file. The entry point has the name of the file, and uses group 0 only. Values are the
 //! members of one uniform struct; arrays are storage buffers with the names of the host's fields. A kernel for several
-//! element types has one line `alias T = f32;`, and is valid as it stands. Shared functions are in `shaders/lib`.
+//! element types has one line `alias T = f32;`, which makes it valid as it is. Shared functions are in `shaders/lib`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 
@@ -98,7 +98,7 @@ pub use source::{ShaderSource, builtins};
 pub use stack::{calling_thread, on_compiler_stack, on_stack_of};
 pub use trusted::{Trust, TrustedKernel, trust_of, trusted_kernels};
 
-/// Items that `#[derive(KernelArgs)]` writes into the program. The facade re-exports this module under its own name.
+/// Items used by the code that `#[derive(KernelArgs)]` generates. The facade re-exports this module.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{

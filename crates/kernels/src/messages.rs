@@ -1,10 +1,10 @@
-//! `print` and `assert` in WGSL: the statements that a shader may have besides those of WGSL, the text that takes their
-//! place, and the records that the kernel writes.
+//! `print` and `assert` in WGSL: parses these additional statements, replaces them with WGSL, and reads the records
+//! that the kernel writes.
 //!
-//! WGSL has no texts and no functions for values of several types. So the statements are read from the tokens of the
-//! text. A first form of the text, with a variable for each value, is parsed by naga, which decides the types. The second
-//! form writes records with values of those types into a storage buffer of its own, the *message buffer*. Both forms know
-//! the place of each byte in the text of the program.
+//! WGSL has no strings and no functions that accept several types. So the statements are found in the tokens of the
+//! shader. In a first form of the shader, each value becomes a variable; naga parses this form and determines the
+//! types. The second form writes records with values of these types into a separate storage buffer, the *message
+//! buffer*. Both forms map each byte to its place in the original shader.
 
 pub(crate) mod format;
 pub(crate) mod instrument;
@@ -31,7 +31,7 @@ pub struct Messages {
 /// A statement `print` or `assert`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct MessageSite {
-    /// Condition of an `assert`, as the text has it.
+    /// Condition of an `assert`, as written in the shader.
     pub(crate) condition: Option<String>,
     /// Texts before, between and after the values.
     pub(crate) pieces: Vec<String>,
@@ -66,7 +66,7 @@ impl Messages {
     /// Size in bytes of the header of a message buffer.
     const HEADER: u32 = 4 * records::HEADER_WORDS;
 
-    /// Returns the number of bytes at the start of a message buffer that a launch must find as zeros.
+    /// Returns the number of bytes at the start of a message buffer that must be zero before a launch.
     pub fn zeros(&self) -> u32 {
         Self::HEADER + 4 * self.failure_words()
     }
@@ -90,7 +90,7 @@ impl MessageSite {
         records::RECORD_HEAD + self.types.iter().map(|of| of.len).sum::<u32>()
     }
 
-    /// Returns the text with the values in their places.
+    /// Returns the text with the values inserted.
     fn text(&self, mut values: &[u32]) -> String {
         let mut text = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The one place through which naga, and the driver code that contains it, is called.
+//! The only place that calls naga, or the driver code that contains it.
 //!
-//! naga panics on some texts that are valid, or merely wrong. [`guarded`] turns such a panic into a value. No lock may
-//! be taken inside and kept, and a caller that holds a lock calls `guarded` under it, so that no panic passes the lock's
-//! guard and poisons it.
+//! naga panics on some shaders that are valid or only slightly wrong. [`guarded`] turns such a panic into an error. The
+//! closure must not keep a lock. A caller that holds a lock calls `guarded` while holding it, so that no panic unwinds
+//! through the lock's guard and poisons it.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +26,7 @@ pub struct NagaPanic(pub String);
 /// # Errors
 /// Returns the message of the panic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, NagaPanic> {
-    // The values that `work` changes are dropped with it, or belong to naga.
+    // The values that `work` changes are dropped after a panic, or belong to naga.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| NagaPanic(message(&*panic)))
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn validate(module: &naga::Module, allowed: Capabilities) -> Result<M
     }
 }
 
-/// Returns the words for a panic of naga, with its place if the text has one.
+/// Describes a panic of naga, with its place if that is known.
 pub(crate) fn said(panic: &NagaPanic) -> String {
     format!(
         "naga, which translates WGSL here, fails on this: a constant may be outside the range of its type, as in \
@@ -74,17 +74,17 @@ pub(crate) fn said(panic: &NagaPanic) -> String {
     )
 }
 
-/// Part of a text that the search for a panic leaves out: a statement, or a block with the words before it.
+/// Part of a text that the search for a panic can remove: a statement, or a block with its head.
 struct TextPart<'t, 'a> {
     whole: &'t [Token<'a>],
-    /// Tokens that an error marks: all of them, or those before the block.
+    /// Tokens that an error marks: all tokens, or those before the block.
     marked: &'t [Token<'a>],
 }
 
 /// Finds the part of a text on which the parser panics.
 ///
-/// The statements after that part have no effect on the panic, so the shortest list of first statements that still
-/// panics ends with the wanted one.
+/// Statements after that part do not affect the panic, so the shortest prefix of statements that still panics ends with
+/// that part.
 fn place(text: &str, panic: &NagaPanic) -> Finding {
     let tokens: Vec<Token<'_>> = Tokens::of(text).collect();
     let panics = |without: &[TextPart<'_, '_>]| {
@@ -96,7 +96,7 @@ fn place(text: &str, panic: &NagaPanic) -> Finding {
         let mut parts = declared(&tokens).into_iter().rev();
         parts.find(|part| !panics(std::slice::from_ref(part))).map(|part| part.marked)
     } else {
-        // `enough` statements panic, and `few` do not.
+        // The first `enough` statements panic, and the first `few` do not.
         let mut few = 0;
         let mut enough = statements.len();
         while few + 1 < enough {
@@ -117,7 +117,7 @@ fn statements<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<TextPart<'t, 'a>> {
     for body in bodies {
         let Some(start) = body.rest.iter().position(|token| token.text == "{") else { continue };
         let rest = &body.rest[start + 1..];
-        // `blocks` are open: the part of each, and the token at which it begins.
+        // The open blocks: the part of each, and the token at which it begins.
         let mut first = 0;
         let mut brackets = 0_usize;
         let mut blocks = Vec::new();
@@ -160,7 +160,7 @@ fn declared<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<TextPart<'t, 'a>> {
     others.map(|declared| part(declared.start, declared.end)).collect()
 }
 
-/// Returns a text of the same length with blanks in place of some parts.
+/// Returns the text with some parts replaced by blanks.
 fn blanked(text: &str, without: &[TextPart<'_, '_>]) -> String {
     let mut bytes = text.as_bytes().to_vec();
     for token in without.iter().flat_map(|part| part.whole) {

@@ -1,7 +1,8 @@
-//! `continue` inside of several `switch` statements of a loop.
+//! Rewrites `continue` inside nested `switch` statements.
 //!
-//! Mesa's GLSL compiler loses a `continue` that is in a `switch` inside of a `switch`, and runs another case instead. Here such a
-//! statement sets a flag and leaves the inner `switch`; a test of the flag after that `switch` goes on.
+//! Mesa's GLSL compiler loses a `continue` in a `switch` inside another `switch`, and runs another case instead. Here
+//! such a statement sets a flag and leaves the inner `switch`; after that `switch`, the flag is tested and the
+//! `continue` executed.
 
 use naga::{
     Block, Expression, Function, Handle, Literal, LocalVariable, Module, Range, Scalar, Span, Statement,
@@ -10,7 +11,7 @@ use naga::{Type, TypeInner};
 
 use crate::function_copy::each_function;
 
-/// Leaves no `continue` in more than one `switch` of its loop.
+/// Rewrites a function so that no `continue` is inside more than one `switch` of its loop.
 pub(crate) fn leave_step_by_step(module: &mut Module) {
     let bool = Type { name: None, inner: TypeInner::Scalar(Scalar::BOOL) };
     each_function(module, 0, |module, function| {
@@ -29,7 +30,8 @@ pub(crate) fn leave_step_by_step(module: &mut Module) {
     });
 }
 
-/// Returns `true` if a block, which is in this many `switch` statements of its loop, has a `continue` in two or more.
+/// Returns `true` if a block contains a `continue` inside two or more `switch` statements of its loop. `depth` is the
+/// number around the block.
 fn has_deep_continue(block: &Block, depth: usize) -> bool {
     block.iter().any(|statement| match statement {
         Statement::Continue => depth >= 2,
@@ -54,7 +56,8 @@ struct Rewriter<'f> {
 }
 
 impl Rewriter<'_> {
-    /// Rewrites a block in this many `switch` statements of its loop. Returns `true` if the block sets the flag.
+    /// Rewrites a block that is inside this many `switch` statements of its loop. Returns `true` if the block sets the
+    /// flag.
     fn rewrite(&mut self, block: &mut Block, depth: usize) -> bool {
         let mut sets = false;
         for (mut statement, span) in std::mem::take(block).span_into_iter() {

@@ -1,48 +1,48 @@
-//! Limits how long a text is and how deep it nests, before naga reads it (rule R09). naga calls itself for each part of a
-//! chain of operators, for each `else if`, and for each declaration that needs another one, and it takes a time that rises
-//! with the square of the number of expressions of a function: a second or two at the limit.
+//! Limits the length and nesting depth of a shader before naga reads it (rule R09). naga recurses for each part of a
+//! chain of operators, for each `else if`, and for each declaration that needs another one. Its time grows with the
+//! square of the number of expressions of a function: it takes a second or two at the limit.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::tokens::{Declaration, Token, Tokens, declarations, name as declared_name};
 use crate::wording::Finding;
 
-/// Most bytes of a text, with the snippets and files that it uses.
+/// Maximum size of a shader in bytes, including the snippets and files that it uses.
 const MOST_TEXT_BYTES: usize = 1 << 20;
 
-/// Most words, numbers and signs of a text, without comments.
+/// Maximum number of tokens of a shader, without comments.
 const MOST_TOKENS: usize = 100_000;
 
-/// Most numbers of a constant, and of a struct without the lengths of its arrays. A text of a kilobyte can have a constant or a
-/// struct of millions, where each has two of the one before.
+/// Maximum count of numbers in a constant, or in a struct without the lengths of its arrays. If each declaration
+/// contains the previous one twice, a shader of a kilobyte can have a constant or a struct with millions.
 const MOST_OF_CONSTANT: u64 = 1 << 16;
 
-/// Most numbers of all constants together, each as often as the text names it. The parser and the back ends write a constant
-/// anew in many of these places.
+/// Maximum count of numbers in all constants together, each counted as often as the shader names it. The parser and the
+/// back ends write a constant again in many of these places.
 const MOST_OF_CONSTANTS: u64 = 1 << 22;
 
-/// Most operators, indices and members of an expression, together with those around it.
+/// Maximum number of operators, indices and member accesses of an expression, including enclosing expressions.
 const MOST_OPERATORS: usize = 1000;
 
-/// Most `else if` of one chain, together with those of the chains around it.
+/// Maximum number of `else if` in a chain, including enclosing chains.
 const MOST_BRANCHES: usize = 500;
 
-/// Most declarations of a chain in which each needs the next one.
+/// Maximum length of a chain of declarations that each need the next one.
 const MOST_NEEDED: usize = 2000;
 
-/// Remedy for a part of a text that nests too deeply. An expression of a verb, which has no statement, needs another
-/// one.
+/// Advice for a part of a shader that nests too deeply. For an expression of a verb, which contains no statements, the
+/// advice differs.
 #[doc(hidden)]
 pub const NAME_PARTS: &str = "give parts of it a name";
 
-/// Operators and branches that are open inside one pair of brackets.
+/// Open operators and branches inside one pair of brackets.
 #[derive(Default)]
 struct Level {
     operators: usize,
     branches: usize,
 }
 
-/// Returns the place and the description of the first part of a text that nests too deeply.
+/// Returns the place and a description of the first part of a text that nests too deeply.
 pub(crate) fn too_deep(text: &str) -> Option<Finding> {
     if text.len() > MOST_TEXT_BYTES {
         let at = (0..=MOST_TEXT_BYTES).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -64,7 +64,7 @@ pub(crate) fn too_deep(text: &str) -> Option<Finding> {
     deep_statement(&tokens).or_else(|| deep_declaration(&tokens)).or_else(|| large_constant(&tokens))
 }
 
-/// Returns the place inside the most brackets.
+/// Returns the most deeply nested place.
 pub(crate) fn deepest(text: &str) -> naga::Span {
     let mut open = 0_usize;
     let mut most = 0;
@@ -141,7 +141,7 @@ fn deep_statement(tokens: &[Token<'_>]) -> Option<Finding> {
     None
 }
 
-/// Finds a declaration that needs too many others, one after the other.
+/// Finds a declaration that starts too long a chain of needed declarations.
 fn deep_declaration(tokens: &[Token<'_>]) -> Option<Finding> {
     let declarations = declarations(tokens);
     if declarations.len() <= MOST_NEEDED {
@@ -168,7 +168,7 @@ fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     let mut depths = vec![0; needs.len()];
     let mut begun = vec![false; needs.len()];
     for first in 0..needs.len() {
-        // The declarations of the path, each with the number of its needs that were visited.
+        // The declarations on the current path, each with the number of its visited needs.
         let mut path = vec![(first, 0)];
         while let Some((at, visited)) = path.pop() {
             begun[at] = true;
@@ -189,7 +189,7 @@ fn depths(needs: &[Vec<usize>]) -> Vec<usize> {
     depths
 }
 
-/// Finds a constant that expands to too many numbers, or the place from which all of them together are too many.
+/// Finds a constant that expands to too many numbers, or the place where the total becomes too large.
 fn large_constant(tokens: &[Token<'_>]) -> Option<Finding> {
     let constants = Constants::of(tokens);
     for (name, _) in &constants.values {
@@ -223,14 +223,14 @@ fn is_type(name: &str) -> bool {
     scalar || name.starts_with("vec") || name.starts_with("mat")
 }
 
-/// The values of all constants of one name.
+/// The values of all constants with one name.
 type ValuesByName<'t, 'a> = HashMap<&'a str, Vec<&'t [Token<'a>]>>;
 
 /// The `const` and the constant `let` declarations of a text, inside and outside of functions, and the structs.
 struct Constants<'t, 'a> {
-    /// Name and value of each; of a struct, the members.
+    /// Name and value of each; for a struct, the members instead of a value.
     values: Vec<(Token<'a>, &'t [Token<'a>])>,
-    /// Numbers of the constants with a name, the most if several have it.
+    /// Count of numbers in the constants with each name; the maximum if there are several.
     numbers: HashMap<&'a str, u64>,
 }
 
@@ -244,7 +244,7 @@ impl<'t, 'a> Constants<'t, 'a> {
         let functions = named(&["fn"]);
         composites.insert("array");
         let mut constants = Self { values: Vec::new(), numbers: HashMap::new() };
-        // Names of each open block, with `true` for a constant.
+        // Names declared in each open block, with `true` for a constant.
         let mut scopes =
             vec![named(&["const"]).into_iter().map(|name| (name, true)).collect::<HashMap<_, _>>()];
         for (at, token) in tokens.iter().enumerate() {
@@ -296,9 +296,9 @@ impl<'t, 'a> Constants<'t, 'a> {
         constants
     }
 
-    /// Counts the numbers of a constant and of the constants that it is made of.
+    /// Counts the numbers in a constant, including the constants that it is made of.
     fn count(&mut self, name: &'a str, values: &ValuesByName<'t, 'a>, composites: &HashSet<&str>) {
-        // A name that is open again occurs in its own value, where it is the name of another declaration.
+        // A name that occurs in its own value refers to another declaration there.
         let mut open = vec![name];
         let mut begun = HashSet::new();
         while let Some(&name) = open.last() {
@@ -323,7 +323,8 @@ impl<'t, 'a> Constants<'t, 'a> {
             if is_struct { is_type(token.text) } else { token.text.starts_with(|c: char| c.is_ascii_digit()) }
         };
         let numbers = value.iter().map(|token| self.numbers(token.text).max(u64::from(is_number(token))));
-        // An operation has as many numbers as an operand; only an array or a struct has those of all.
+        // The result of an operation has as many numbers as an operand; an array or a struct has those of all its
+        // parts.
         if is_struct || value.iter().any(|token| composites.contains(token.text)) {
             numbers.fold(0, u64::saturating_add).max(1)
         } else {
@@ -331,7 +332,7 @@ impl<'t, 'a> Constants<'t, 'a> {
         }
     }
 
-    /// Returns the numbers of a constant; 0 for another word.
+    /// Returns the count of numbers in a constant; 0 for another word.
     fn numbers(&self, name: &str) -> u64 {
         self.numbers.get(name).copied().unwrap_or(0)
     }
@@ -348,7 +349,7 @@ mod tests {
     #[test]
     fn an_expression_may_have_as_many_operators_as_the_limit() {
         let sum = |count: usize| format!("fn f() {{ x = 1{}; }}", " + 1".repeat(count));
-        // The sign of the assignment counts too.
+        // The `=` of the assignment counts too.
         assert_eq!(message(&sum(MOST_OPERATORS - 1)), None);
         assert!(message(&sum(MOST_OPERATORS)).is_some_and(|text| text.contains("`let`")));
     }

@@ -1,7 +1,7 @@
-//! Finds the part of a text that the values of overrides make invalid.
+//! Finds the part of a shader that becomes invalid with the values of overrides.
 //!
-//! naga applies overrides without the places of the text. So this reads the text once more, with a constant in place of
-//! each override: the parser names the place of a constant that is not valid.
+//! When naga applies overrides, its errors have no places. So this parses the shader again with constants in place of
+//! overrides; the parser then reports the place of an invalid constant.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,7 +11,7 @@ use crate::wording::{self, Finding};
 use naga::Span;
 use naga::valid::Capabilities;
 
-/// An override, and its value if the program knows the value.
+/// An override, and its value if it is known.
 pub(crate) struct KnownOverride {
     pub(crate) name: String,
     /// Type in WGSL.
@@ -22,7 +22,7 @@ pub(crate) struct KnownOverride {
     pub(crate) value: Option<f64>,
 }
 
-/// A mistake, and the overrides that it depends on.
+/// A mistake, and the overrides on which it depends.
 pub(crate) struct OverrideMistake<'k> {
     pub(crate) finding: Finding,
     pub(crate) overrides: Vec<&'k KnownOverride>,
@@ -180,7 +180,7 @@ fn literal(ty: &str, value: f64) -> String {
 mod tests {
     use crate::{Module, ShaderSource};
 
-    /// Returns the message for the entry point `k` of a text, if its overrides make a mistake.
+    /// Returns the message for the entry point `k` of a text, if its overrides make it invalid.
     fn message(text: &str, overrides: &[(&str, f64)]) -> Option<String> {
         let module = Module::parse(&ShaderSource::text("k.wgsl", text.to_owned())).expect("valid WGSL");
         match module.entry("k", overrides) {

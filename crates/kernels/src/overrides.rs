@@ -1,4 +1,4 @@
-//! The values of overrides. naga evaluates every expression that depends on one; nothing here computes a value.
+//! The values of overrides. naga evaluates every expression that depends on an override; nothing is computed here.
 
 use naga::back::PipelineConstants;
 use naga::back::pipeline_constants::{PipelineConstantError, process_overrides};
@@ -14,10 +14,10 @@ use crate::override_mistake::KnownOverride;
 use crate::parser_words::of_constant;
 use crate::{Error, Result, types};
 
-/// Most invocations along an axis that naga's validator accepts.
+/// Maximum number of invocations along an axis that naga's validator accepts.
 const MOST_ALONG_AN_AXIS: u32 = 0x4000;
 
-/// Name of the override that [`Overrides::evaluate`] adds. No text can declare it, because of its space.
+/// Name of the override that [`Overrides::evaluate`] adds. No shader can declare it, because it contains a space.
 const RESULT: &str = "the result";
 
 /// Returns the module's overrides as declared.
@@ -59,11 +59,11 @@ impl<'a> Overrides<'a> {
         Ok(overrides)
     }
 
-    /// Returns a module that has the entry point alone, with a constant in place of each expression that overrides
-    /// decide; `None` if the mistake is one that [`override_mistake`](crate::override_mistake) describes.
+    /// Returns a module with only this entry point, in which expressions of overrides are replaced by constants; `None`
+    /// for a mistake that [`override_mistake`](crate::override_mistake) describes.
     ///
     /// # Errors
-    /// [`Error::Override`] for an override that the entry point uses and that has no value, and [`Error::Workgroup`].
+    /// [`Error::Override`] for a used override without a value, and [`Error::Workgroup`].
     pub(crate) fn applied(&self, info: &ModuleInfo) -> Result<Result<(naga::Module, ModuleInfo), String>> {
         let stage = Some((ShaderStage::Compute, self.kernel));
         let apply = |module: &naga::Module| {
@@ -77,8 +77,8 @@ impl<'a> Overrides<'a> {
         } else {
             let mut module = self.module.clone();
             name_lengths(&mut module);
-            // naga evaluates a vector twice if it replaces a member of an array or of a matrix by the vector, which is an
-            // error in a divided module only.
+            // If naga replaces a member of an array or of a matrix by a vector, it evaluates the vector twice; this is
+            // an error only in a module with divided statements.
             apply(&divided(&module)).or_else(|_| apply(&module))
         };
         match applied {
@@ -192,7 +192,7 @@ impl<'a> Overrides<'a> {
         plain.or_else(|| self.evaluate(init, ty)).map(number)
     }
 
-    /// Returns the value of an expression that overrides decide: naga evaluates a module that has only the expression.
+    /// Returns the value of an expression that depends on overrides: naga evaluates a module with only this expression.
     fn evaluate(&self, expression: Handle<Expression>, ty: &TypeInner) -> Option<Literal> {
         let mut module = naga::Module {
             types: self.module.types.clone(),
@@ -205,7 +205,7 @@ impl<'a> Overrides<'a> {
         let result = naga::Override { name: Some(RESULT.into()), id: None, ty, init: Some(expression) };
         let result = module.overrides.append(result, Span::UNDEFINED);
         name_lengths(&mut module);
-        // naga keeps what a function uses: this one stores the result in a variable.
+        // naga keeps only used expressions, so this function stores the result in a variable.
         let mut function = Function::default();
         let variable = LocalVariable { name: None, ty, init: None };
         let variable = function.local_variables.append(variable, Span::UNDEFINED);
@@ -224,7 +224,7 @@ impl<'a> Overrides<'a> {
             task_payload: None,
             incoming_ray_payload: None,
         });
-        let nothing_known = ModuleInfo::default(); // naga returns it for a module without overrides, and this has one
+        let nothing_known = ModuleInfo::default(); // naga returns a borrowed module if there are no overrides, but here there is one
         let applied = guarded(|| process_overrides(&module, &nothing_known, None, &self.given).ok());
         let (applied, _) = applied.ok()??;
         let (_, result) =
@@ -237,12 +237,12 @@ impl<'a> Overrides<'a> {
     }
 }
 
-/// Returns `false` for an override that naga's parser makes of the length of an array.
+/// Returns `false` for an override that naga's parser creates for the length of an array.
 fn is_declared(declared: &naga::Override) -> bool {
     declared.name.is_some() || declared.id.is_some()
 }
 
-/// Returns the key by which a pipeline sets the override: its `@id` if it has one, else its name.
+/// Returns the key by which a pipeline sets the override: its `@id` if it has one, otherwise its name.
 fn key(declared: &naga::Override) -> String {
     match declared.id {
         Some(id) => id.to_string(),
@@ -283,11 +283,12 @@ fn number(literal: Literal) -> f64 {
     }
 }
 
-/// Returns the module in a form that naga evaluates without a mistake.
+/// Returns the module in a form that naga evaluates correctly.
 ///
-/// naga 30 replaces an expression that overrides make constant, and keeps the first and the last expression of a statement
-/// that evaluates several. A replaced one has another place in the list, so that the statement evaluates nothing, or others.
-/// In the returned module each statement evaluates one expression.
+/// naga 30 replaces expressions that overrides make constant. For a statement that evaluates several expressions, it
+/// keeps the first and the last of the range. If one of these was replaced, it is elsewhere in the list, so the
+/// statement then evaluates nothing or other expressions. In the returned module, each statement evaluates a single
+/// expression.
 fn divided(module: &naga::Module) -> naga::Module {
     let mut module = module.clone();
     let functions = module.functions.iter_mut().map(|(_, function)| function);
@@ -335,7 +336,7 @@ fn divide_block(block: &mut Block) {
 mod tests {
     use crate::{Interface, Module, Result, ShaderSource};
 
-    /// Returns the interface of the entry point `k` with a workgroup size, after some declarations.
+    /// Returns the interface of an entry point `k` with a workgroup size, in a shader with some declarations.
     fn sized(declarations: &str, size: &str, values: &[(&str, f64)]) -> Result<Interface> {
         let text = format!("{declarations}\n@compute @workgroup_size({size}) fn k() {{ _ = used(); }}");
         let used = if text.contains("fn used") { "" } else { "fn used() -> u32 { return 0; }" };

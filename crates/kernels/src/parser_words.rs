@@ -1,4 +1,4 @@
-//! Describes the mistakes that naga's parser finds in a text.
+//! Describes mistakes that naga's parser finds.
 
 /// Describes a mistake that the parser finds when it computes a constant.
 pub(crate) fn of_constant(message: &str) -> Option<String> {
@@ -56,7 +56,7 @@ fn of_known_constant(message: &str) -> Option<&'static str> {
     })
 }
 
-/// Describes a mistake whose message has no part of the text.
+/// Describes a mistake with a message that quotes no part of the text.
 fn of_whole(message: &str) -> Option<&'static str> {
     Some(match message {
         "Cannot access with index of type" => "an index is `i32` or `u32`",
@@ -112,7 +112,7 @@ fn of_whole(message: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a message with the words of WGSL in place of naga's own.
+/// Replaces naga's terms in a message by those of WGSL.
 pub(crate) fn plain(message: &str) -> String {
     let begins = |start: &str| message.starts_with(start);
     if let Some(counts) = message.strip_prefix("Constructor expects ")
@@ -141,7 +141,7 @@ pub(crate) fn plain(message: &str) -> String {
     message.replace("{AbstractInt}", "abstract-int").replace("{AbstractFloat}", "abstract-float")
 }
 
-/// Describes a name that the language reserves.
+/// Describes the use of a reserved word.
 pub(crate) fn reserved(word: &str) -> String {
     format!(
         "`{word}` is a reserved word of WGSL: use another name, such as `{word}_`; a Rust argument needs the same name"
@@ -273,7 +273,7 @@ mod tests {
         "subgroupAdd",
     ];
 
-    /// Random choice of parts of texts, the same for the same seed.
+    /// Random choice of parts of texts, determined by a seed.
     struct Chance(u64);
 
     impl Chance {
@@ -288,7 +288,7 @@ mod tests {
             of[self.below(of.len())]
         }
 
-        /// Makes an expression of constants, right or wrong.
+        /// Makes a constant expression, valid or invalid.
         fn expression(&mut self, depth: usize) -> String {
             if depth == 0 {
                 return self.one(NUMBERS).into();
@@ -383,7 +383,7 @@ mod tests {
                 let module = Module::parse(&ShaderSource::text("k.wgsl", text.clone()))?;
                 module.interface("k", &[("o", 0.0)])
             }));
-            // A panic of naga is not the subject of this test.
+            // Panics of naga are not the subject of this test.
             let Ok(Err(error)) = parsed else { continue };
             refused += 1;
             let message = error.to_string();

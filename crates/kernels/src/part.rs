@@ -1,11 +1,11 @@
-//! The text of a kernel for the first elements of arrays, whose number is on the device.
+//! Kernels for the first elements of arrays, with their number in device memory.
 
 use std::sync::Arc;
 
 use crate::messages::rewrite::Edit;
 use crate::splice::Spliced;
 
-/// Name of the array with the number of elements, which a kernel of a part takes after its other arguments.
+/// Name of the array with the number of elements, which such a kernel takes as its last argument.
 #[doc(hidden)]
 pub const PART_COUNT: &str = "part_count";
 /// Expression by which the kernels read the number of elements.

@@ -1,10 +1,10 @@
-//! Reads files of which nothing is known: their size is limited, and pipes and devices, which may never end, are refused.
+//! Reads untrusted files: their size is limited, and pipes and devices, which may never end, are refused.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// The system's flag with which the open of a pipe does not wait for a writer, or 0 if the value is unknown here.
+/// The system's flag for opening a pipe without waiting for a writer, or 0 if the value is unknown here.
 #[cfg(unix)]
 const NO_WAIT: i32 = if cfg!(any(target_arch = "mips", target_arch = "mips64", target_arch = "sparc64")) {
     0
@@ -21,16 +21,16 @@ const NO_WAIT: i32 = if cfg!(any(target_arch = "mips", target_arch = "mips64", t
     0
 };
 
-/// Largest sum of the bytes of a shader and of the files that it uses.
+/// Maximum total size of a shader and the files that it uses, in bytes.
 pub const MOST_SHADER_BYTES: u64 = 16 << 20;
 
-/// Opens a plain file for reading. The call never waits for the other end of a pipe.
+/// Opens a regular file for reading. The call never waits for the other end of a pipe.
 ///
 /// # Errors
 /// The file cannot be opened, or it is a folder, a pipe or a device.
 pub fn open(path: &Path) -> io::Result<File> {
-    // The open of some devices acts on them, so the first check comes before it. The second check sees a file that was
-    // replaced in between.
+    // Opening some devices has side effects, so the first check comes before opening. The second check detects a file
+    // that was replaced in between.
     check_kind(&fs::metadata(path)?)?;
     let mut options = OpenOptions::new();
     options.read(true);
@@ -50,13 +50,13 @@ fn check_kind(file: &Metadata) -> io::Result<()> {
     Err(io::Error::new(ErrorKind::InvalidInput, format!("it is {kind}: give a plain file")))
 }
 
-/// Returns the bytes of a plain file of at most `limit` bytes.
+/// Returns the bytes of a regular file of at most `limit` bytes.
 ///
 /// # Errors
 /// Fails as [`open`] does, and if the file is larger.
 pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut all = Vec::new();
-    // Files of the system have more bytes than their size says, so the bytes that arrive are counted.
+    // Some system files have more bytes than their reported size, so the read bytes are counted.
     open(path)?.take(limit.saturating_add(1)).read_to_end(&mut all)?;
     if all.len() as u64 <= limit {
         return Ok(all);
@@ -65,7 +65,7 @@ pub fn bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Err(io::Error::new(ErrorKind::FileTooLarge, message))
 }
 
-/// Returns the text of a plain file of at most `limit` bytes.
+/// Returns the text of a regular file of at most `limit` bytes.
 ///
 /// # Errors
 /// Fails as [`bytes`] does, and if the file is not UTF-8.
@@ -73,7 +73,7 @@ pub fn text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(bytes(path, limit)?).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
 }
 
-/// Returns the path of an existing file without links, if it is below the folder `root`.
+/// Returns the path of an existing file with links resolved, if it is below the folder `root`.
 ///
 /// # Errors
 /// One of the two does not exist, or the file is elsewhere.

@@ -14,7 +14,7 @@ pub(crate) fn reached(module: &Module, entry: &Function) -> Vec<bool> {
     reached
 }
 
-/// Returns the functions that a block calls, each as often as a call is written.
+/// Returns the functions that a block calls, each as often as it is called in the text.
 pub(crate) fn calls(block: &Block) -> Vec<Handle<Function>> {
     block
         .iter()

@@ -18,7 +18,7 @@ use crate::{
 
 /// A parsed and validated shader.
 ///
-/// Validation accepts every optional feature that naga knows. A device's own validation narrows that later;
+/// Validation accepts every optional feature that naga knows. A device's own validation is stricter;
 /// [`Interface::needs`] lists the features that the module uses.
 #[derive(Debug)]
 pub struct Module {
@@ -27,7 +27,7 @@ pub struct Module {
     info: ModuleInfo,
     needs: Needs,
     messages: Option<ModuleMessages>,
-    /// Parts of the text that browsers refuse, whichever entry point runs.
+    /// Parts of the text that browsers refuse for any entry point.
     warnings: Vec<Warning>,
 }
 
@@ -55,11 +55,11 @@ impl Places {
 }
 
 impl Module {
-    /// Splices, parses and validates.
+    /// Appends snippets and files, parses and validates.
     ///
     /// # Errors
-    /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line, also for a text that nests
-    /// so deeply that its translation could overflow the stack of a thread.
+    /// [`Error::UnknownSnippet`]; [`Error::Wgsl`] with file, line, column and the source line, also for a shader that
+    /// nests so deeply that translating it could overflow the stack.
     pub fn parse(source: &ShaderSource) -> Result<Self> {
         let source = source.splice()?;
         let module = source.label().to_owned();
@@ -119,7 +119,7 @@ impl Module {
     fn with_messages(text: &MessageText) -> Result<Self> {
         let source = text.typed();
         let typed = translated(&source)?;
-        // A type that no variable can have is a mistake in a value, not in the variable that stands for the value.
+        // If no variable can have the type, the mistake is in the value, not in the variable that replaces it.
         let sites = text.sites(&typed).map_err(|finding| located(text.written(), finding))?;
         let info = validated(&source, &typed)?;
         let needs = needs(&typed);
@@ -182,11 +182,11 @@ impl Module {
         Ok(self.entry(entry, overrides)?.interface)
     }
 
-    /// Returns the interface of one entry point whose overrides have no values yet: the workgroup size and the workgroup
+    /// Returns the interface of one entry point without values for overrides: the workgroup size and the workgroup
     /// memory are 0.
     ///
-    /// A variable belongs to the interface if the entry point or a function it calls mentions the variable, or if no
-    /// entry point of the module does.
+    /// A variable belongs to the interface if the entry point or a function it calls uses it, or if no entry point of
+    /// the module uses it.
     ///
     /// # Errors
     /// [`Error::UnknownEntry`] with the known names; [`Error::Unsupported`] for groups other than 0, textures,
@@ -223,7 +223,7 @@ impl Module {
         Ok(interface)
     }
 
-    /// Returns the mistake that the values of overrides make in an entry point, if there is one. A value can be a divisor
+    /// Returns the mistake that values of overrides cause in an entry point, if there is one. A value can be a divisor
     /// that is 0, or the length of an array.
     fn override_mistake(&self, entry: &str, values: &overrides::Overrides<'_>) -> Option<Error> {
         let known = values.known();
@@ -240,14 +240,14 @@ impl Module {
         Some(Error::OverrideValues { kernel: entry.into(), values, mistake })
     }
 
-    /// Returns `true` if an entry point numbers its invocations as the snippet `linear` does.
+    /// Returns `true` if an entry point numbers its invocations with the snippet `linear`.
     fn folds(&self, at: usize, width: u32) -> bool {
-        // The code that writes messages uses the position of an invocation for nothing but messages.
+        // The code for messages uses the position of an invocation only in messages.
         let module = self.messages.as_ref().map_or(&self.naga, |known| &known.typed);
         Self::takes_grid(module, at) && folds::folds(module, &module.entry_points[at], width)
     }
 
-    /// Returns `true` if an entry point takes the size of the grid, which a call of `linear_id` needs.
+    /// Returns `true` if an entry point takes the grid's size, which `linear_id` needs.
     fn takes_grid(module: &naga::Module, at: usize) -> bool {
         let is_size = |binding: &Option<Binds>| *binding == Some(Binds::BuiltIn(BuiltIn::NumWorkGroups));
         module.entry_points[at].function.arguments.iter().any(|argument| {
@@ -259,14 +259,14 @@ impl Module {
         })
     }
 
-    /// Returns the error for the first place that a back end translates to another result, or on which it fails, and
-    /// that [`fit`](crate::fit) does not rewrite.
+    /// Returns the error for the first place that a back end translates wrongly or not at all, and that
+    /// [`fit`](crate::fit) does not rewrite.
     pub fn mistake_on(&self, back_end: BackEnd) -> Option<Error> {
         let finding = match back_end {
             BackEnd::Spirv => spirv::mistake(&self.naga, &self.info),
             _ => None,
         };
-        // Their functions take a copy of what a pointer leads to, and write the copy back.
+        // In these languages, functions take a copy of a pointer's target, and write the copy back.
         if matches!(back_end, BackEnd::Glsl | BackEnd::Hlsl) {
             let (typed, source) = self.typed();
             if let Some(aliased) = aliasing::findings(typed).into_iter().next() {
@@ -287,7 +287,7 @@ impl Module {
         &self.source.text
     }
 
-    /// Returns the file name, or the label that stands for it.
+    /// Returns the file name, or the label of a source without a file.
     pub fn label(&self) -> &str {
         self.source.label()
     }
@@ -297,7 +297,7 @@ impl Module {
         &self.naga
     }
 
-    /// Returns what naga found out about the module.
+    /// Returns naga's analysis of the module.
     pub fn info(&self) -> &ModuleInfo {
         &self.info
     }
@@ -323,7 +323,7 @@ impl Module {
         mentions(at) || !(0..self.naga.entry_points.len()).any(mentions)
     }
 
-    /// Returns `true` for a uniform block that the entry point does not mention, if it mentions another.
+    /// Returns `true` for a uniform block that the entry point does not use, if it uses another.
     fn is_spare_block(&self, at: usize, variable: &GlobalVariable, handle: Handle<GlobalVariable>) -> bool {
         let is_block = |variable: &GlobalVariable| variable.space == AddressSpace::Uniform;
         let mut variables = self.naga.global_variables.iter();
@@ -421,7 +421,7 @@ impl Module {
     }
 }
 
-/// An entry point with values of overrides. naga has put a constant in place of each expression that they decide.
+/// An entry point with values of overrides. naga has replaced each expression that depends on them by a constant.
 #[derive(Clone, Debug)]
 pub struct Entry {
     interface: Interface,
@@ -430,17 +430,17 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Returns what the host must know to launch the entry point.
+    /// Returns everything that the host must know to launch the entry point.
     pub fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// Returns naga's form of the entry point and of what it uses.
+    /// Returns naga's module of the entry point and the items that it uses.
     pub fn module(&self) -> &naga::Module {
         &self.module
     }
 
-    /// Returns what naga found out about [`module`](Self::module).
+    /// Returns naga's analysis of [`module`](Self::module).
     pub fn info(&self) -> &ModuleInfo {
         &self.info
     }
@@ -451,8 +451,8 @@ impl Entry {
     /// module is returned unchanged.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] if the block holds a type that immediates do not support, such as `f16`, or more than 256
-    /// bytes: then it must stay a uniform.
+    /// [`Error::Unsupported`] if the block contains a type that immediates do not support, such as `f16`, or has more
+    /// than 256 bytes; it must then stay a uniform.
     pub fn with_immediates(&self) -> Result<naga::Module> {
         let unsupported = |what: String| {
             let name = self.interface.params.as_ref().map_or_else(String::new, |params| params.name.clone());
@@ -524,7 +524,7 @@ fn translated(source: &Spliced) -> Result<naga::Module> {
         return Err(located(source, finding));
     }
     if let Some(bytes) = immediate_block::bytes(&naga) {
-        // As a uniform block, a second variable of an entry point is a binding that is taken.
+        // A second such variable in an entry point would be reported as a binding conflict.
         if bytes <= immediate_block::MOST_BYTES {
             validated(source, &naga)?;
         }
@@ -537,7 +537,7 @@ fn validated(source: &Spliced, naga: &naga::Module) -> Result<ModuleInfo> {
     validate(naga, Capabilities::all()).map_err(|error| invalid(source, naga, &error))
 }
 
-// A module needs a feature if it does not validate without the feature.
+// A module needs a feature if validation fails without it.
 fn needs(module: &naga::Module) -> Needs {
     let int64 = Capabilities::SHADER_INT64
         | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
@@ -618,7 +618,7 @@ fn at_origin(&Origin { label, line, column, text }: &Origin<'_>, message: String
     Error::Wgsl { label: label.into(), line, column, message, excerpt }
 }
 
-/// Returns the error for a mistake in a snippet for a variable: it belongs to the line that names the variable.
+/// Returns the error for a mistake in a snippet for a variable, at the line that names the variable.
 fn of_variable(used: UsedVariable<'_>, message: &str) -> Error {
     let UsedVariable { snippet, name, origin } = used;
     let message = if message.ends_with(&format!("identifier: `{name}`")) {

@@ -1,9 +1,9 @@
 //! Messages for the program's logger.
 //!
-//! A logger is user code. It may call this library, and it may wait for a lock whose owner waits for a thread of this
-//! library: a logger that writes to standard error does, while the program holds `stderr().lock()`. So a message is
-//! only appended to a list, which is possible under any lock, and a thread that does nothing else passes it on. That
-//! thread ends when the list is empty. The browser has no threads; there a microtask passes the messages on.
+//! A logger is user code. It may call this library. It may also wait for a lock whose owner waits for a thread of this
+//! library, such as `stderr().lock()`. So a message is only appended to a list, which is possible under any lock, and a
+//! separate thread passes it on. That thread ends when the list is empty. The browser has no threads; there a microtask
+//! passes the messages on.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 pub use log::Level;
 
-/// Most messages that wait for the logger. Later ones are counted and left out.
+/// Maximum number of messages that wait for the logger. Further ones are counted and dropped.
 const MOST_MESSAGES: usize = 10_000;
 
 /// Place of a message in the source of this library.
@@ -34,14 +34,14 @@ struct Message {
 /// Messages that the logger has not received.
 struct Waiting {
     messages: VecDeque<Message>,
-    /// Number of messages above the limit.
+    /// Number of dropped messages.
     left_out: usize,
-    /// `true` while a thread passes messages on, or a microtask is scheduled to.
+    /// `true` while a thread passes messages on, or a microtask is scheduled for it.
     running: bool,
 }
 
-/// Messages of one process. A child of fork(2) has none of its parent's threads, and a lock that one of them held stays
-/// locked, so the child has messages of its own.
+/// Messages of one process. In a child of fork(2), the parent's threads do not exist, and a lock that one of them held
+/// stays locked, so the child has its own messages.
 struct Log {
     /// Number of the process; 0 before its first message.
     process: AtomicU32,
@@ -109,8 +109,8 @@ macro_rules! call_with_place {
     };
 }
 
-/// Logs on this thread, which waits until the logger returns: the lines of kernels are there before a wait for them ends.
-/// The caller holds no lock.
+/// Logs on this thread and waits until the logger returns, so that lines of kernels are printed before a wait for them
+/// ends. The caller must not hold a lock.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! log_here {
@@ -136,7 +136,7 @@ pub fn report(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
     }
 }
 
-/// Logs on this thread. The caller holds no lock.
+/// Logs on this thread. The caller must not hold a lock.
 pub fn log_here(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
     if level > log::STATIC_MAX_LEVEL || level > log::max_level() {
         return;
@@ -147,8 +147,8 @@ pub fn log_here(level: Level, origin: ReportPlace, text: fmt::Arguments<'_>) {
     log::logger().log(&record.build());
 }
 
-/// Waits until the logger has received the messages so far, at most for `limit`. Returns `false` if it has not. The
-/// logger may wait for this very thread, so no call waits without a limit.
+/// Waits until the logger has received the messages so far, at most for `limit`; returns `false` if it has not. The
+/// limit is needed because the logger may wait for this very thread.
 pub fn settle(limit: Duration) -> bool {
     if PASSES_ON.try_with(std::cell::Cell::get).unwrap_or(true) {
         return false;
@@ -171,7 +171,7 @@ pub fn schedule_by(schedule: fn()) {
     SCHEDULE.get_or_init(|| schedule);
 }
 
-/// Passes the messages on to the logger until none is left. The caller holds no lock.
+/// Passes messages on to the logger until none is left. The caller must not hold a lock.
 pub fn pass_on() {
     let log = Log::of_this_process();
     loop {
@@ -196,12 +196,12 @@ pub fn pass_on() {
     }
 }
 
-/// Returns the number of this process, above 0. The browser has no processes.
+/// Returns the id of this process, which is above 0. The browser has no processes.
 fn process() -> u32 {
     if cfg!(target_arch = "wasm32") { 1 } else { std::process::id() }
 }
 
-/// Starts to pass messages on. Returns `false` if the system refuses a thread; the next message tries again.
+/// Starts passing messages on. Returns `false` if the system cannot start a thread; the next message tries again.
 fn start() -> bool {
     if cfg!(target_arch = "wasm32") {
         return SCHEDULE.get().map(|schedule| schedule()).is_some();
@@ -213,7 +213,7 @@ fn start() -> bool {
     std::thread::Builder::new().name("fencepost log".into()).spawn(run).is_ok()
 }
 
-/// Calls the logger. Its panic loses one message.
+/// Calls the logger. If it panics, the message is lost.
 fn guarded(log: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(log)) {
         drop_payload(payload);

@@ -1,14 +1,15 @@
-//! Ends of functions that return a value.
+//! Repairs the ends of functions that return a value.
 //!
-//! naga 30 puts a `return` without a value at the end of each block that may not return, even after a loop that only a `return`
-//! leaves, and refuses it. It accepts a function that a `break` out of a `switch` leads to the end of.
+//! naga 30 adds a `return` without a value at the end of each block that may not return, even after a loop that can
+//! only be left by `return`, and then refuses it. On the other hand, it accepts a function whose end is reached by a
+//! `break` out of a `switch`.
 
 use naga::{Block, Expression, Function, Handle, Module, Span, Statement, SwitchCase};
 
 use crate::function_copy::each_function;
 
-/// Gives the `return` statements that naga has added, and that no path leads to, a value. Adds a `return` without a value at the
-/// end of a function that a path leads to: the validator refuses it.
+/// Gives a value to `return` statements that naga has added in unreachable places. Adds a `return` without a value at
+/// the reachable end of a function, so that the validator refuses it.
 pub(crate) fn complete(module: &mut Module) {
     each_function(module, 0, |_, function| complete_function(function));
 }
@@ -85,7 +86,7 @@ fn has_added_return(block: &Block) -> bool {
     })
 }
 
-/// Gives the added `return` statements a value, unless a path leads to them.
+/// Gives a value to added `return` statements that are unreachable.
 fn give_values(block: &mut Block, zero: Handle<Expression>) {
     let mut is_reached = true;
     for (statement, span) in block.span_iter_mut() {

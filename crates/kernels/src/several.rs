@@ -5,7 +5,7 @@ use crate::{ArgField, ArgKind, ArgumentSlot, Error, Interface, NamedArg, Plan, R
 use crate::{check_argument, check_complete, check_dyn};
 use smallvec::SmallVec;
 
-/// Checks a struct's fields against several entry points, by name. Each entry point takes the arguments that it
+/// Checks a struct's fields against several entry points, by name. Each entry point uses the arguments that it
 /// declares. The plan of an entry point has [`ArgumentSlot::Undeclared`] for the other arguments.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn check_dyn_each(interfaces: &[&Interface], args: &[NamedArg<'_>]) -> Resul
     each_by_name(interfaces, &named)
 }
 
-/// Checks that an argument is declared by one of the entry points at least.
+/// Checks that at least one entry point declares an argument.
 ///
 /// # Errors
 /// [`Error::ExtraArgument`].

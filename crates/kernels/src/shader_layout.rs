@@ -8,12 +8,12 @@ use std::borrow::Cow;
 pub struct Layout<'a> {
     /// Number of bytes from one element to the next; for a parameter, its size.
     pub size: u32,
-    /// Every number of the element; a vector, a matrix or an array of numbers is one entry.
+    /// Every number of the element; a vector, a matrix or an array of numbers is a single entry.
     pub leaves: Cow<'a, [Leaf<'a>]>,
 }
 
 impl Layout<'_> {
-    /// Returns `true` for a number or a tight vector, which its name describes completely.
+    /// Returns `true` for a number or a vector without gaps, which its name describes completely.
     pub(crate) fn is_one_number(&self) -> bool {
         let [leaf] = &self.leaves[..] else { return false };
         let tight =

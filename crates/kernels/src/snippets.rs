@@ -27,14 +27,14 @@ pub(crate) const SNIPPETS: &[(&str, &str)] = &[
     ("tile_ranks", include_str!("../shaders/lib/tile_ranks.wgsl")),
 ];
 
-/// Snippets for a variable, which a line names in parentheses: `//#use atomic_f32(totals)`.
+/// Snippets for a variable, which is named in parentheses: `//#use atomic_f32(totals)`.
 pub(crate) const SNIPPETS_FOR_A_VARIABLE: &[(&str, &str)] =
     &[("atomic_f32", include_str!("../shaders/lib/atomic_f32.wgsl"))];
 
-/// Placeholder for the variable in the text of such a snippet.
+/// Placeholder for the variable's name in such a snippet.
 const VARIABLE: &str = "VARIABLE";
 
-/// Returns the text of a snippet for a variable, with the name of the variable.
+/// Returns the text of a snippet with the variable's name inserted.
 pub(crate) fn with_variable(text: &str, variable: &str) -> String {
     text.replace(VARIABLE, variable)
 }

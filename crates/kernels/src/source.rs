@@ -18,8 +18,8 @@ macro_rules! shaders {
     };
 }
 
-/// Every built-in shader: one line here, one file in `shaders/`, one in `reference/`. A shader of the algorithms has no
-/// reference: the CPU executes its text.
+/// Every built-in shader: one line here, one file in `shaders/`, one in `reference/`. Shaders of the algorithms have no
+/// reference: the CPU executes their WGSL.
 const BUILTINS: &[(&str, &str)] = shaders![
     "add.wgsl",
     "arg_columns.wgsl",
@@ -74,8 +74,8 @@ const BUILTINS: &[(&str, &str)] = shaders![
 
 /// Start of a line that names a file or a snippet.
 const USE: &str = "//#use";
-/// Replacement for [`USE`] in a text to which the file or the snippet is already appended. It has the same length, so
-/// that errors have the columns of the file.
+/// Replacement for [`USE`] after the file or snippet was appended. It has the same length, so that columns in errors do
+/// not change.
 const USED: &str = "//-use";
 
 /// Returns the name and text of every built-in shader.
@@ -85,12 +85,12 @@ pub fn builtins() -> &'static [(&'static str, &'static str)] {
 
 /// Text of a shader, with the files that it uses.
 ///
-/// A line `//#use name` appends a snippet once, wherever the line stands: `lib/name.wgsl` next to the shader, else a
+/// A line `//#use name` anywhere in the text appends a snippet once: `lib/name.wgsl` next to the shader, else a
 /// built-in one (`bins`, `blake3`, `fold_share`, `keyed`, `lcg`, `linear`, `number_keys`, `operation`, `order_keys`,
 /// `packed`, `philox`, `place_keys`, `reduce_groups`, `reduce_share`, `run_stage`, `scan_share`, `staged_tile`,
 /// `tile_ranks`). A line `//#use atomic_f32(totals)` appends the built-in snippet for a variable of the shader. A line
 /// `//#use "path.wgsl"` appends a file; its path is relative to the folder of the file with the line. Errors name the
-/// lines of the files. A cycle of files that use each other is an error.
+/// lines of the files. Files that use each other in a cycle are an error.
 ///
 /// # Example
 /// ```
@@ -110,7 +110,7 @@ pub struct ShaderSource {
     /// Directive that comes before the text.
     head: &'static str,
     files: Vec<File>,
-    /// `true` if the number of elements is on the device. The text is written when the kernel is compiled.
+    /// `true` if the number of elements is in device memory. The kernel's text is adapted when it is compiled.
     is_of_part: bool,
 }
 
@@ -139,7 +139,7 @@ impl From<&ShaderSource> for ShaderSource {
 }
 
 impl ShaderSource {
-    /// Takes a built-in shader by its file name.
+    /// Returns a built-in shader by its file name.
     ///
     /// # Errors
     /// [`Error::UnknownBuiltin`].
@@ -153,7 +153,7 @@ impl ShaderSource {
         }
     }
 
-    /// Takes WGSL text. Messages use `label` as the file name; for an empty label they say `the text`.
+    /// Creates a source from WGSL text. Messages use `label` as the file name; for an empty label they say `the text`.
     pub fn text(label: impl Into<String>, wgsl: impl Into<Cow<'static, str>>) -> Self {
         let label = label.into();
         let text = without_mark(wgsl.into());
@@ -161,7 +161,7 @@ impl ShaderSource {
         Self { label, text, builtin: false, element: None, head: "", files: Vec::new(), is_of_part: false }
     }
 
-    /// Gives a source that was converted from a text this label.
+    /// Sets the label of a source that was made from a string.
     #[doc(hidden)]
     #[must_use]
     pub fn or_labelled(mut self, label: &str) -> Self {
@@ -188,15 +188,15 @@ impl ShaderSource {
         Ok(Self { text: text.into(), element: Some(dtype), head, ..self })
     }
 
-    /// Returns the source whose kernel reads its number of elements from the array [`PART_COUNT`](crate::PART_COUNT), if it is
-    /// below `params.n`.
+    /// Returns a source whose kernel reads its number of elements from the array [`PART_COUNT`](crate::PART_COUNT),
+    /// limited by `params.n`.
     #[doc(hidden)]
     #[must_use]
     pub fn of_part(self) -> Self {
         Self { is_of_part: true, ..self }
     }
 
-    /// Returns the file name, or the label that stands for it.
+    /// Returns the file name, or the label of a source without a file.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -210,7 +210,7 @@ impl ShaderSource {
         }
     }
 
-    /// Adds a file for lines `//#use "path"`. The path is relative to the folder where the label's path begins; an
+    /// Adds a file for lines `//#use "path"`. The path is relative to the folder to which the label is relative; an
     /// earlier file with the same path is replaced.
     ///
     /// # Example
@@ -232,15 +232,15 @@ impl ShaderSource {
     /// below it; [`read_in`](Self::read_in) names a folder above it.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] if one of the files cannot be read, is not a plain file, is elsewhere, or if all of them
-    /// together have more than 16 MiB; [`Error::UnknownSnippet`]; [`Error::Use`]; [`Error::Cycle`].
+    /// [`Error::Unreadable`] if one of the files cannot be read, is not a regular file, or is in another folder, or if
+    /// all files together have more than 16 MiB; [`Error::UnknownSnippet`]; [`Error::Use`]; [`Error::Cycle`].
     pub fn read(path: &str) -> Result<Self> {
         let root = Path::new(path).parent().unwrap_or(Path::new(""));
         Self::read_below(root, Path::new(""), path)
     }
 
     /// Reads as [`read`](Self::read) does, with paths relative to `root`. All files must be in that folder or below it,
-    /// even the files that links lead to.
+    /// including targets of links.
     ///
     /// # Errors
     /// Fails as [`read`](Self::read) does.
@@ -317,7 +317,7 @@ impl ShaderSource {
     }
 
     /// Returns the text with everything that it uses appended, as [`from_whole_text`](Self::from_whole_text) takes it.
-    /// The whole text does not depend on the files and the snippets any more.
+    /// The whole text no longer depends on files and snippets.
     ///
     /// # Errors
     /// The errors of the `//#use` lines.
@@ -335,7 +335,7 @@ impl ShaderSource {
         Ok(self.splice()?.text.replace(USE, USED))
     }
 
-    /// Returns the source of a text of [`whole_text`](Self::whole_text). The source of a built-in shader has the
+    /// Creates a source from a text of [`whole_text`](Self::whole_text). The source of a built-in shader has the
     /// shader's CPU reference, unless the text differs from this library's.
     pub fn from_whole_text(label: &str, whole: &str) -> Self {
         let same = |source: &Self| source.whole_text().is_ok_and(|text| text == whole);
@@ -343,7 +343,7 @@ impl ShaderSource {
         builtin.into_iter().find(same).unwrap_or_else(|| Self::text(label, whole.to_owned()))
     }
 
-    /// Returns the source, and the source with each element type that a text gives one of its aliases.
+    /// Returns the source, and its variants with other element types for its aliases.
     fn with_types_of(self, text: &str) -> Vec<Self> {
         let alias = |line: &str| {
             let name = line.trim_start().strip_prefix("alias ")?.split('=').next()?.trim();
@@ -355,7 +355,7 @@ impl ShaderSource {
         [self].into_iter().chain(typed).collect()
     }
 
-    /// Appends everything that the text uses, and replaces the number of elements of a part.
+    /// Appends everything that the text uses, and replaces the number of elements if it is in device memory.
     pub(crate) fn splice(&self) -> Result<Spliced> {
         let spliced = Spliced::new(&self.label, self.head, &self.text, &self.files)?;
         Ok(if self.is_of_part { of_part(spliced) } else { spliced })
@@ -366,7 +366,7 @@ fn unreadable(from: String, path: &str, error: &io::Error) -> Error {
     Error::Unreadable { from, path: path.into(), reason: error.to_string() }
 }
 
-// Some editors begin a file with a byte order mark, which WGSL does not know.
+// Some editors begin a file with a byte order mark, which WGSL does not allow.
 fn without_mark(text: Cow<'static, str>) -> Cow<'static, str> {
     match text.strip_prefix('\u{feff}') {
         Some(rest) => rest.to_owned().into(),

@@ -1,4 +1,4 @@
-//! Texts that naga 30 does not translate to SPIR-V, the language of shaders for Vulkan, or translates to another result.
+//! Finds code that naga 30 translates wrongly or not at all to SPIR-V, the shader language of Vulkan.
 
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{Expression, Function, MathFunction, Module, Scalar, Statement};
@@ -10,7 +10,7 @@ pub(crate) fn mistake(module: &Module, info: &ModuleInfo) -> Option<Finding> {
     searches(module, info).find_map(SpirvSearch::pointer_to_a_part)
 }
 
-/// Returns the first `frexp` of an `f16`: naga gives it an exponent of 16 bits, which no language of drivers has.
+/// Returns the first `frexp` of an `f16`: naga gives it a 16-bit exponent, which no driver language supports.
 pub(crate) fn exponent_of_16_bits(module: &Module, info: &ModuleInfo) -> Option<Finding> {
     searches(module, info).find_map(SpirvSearch::exponent_of_16_bits)
 }

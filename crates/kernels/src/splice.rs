@@ -11,7 +11,7 @@ use crate::messages::rewrite::{Edit, Rewritten, rewrite};
 use crate::use_lines::{SpliceUse, plain, uses};
 use crate::{Error, Names, Result};
 
-/// Path and text of a file of the program. The path is relative to the folder where the main file's path begins.
+/// Path and text of a file of the program. The path is relative to the same folder as the main file's path.
 pub(crate) type File = (String, Cow<'static, str>);
 
 /// A text made of several files, with the origin of each line.
@@ -19,20 +19,20 @@ pub(crate) type File = (String, Cow<'static, str>);
 pub(crate) struct Spliced {
     pub(crate) text: String,
     parts: Vec<Part>,
-    /// Places of the text in another one, if the text was made of it.
+    /// Map to the original text, if this text was edited.
     places: Option<Rewritten>,
 }
 
 #[derive(Clone, Debug)]
 struct Part {
     label: String,
-    /// Offset of the part's first byte in the whole text.
+    /// Offset of the part in the whole text.
     start: usize,
-    /// Variable of the line that uses the part, if the part is a snippet for a variable.
+    /// Variable named in the `//#use` line, if the part is a snippet for a variable.
     variable: Option<VariableOfUse>,
 }
 
-/// Variable that a `//#use` line names for a snippet.
+/// Variable that is named for a snippet in a `//#use` line.
 #[derive(Clone, Debug)]
 struct VariableOfUse {
     snippet: String,
@@ -49,14 +49,14 @@ pub(crate) struct UsedVariable<'a> {
 }
 
 impl Spliced {
-    /// Joins `head`, the text and everything that it uses of `files` and of the built-in snippets, each once.
+    /// Joins `head`, the text, and the files and built-in snippets that it uses, each once.
     ///
     /// # Errors
     /// [`Error::UnknownSnippet`], [`Error::UnknownFile`], [`Error::Use`], [`Error::Cycle`].
     pub(crate) fn new(label: &str, head: &str, text: &str, files: &[File]) -> Result<Self> {
         let mut spliced = Self { text: head.into(), parts: Vec::new(), places: None };
         let files = Files::new(label, text, files);
-        // `true` for the path of a file that is in the chain of the line that is read.
+        // `true` for the path of a file in the chain that leads to the current line.
         let mut open = HashMap::from([(plain(label), true)]);
         let mut chain = vec![SpliceStep::new(label.into(), text)];
         spliced.push(label, text, None);
@@ -82,7 +82,7 @@ impl Spliced {
         Ok(spliced)
     }
 
-    /// Returns the text with edits. Its places are those of the files.
+    /// Returns the text with edits; places still refer to the files.
     pub(crate) fn rewritten(written: &Arc<Self>, edits: &[Edit]) -> Self {
         let (text, places) = rewrite(written, edits);
         let parts = vec![Part { label: written.label().into(), start: 0, variable: None }];
@@ -112,7 +112,7 @@ impl Spliced {
         Some(UsedVariable { snippet, name, origin: self.origin(*at) })
     }
 
-    /// Returns the part with a byte of the whole text.
+    /// Returns the part that contains a byte of the whole text.
     fn part(&self, byte: usize) -> &Part {
         self.parts.iter().rfind(|part| part.start <= byte).unwrap_or(&self.parts[0])
     }
@@ -149,7 +149,7 @@ impl Spliced {
     }
 }
 
-/// A file of the chain that leads to the current line, and its lines that are not read yet.
+/// A file in the chain that leads to the current line, and its unread lines.
 struct SpliceStep<'a> {
     label: String,
     uses: std::vec::IntoIter<Result<(usize, SpliceUse<'a>)>>,
@@ -162,7 +162,7 @@ impl<'a> SpliceStep<'a> {
     }
 }
 
-/// Returns the error for a line of the last file of `chain` that uses `next`, a file of the same chain.
+/// Returns the error for a line of the last file in `chain` that uses `next`, which is in the chain too.
 fn cycle(chain: &[SpliceStep<'_>], line: usize, next: String) -> Error {
     let label = chain.last().map(|step| step.label.clone()).unwrap_or_default();
     let first = chain.iter().position(|step| plain(&step.label) == next).unwrap_or_default();
@@ -192,7 +192,7 @@ pub(crate) struct Origin<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Texts of the files of a shader, the main one included, by their paths.
+/// Texts of the files of a shader, including the main file, by path.
 struct Files<'a> {
     main: &'a str,
     texts: HashMap<String, &'a str>,

@@ -1,17 +1,17 @@
-//! The stack on which texts are read and compiled. naga and the compiler of the CPU call themselves for each part of a part;
-//! the limits of `nesting` keep them within a quarter of this stack, whatever stack the caller has.
+//! The stack on which shaders are parsed and compiled. naga and the CPU's compiler recurse into nested code; the limits
+//! in `nesting` keep them within a quarter of this stack, independent of the caller's stack.
 
-/// Bytes of the stack.
+/// Size of the stack in bytes.
 #[cfg(not(target_family = "wasm"))]
 const STACK: usize = 16 << 20;
 
 #[cfg(not(target_family = "wasm"))]
 std::thread_local! {
-    /// Thread for which this one was started with a known stack.
+    /// Thread for which this thread was started, with a stack of known size.
     static STARTED_FOR: std::cell::Cell<Option<std::thread::ThreadId>> = const { std::cell::Cell::new(None) };
 }
 
-/// Returns the thread whose call runs here: this one, or the one for which [`on_compiler_stack`] started it.
+/// Returns the thread whose call runs here: this thread, or the one for which [`on_compiler_stack`] started it.
 pub fn calling_thread() -> std::thread::ThreadId {
     #[cfg(not(target_family = "wasm"))]
     if let Some(thread) = STARTED_FOR.get() {
@@ -20,20 +20,20 @@ pub fn calling_thread() -> std::thread::ThreadId {
     std::thread::current().id()
 }
 
-/// Calls a function on a thread with a stack that is large enough for each text within the limits. A call on such a thread
-/// is direct.
+/// Calls a function on a thread with a stack that is large enough for each shader within the limits. On such a thread,
+/// the function is called directly.
 ///
 /// # Errors
-/// The system's error if it starts no thread.
+/// The system's error if it cannot start a thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn on_compiler_stack<T: Send>(work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
     if STARTED_FOR.get().is_some() { Ok(work()) } else { on_stack_of(STACK, work) }
 }
 
-/// Calls a function on a thread with a stack of some bytes, where [`on_compiler_stack`] is direct.
+/// Calls a function on a thread with a given stack size, on which [`on_compiler_stack`] makes direct calls.
 ///
 /// # Errors
-/// The system's error if it starts no thread.
+/// The system's error if it cannot start a thread.
 #[cfg(not(target_family = "wasm"))]
 pub fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> std::io::Result<T> {
     let caller = calling_thread();
@@ -48,7 +48,7 @@ pub fn on_stack_of<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> st
     })
 }
 
-/// Calls a function: in the browser the page decides the stack.
+/// Calls a function directly, because in the browser the page determines the stack.
 ///
 /// # Errors
 /// None.

@@ -5,7 +5,7 @@ const PAIRS: &[&str] =
     &["&&", "||", "<<", ">>", "==", "!=", "<=", ">=", "->", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^="];
 
 /// A part of a text of WGSL: a name, a number, a bracket, a separator or an operator. A text in quotes, which only
-/// messages have, is one part; without a closing quote, it ends with its line.
+/// messages contain, is one token; without a closing quote, it ends with its line.
 #[derive(Clone, Copy)]
 pub(crate) struct Token<'a> {
     /// Byte at which the token begins.
@@ -23,7 +23,7 @@ impl Token<'_> {
 /// A declaration of a module.
 #[derive(Clone, Copy)]
 pub(crate) struct Declaration<'t, 'a> {
-    /// Byte at which the attributes begin, or the keyword.
+    /// Byte at which the attributes, or otherwise the keyword, begin.
     pub(crate) start: usize,
     /// Tokens of the attributes.
     pub(crate) attributes: &'t [Token<'a>],
@@ -117,8 +117,8 @@ fn length(rest: &str, first: char) -> usize {
     }
 }
 
-/// Returns `true` for a character of a name. Outside of comments and texts, WGSL has other characters than those of ASCII
-/// only in names, among them accents that follow their letter, and as blanks.
+/// Returns `true` for a character of a name. Outside of comments and texts, WGSL has non-ASCII characters only in
+/// names, including combining accents, and as blanks.
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || !(c.is_ascii() || is_blank(c))
 }

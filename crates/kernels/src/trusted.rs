@@ -1,21 +1,21 @@
-//! The built-in kernels that a device may compile with fewer runtime checks, each with the reason.
+//! The built-in kernels that may be compiled with fewer runtime checks, each with the reason.
 //!
-//! A kernel is in the list if the following holds for each launch that a verb of the algorithms makes, whatever the
-//! elements of the arrays are, and even if another queue changes them meanwhile:
+//! A kernel is in the list if the following holds for each launch of a verb of the algorithms, with any elements in the
+//! arrays, and even if another queue changes them meanwhile:
 //!
 //! - Each index is in range. The host computes the parameters from the lengths of the arrays, and an index is below a
 //!   parameter; or the kernel itself compares an index that depends on elements.
 //! - Each loop ends. Sums of indices do not wrap, because no binding of a device that trusts kernels has 2^32 bytes.
 //!
-//! The verbs compile all other kernels with all checks: those with an expression from user code (`map`, `zip`, and the
-//! verbs that take a `Monoid`).
+//! The verbs compile all other kernels with all checks. These are the kernels with an expression of the program (`map`,
+//! `zip`, and the verbs that take a `Monoid`).
 
 /// Proven properties of a kernel. A device leaves out the runtime checks for them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Trust {
     /// Each index is in range, and each loop ends.
     Indices,
-    /// The same holds, and the kernel writes each variable of the workgroup before it reads it.
+    /// The same, and the kernel also writes each workgroup variable before it reads it.
     IndicesAndMemory,
 }
 
@@ -26,7 +26,8 @@ pub struct TrustedKernel {
     pub name: &'static str,
     /// Proven properties of the kernel.
     pub trust: Trust,
-    /// Reason why the indices that are not obvious are in range, and why memory of the workgroup is written or is not.
+    /// Reason why the non-obvious indices are in range, and why workgroup memory is or is not always written before it
+    /// is read.
     pub reason: &'static str,
 }
 

@@ -1,9 +1,9 @@
-//! Finds the place of a type in a text. naga gives places to structs and variables alone.
+//! Finds the place of a type in a shader. naga records places only for structs and variables.
 
 use crate::tokens::{Token, Tokens, declarations};
 use naga::{Handle, Module, Span, Type, TypeInner};
 
-/// Returns the first declaration in the text that has a type, or a type that contains it.
+/// Returns the first declaration in the shader with the type, or with a type that contains it.
 pub(crate) fn first_use(module: &Module, text: &str, ty: Handle<Type>) -> Option<Span> {
     let types = module.types.iter().map(|(handle, _)| (handle, module.types.get_span(handle)));
     let globals = &module.global_variables;
@@ -21,7 +21,7 @@ pub(crate) fn first_use(module: &Module, text: &str, ty: Handle<Type>) -> Option
     spans.min_by_key(|span| span.to_range().map(|range| range.start)).or_else(|| alias(module, text, ty))
 }
 
-/// Returns `true` for each type that is `ty`, or has elements or members of it. A type comes after its parts.
+/// Returns `true` for each type that is `ty` or contains it. A type comes after its parts.
 fn containing(module: &Module, ty: Handle<Type>) -> Vec<bool> {
     let mut containing = Vec::with_capacity(module.types.len());
     for (handle, outer) in module.types.iter() {

@@ -31,7 +31,7 @@ pub(crate) fn size(module: &naga::Module, ty: Handle<Type>) -> u32 {
 }
 
 /// Returns the size in bytes of a variable whose length is a constant, or was an override. Such an array may be longer
-/// than naga can say.
+/// than naga can represent.
 pub(crate) fn bytes(module: &naga::Module, ty: Handle<Type>) -> u64 {
     match module.types[ty].inner {
         TypeInner::Array { size, stride, .. } => match size.resolve(module.to_ctx()) {
@@ -60,7 +60,7 @@ fn add_leaves(
         TypeInner::Scalar(s) | TypeInner::Atomic(s) => into.push(Leaf { scalar: scalar(*s)?, ..at.clone() }),
         TypeInner::Vector { size, scalar: s } => into.push(numbers(at, *size, *s)?),
         TypeInner::Matrix { columns, rows, scalar: s } => {
-            // A column of three has the stride of a column of four.
+            // A column of three has the same stride as a column of four.
             let stride = u32::from(s.width) * if *rows == naga::VectorSize::Bi { 2 } else { 4 };
             into.push(numbers(&within(at, *columns as u32, stride), *rows, *s)?);
         }
@@ -98,7 +98,7 @@ fn within(at: &Leaf<'static>, len: u32, stride: u32) -> Leaf<'static> {
 pub(crate) fn text(module: &naga::Module, ty: Handle<Type>) -> String {
     let ty = &module.types[ty];
     match &ty.inner {
-        // Other types may have the name of an alias, which says less than the type.
+        // Other types may be named by an alias, which says less than the type.
         TypeInner::Struct { .. } => ty.name.clone().unwrap_or_default(),
         TypeInner::Scalar(s) => scalar_text(*s),
         TypeInner::Atomic(s) => format!("atomic<{}>", scalar_text(*s)),

@@ -1,10 +1,10 @@
-//! WGSL's uniformity analysis (section 15.2 of its specification) of what an entry point reaches: barriers,
-//! `workgroupUniformLoad` and operations of a subgroup stand where all invocations of a workgroup come together. naga does
-//! not check that, and browsers do.
+//! WGSL's uniformity analysis (section 15.2 of its specification) of an entry point: barriers, `workgroupUniformLoad`
+//! and subgroup operations must be reached by all invocations of a workgroup together. naga does not check that, but
+//! browsers do.
 //!
-//! The walk follows the statements in their order. For each value, for the contents of each variable and for the control
-//! flow it knows what they depend on: something that differs between invocations, or an input of the function. A function is
-//! walked once; its callers put their arguments in place of its inputs.
+//! The analysis follows the statements in order. For each value, the contents of each variable and the control flow, it
+//! knows if they depend on something that differs between invocations, or on an input of the function. A function is
+//! analysed once; its callers substitute their arguments for its inputs.
 
 use naga::{
     Barrier, Block, BuiltIn, Expression, Function, GatherMode, Handle, Module, Span, Statement, SwitchValue,
@@ -14,18 +14,18 @@ use naga::{
 use crate::reach::reached;
 use crate::wording::Finding;
 
-/// Most bytes of a quoted cause.
+/// Maximum number of bytes of a quoted cause.
 const QUOTED: usize = 40;
 
-/// Inputs of a function that one bit each stands for; the last bit stands for all others too.
+/// Number of inputs of a function with a bit each; the last bit also represents all others.
 const MOST_INPUTS: usize = 127;
 
-/// Dependence of a value, of the contents of a variable, or of the control flow.
+/// What a value, the contents of a variable, or the control flow depends on.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dependence {
     /// Place of something that may differ between the invocations of a workgroup.
     differs: Option<Span>,
-    /// Inputs of the function: the control flow of the call, the arguments, and what pointers lead to.
+    /// Inputs of the function: the control flow of the call, the arguments, and the targets of pointers.
     inputs: u128,
 }
 
@@ -49,11 +49,11 @@ impl PartialEq for Dependence {
     }
 }
 
-/// Knowledge at a place in the control flow.
+/// State of the analysis at a place in the control flow.
 #[derive(Clone, PartialEq)]
 struct Flow {
     control: Dependence,
-    /// Contents of the variables of the function, and then of what its pointer arguments lead to.
+    /// Contents of the function's variables, then of the targets of its pointer arguments.
     variables: Vec<Dependence>,
 }
 
@@ -67,7 +67,7 @@ impl Flow {
     }
 }
 
-/// Returns what is known where two flows meet.
+/// Returns the state where two flows meet.
 fn joined(one: Option<Flow>, other: Option<Flow>) -> Option<Flow> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.and(&other)),
@@ -89,7 +89,7 @@ impl Exits {
         self.breaks.is_none() && self.continues.is_none() && !self.returns
     }
 
-    /// Adds the ways of another block, except for that to the next statement.
+    /// Adds the ways of another block, except the way to the next statement.
     fn add_leaving(&mut self, other: &mut Self) {
         self.breaks = joined(self.breaks.take(), other.breaks.take());
         self.continues = joined(self.continues.take(), other.continues.take());
@@ -103,16 +103,16 @@ struct Need {
     inputs: u128,
     /// Name of the operation.
     operation: &'static str,
-    /// `true` if the invocations of a subgroup suffice.
+    /// `true` if only the invocations of a subgroup must reach it together.
     of_subgroup: bool,
 }
 
-/// The part of a function that its callers must know.
+/// The properties of a function that its callers must know.
 #[derive(Default)]
 struct Summary {
     needs: Vec<Need>,
     result: Dependence,
-    /// Contents of what each argument leads to after the call.
+    /// Contents of each pointer argument's target after the call.
     contents: Vec<Dependence>,
 }
 
@@ -167,14 +167,14 @@ impl Diverging {
     }
 }
 
-/// The walk through one function.
+/// The analysis of one function.
 struct Walk<'a> {
     module: &'a Module,
     function: &'a Function,
     is_entry: bool,
     summaries: &'a [Summary],
     subgroups: bool,
-    /// Dependence of each expression that is evaluated.
+    /// Dependence of each evaluated expression.
     values: Vec<Dependence>,
     summary: Summary,
     found: Vec<Diverging>,
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the first dependence of what a pointer argument leads to.
+    /// Returns the initial dependence of a pointer argument's target.
     fn pointed_to(&self, at: usize) -> Dependence {
         let space = self.module.types[self.function.arguments[at].ty].inner.pointer_space();
         match space {
@@ -267,7 +267,7 @@ impl<'a> Walk<'a> {
                     Dependence { differs: Some(_), .. } => Dependence::differing(self.span(handle)),
                     known => known,
                 };
-                // The place of an index says more than that of the load.
+                // The place of an index is more helpful than that of the load.
                 self.value(pointer).and(contents)
             }
             E::Compose { ref components, .. } => self.all(components.iter().copied()),
@@ -284,7 +284,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the dependence of a built-in value in a struct that an entry point takes.
+    /// Returns the dependence of a built-in value in an argument struct of an entry point.
     fn builtin_member(&self, base: Handle<Expression>, index: u32) -> Option<Dependence> {
         let Expression::FunctionArgument(at) = self.function.expressions[base] else { return None };
         let argument = &self.function.arguments[at as usize];
@@ -293,7 +293,7 @@ impl<'a> Walk<'a> {
         (self.is_entry && is_uniform(binding)).then(Dependence::default)
     }
 
-    /// Returns the expression from which a pointer leads to a part.
+    /// Returns the expression at which the path of a pointer starts.
     fn root(&self, mut pointer: Handle<Expression>) -> Handle<Expression> {
         while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } =
             self.function.expressions[pointer]
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         pointer
     }
 
-    /// Returns the index of the variable in a [`Flow`] that a pointer leads to.
+    /// Returns the index in a [`Flow`] of a pointer's target variable.
     fn variable(&self, pointer: Handle<Expression>) -> Option<usize> {
         match self.function.expressions[self.root(pointer)] {
             Expression::LocalVariable(variable) => Some(variable.index()),
@@ -312,7 +312,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the dependence of the memory that a pointer leads to.
+    /// Returns the dependence of a pointer's target memory.
     fn contents(&self, pointer: Handle<Expression>, flow: &Flow) -> Dependence {
         if let Some(variable) = self.variable(pointer) {
             return flow.variables[variable];
@@ -335,7 +335,7 @@ impl<'a> Walk<'a> {
         flow.variables[variable] = if is_whole { stored } else { before.and(stored) };
     }
 
-    /// Notes that all invocations must reach an operation together.
+    /// Records that all invocations must reach an operation together.
     fn require(&mut self, dependence: Dependence, need: &Need, span: Span, called: Option<&str>) {
         if need.of_subgroup && !self.subgroups {
             return;

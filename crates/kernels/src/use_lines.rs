@@ -1,4 +1,4 @@
-//! The `//#use` lines of a shader, and the paths and snippets that they name.
+//! The `//#use` lines of a shader, and the paths and snippets in them.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,8 @@ use crate::{Error, Names, Result};
 pub(crate) enum SpliceUse<'a> {
     /// The line names `lib/NAME.wgsl` next to the main file, or a built-in snippet.
     Snippet(&'a str),
-    /// The line names a built-in snippet and a variable of the shader for it. Each variable has a text of its own.
+    /// The line names a built-in snippet and a variable of the shader for it. The snippet is appended separately for
+    /// each variable.
     ForVariable { snippet: &'a str, variable: &'a str },
     /// The line has a path, relative to the folder of its file.
     File(&'a str),
@@ -44,7 +45,8 @@ pub(crate) fn uses<'a>(label: &str, text: &'a str) -> impl Iterator<Item = Resul
     })
 }
 
-/// Returns `true` for the text after `//#use` if it is a sentence: words follow a first one that names no snippet.
+/// Returns `true` if the text after `//#use` is a sentence, not a target: the first word is no snippet, and more words
+/// follow.
 fn is_prose(asked: &str) -> bool {
     let mut words = asked.split_whitespace();
     let is_word = |word: &str| word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ','));
@@ -68,7 +70,7 @@ impl<'a> SpliceUse<'a> {
             (Self::File(path), rest)
         } else {
             let word = asked.find(|c: char| c.is_whitespace()).unwrap_or(asked.len());
-            // Spaces may stand in the brackets around a variable.
+            // Spaces are allowed in the parentheses around a variable.
             let closing = asked.find(')').filter(|_| asked[..word].contains('('));
             let end = closing.map_or(word, |closing| closing + 1);
             let (name, rest) = asked.split_at(end);
@@ -104,7 +106,7 @@ impl<'a> SpliceUse<'a> {
         Ok(Self::ForVariable { snippet, variable })
     }
 
-    /// Returns the text of the target, whose contents are `text`, with the variable of the line.
+    /// Returns the contents `text` of the target, with the line's variable inserted.
     pub(crate) fn text<'b>(&self, text: &'b str) -> Cow<'b, str> {
         match self {
             Self::ForVariable { variable, .. } => with_variable(text, variable).into(),
@@ -112,7 +114,8 @@ impl<'a> SpliceUse<'a> {
         }
     }
 
-    /// Returns the path at which the program's file would be. A snippet for a variable is never a file.
+    /// Returns the path at which the program could have a file for the target. A snippet for a variable is never a
+    /// file.
     pub(crate) fn path(&self, main: &str, label: &str) -> String {
         match self {
             Self::Snippet(name) => beside(main, &format!("lib/{name}.wgsl")),

@@ -1,4 +1,4 @@
-//! The memory that the variables of an invocation need on a GPU, and its limit (rule R09).
+//! The memory for the variables of an invocation on a GPU, and its limit (rule R09).
 
 use naga::valid::{FunctionInfo, ModuleInfo};
 use naga::{AddressSpace, Expression, Function, Handle, Module, Span, Type, TypeInner};
@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use crate::reach::reached;
 use crate::wording::Finding;
 
-/// Most bytes of the variables of an invocation. The compiler of a software driver ends the process above that.
+/// Maximum size of the variables of an invocation. Above that, the compiler of a software driver ends the process.
 const MOST_VARIABLE_BYTES: u64 = 64 << 10;
 
-/// Finds the largest variable of the first entry point whose private variables and those of its functions need more than the
-/// limit together. A driver keeps those of all functions at once. An array by value that an index selects from is a variable
-/// too.
+/// Finds the first entry point whose private variables and function variables together exceed the limit, and returns
+/// the largest of them. A driver keeps the variables of all functions at the same time. An array value with a dynamic
+/// index counts as a variable too.
 pub(crate) fn too_large(module: &Module, info: &ModuleInfo) -> Option<Finding> {
     (0..module.entry_points.len()).find_map(|at| of_entry(module, info, at))
 }
@@ -63,7 +63,7 @@ impl VariableSum<'_> {
         let mut values = HashSet::new();
         for (_, expression) in function.expressions.iter() {
             let &Expression::Access { base, .. } = expression else { continue };
-            // A pointer leads to a variable that is counted.
+            // The target of a pointer is a variable that is already counted.
             if let Some(ty) = info[base].ty.handle()
                 && matches!(self.module.types[ty].inner, TypeInner::Array { .. })
                 && values.insert(base)

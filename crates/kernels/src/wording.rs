@@ -1,4 +1,4 @@
-//! Describes the errors of naga's validation, and their place, in WGSL's terms.
+//! Describes errors of naga's validation, with their places, in WGSL's terms.
 
 use naga::common::wgsl::{TryToWgsl, TypeContext};
 use naga::front::Typifier;
@@ -16,14 +16,14 @@ use naga::{
 use crate::parser_words::{of_constant, plain, reserved, words};
 use crate::type_place;
 
-/// Most characters of a quoted expression.
+/// Maximum number of characters of a quoted expression.
 const QUOTED: usize = 40;
 
-/// Message for a number without a type that does not convert to the required type.
+/// Message for an untyped number that does not convert to the required type.
 const NO_TYPE: &str = "this number does not fit the type that is required here: give it a type, as in `2.0f` or `2u`, or \
                        convert the value beside it";
 
-/// Message for an expression, a type or a statement in which the parser stops.
+/// Message for an expression, a type or a statement at which the parser stops.
 pub(crate) const NESTED: &str =
     "this is nested too deeply, and the limit is 199 levels of brackets, signs and statements";
 
@@ -31,7 +31,7 @@ pub(crate) const NESTED: &str =
 pub(crate) const DIRECTIVE: &str =
     "a directive must come before all declarations, so only the main file can have it";
 
-/// A mistake, and the part of the text that has it.
+/// A mistake, and the part of the shader that contains it.
 pub(crate) struct Finding {
     pub(crate) message: String,
     pub(crate) span: Span,
@@ -103,7 +103,7 @@ pub(crate) fn parsing(error: &naga::front::wgsl::ParseError) -> Finding {
     Finding { message, span: error.labels().next().map(|(span, _)| span).unwrap_or_default() }
 }
 
-/// A message, and a part of the text that fits it better than naga's.
+/// A message, and a better place for it than naga's.
 type Words = (String, Option<Span>);
 
 /// Returns the innermost cause: the causes around it name only the place.
@@ -136,7 +136,7 @@ fn function<'a>(module: &'a naga::Module, error: &ValidationError) -> Option<&'a
 struct ErrorPlace<'a> {
     module: &'a naga::Module,
     text: &'a str,
-    /// Function with the expressions that the error names.
+    /// Function to which the expressions in the error belong.
     function: Option<&'a Function>,
 }
 
@@ -400,7 +400,7 @@ impl ErrorPlace<'_> {
         }
     }
 
-    /// Returns the variable of the module that a pointer leads to.
+    /// Returns the module variable into which a pointer points.
     fn variable(&self, mut pointer: Handle<Expression>) -> Option<&naga::GlobalVariable> {
         loop {
             pointer = match self.expression(pointer)? {
@@ -415,7 +415,7 @@ impl ErrorPlace<'_> {
         self.function?.expressions.try_get(handle).ok()
     }
 
-    /// Returns the span of an expression; `None` if it has a name, because its span is then that of the declaration.
+    /// Returns the span of an expression; `None` for a named expression, because its span is that of the declaration.
     fn span(&self, handle: Handle<Expression>) -> Option<Span> {
         let function = self.function.filter(|function| !function.named_expressions.contains_key(&handle))?;
         function.expressions.try_get(handle).ok()?;
@@ -478,7 +478,7 @@ impl ErrorPlace<'_> {
 
     fn inner_name(&self, inner: &TypeInner) -> String {
         let mut name = String::new();
-        // Only the arena holds the names of structs.
+        // Only the arena contains the names of structs.
         let known = self.module.types.iter().find(|(_, ty)| ty.inner == *inner && ty.name.is_some());
         if let Some((handle, _)) = known {
             return self.type_name(handle);
@@ -506,7 +506,7 @@ pub(crate) fn statement(block: &Block, is_it: &dyn Fn(&Statement) -> bool) -> Op
     block.span_iter().find_map(|(s, span)| if is_it(s) { Some(*span) } else { inside(s) })
 }
 
-/// Appends advice for two number types that differ: WGSL does not convert between them.
+/// Appends advice for two different number types, between which WGSL does not convert.
 fn convert(message: String) -> String {
     format!("{message}; WGSL converts no value implicitly: write `f32(..)`, `u32(..)` or the like around one")
 }

@@ -1,4 +1,4 @@
-//! Texts on which naga or one of its back ends fails.
+//! Shaders on which naga or one of its back ends fails.
 
 use fencepost_kernels::{BackEnd, Error, Module, ShaderSource, fit};
 use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -107,7 +107,7 @@ struct V {{ @builtin(position) at: vec4<f32>, @location(0) shade: f32 }}
     Module::parse(&ShaderSource::text("k", text.clone())).unwrap();
 }
 
-/// Returns the module for a back end, which the validator accepts.
+/// Prepares a shader for a back end, and validates the module.
 fn fitted(text: &str, back_end: BackEnd) -> naga::Module {
     let module = Module::parse(&ShaderSource::text("k", text.to_owned())).unwrap();
     let mut naga = module.naga().clone();

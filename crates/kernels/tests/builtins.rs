@@ -27,7 +27,7 @@ fn every_builtin_has_the_interface_of_its_snapshot() {
 #[test]
 fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
     let mut found = 0;
-    // A kernel whose elements are places has an alias for the snippets, of one type.
+    // A kernel whose elements are indices has an alias for its snippets, with only one type.
     let is_typed =
         |(name, text): &&(&str, &str)| text.contains("\nalias T = ") && *name != "arg_segments.wgsl";
     for (name, text) in builtins().iter().filter(is_typed) {
@@ -40,7 +40,7 @@ fn every_builtin_with_an_alias_is_valid_for_all_its_types() {
             let interface = module.interface(stem(name), &[]).unwrap();
             let elements: Vec<&str> = interface.bindings.iter().map(|b| &*b.element).collect();
             assert!(elements.contains(&scalar.name()), "{name} has no array of {scalar:?}");
-            // Keys, places and states are words for each type, and so are groups of several elements.
+            // Keys, indices, states and groups of elements are words for every type.
             let groups = ["vec4<u64>", "mat4x4<f32>"];
             let is_typed =
                 |element: &&str| [scalar.name(), "u32"].contains(element) || groups.contains(element);

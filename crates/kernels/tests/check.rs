@@ -1,4 +1,4 @@
-//! Arguments of the host are checked against an interface.
+//! Tests the checks of the host's arguments against an interface.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! `print` and `assert` in WGSL: the text that takes their place, and the messages for mistakes in them.
+//! `print` and `assert` in WGSL: the WGSL that replaces them, and the messages for mistakes in them.
 
 use fencepost_kernels::{Error, Interface, Messages, Module, ShaderSource};
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Returns the message of a body with a mistake, without its place.
+/// Returns the error message for a body with a mistake, without the place.
 fn refused(body: &str) -> String {
     parse(&kernel(body)).expect_err(body).to_string()
 }
@@ -127,7 +127,7 @@ fn mistakes_have_the_place_of_the_program_s_text() {
     assert!(invalid.starts_with("k.wgsl:5:34: "), "{invalid}");
 }
 
-/// Names of WGSL in the text that messages add.
+/// WGSL names in the code that messages add.
 const USED: [&str; 15] = [
     "array",
     "arrayLength",

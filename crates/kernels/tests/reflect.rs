@@ -1,4 +1,4 @@
-//! Interfaces are read from WGSL.
+//! Tests that interfaces are read from WGSL.
 
 use fencepost_kernels::{Access, Interface, Layout, Module, ShaderSource};
 

@@ -1,4 +1,4 @@
-//! The messages for shaders that are not valid.
+//! The messages for invalid shaders.
 
 use fencepost_kernels::{Module, ShaderSource};
 
@@ -120,7 +120,7 @@ fn messages() {
 
 #[test]
 fn the_limit_of_nested_brackets_is_named() {
-    // The statement and the number inside of the brackets are levels too.
+    // The statement and the number inside the brackets are levels too.
     let nested = |count: usize| {
         let text = shader("", &format!("x[0] = {}1.0{};", "(".repeat(count), ")".repeat(count)));
         Module::parse(&ShaderSource::text("k.wgsl", text)).map(drop).map_err(|error| error.to_string())

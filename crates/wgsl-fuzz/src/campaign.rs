@@ -29,7 +29,7 @@ pub struct Campaign {
     pub portable_every: Option<NonZeroU64>,
     /// Number of threads that run programs.
     pub threads: usize,
-    /// Most programs that the shrinker tries.
+    /// Maximum number of programs that the shrinker tries.
     pub tries: usize,
     /// Folder for programs on which engines differ.
     pub folder: PathBuf,
@@ -49,7 +49,7 @@ pub struct Found {
 }
 
 impl Campaign {
-    /// Makes a campaign of some engines in which each program is portable.
+    /// Makes a campaign with these engines, in which each program is portable.
     pub fn new(engines: Vec<Box<dyn Engine>>, options: Options, folder: &Path) -> Self {
         Self {
             engines,
@@ -68,7 +68,7 @@ impl Campaign {
         Case::new(seed, Options { is_portable, ..self.options })
     }
 
-    /// Runs the seeds until they are used up or the time is over, and calls `after` after each one; `after` returns
+    /// Runs the seeds until there are no more or the time is over. Calls `after` after each seed; `after` returns
     /// `false` to end the run. Returns the number of programs.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Campaign {
     /// Finds a small program with the same difference as a case, and stores it.
     fn reduce(&mut self, case: &Case, first: Difference) -> Result<Found> {
         let mut last = first;
-        // Only the same two engines count, and a failure is not the same difference as a wrong result.
+        // Only the same two engines count, and a failure differs from a wrong result.
         let engines = last.engines.clone();
         let failed = last.place == FAILED;
         let small = shrink(case, self.tries, &mut |case| {

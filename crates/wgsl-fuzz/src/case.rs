@@ -27,7 +27,7 @@ impl Case {
         Self { tree, ..self.clone() }
     }
 
-    /// Returns `true` if each engine must give the same results for the program.
+    /// Returns `true` if all engines must give the same results for the program.
     pub fn is_portable(&self) -> bool {
         self.is_portable
     }

@@ -1,4 +1,4 @@
-//! The comparison of the answers of two engines.
+//! Compares the answers of two engines.
 
 use std::fmt;
 
@@ -27,14 +27,14 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares the answers of all engines with the first answer that is not a refusal.
+/// Compares all answers with the first one that is not a refusal.
 pub(crate) fn compare(program: &Program, answers: &[Given]) -> Option<Difference> {
     let mut given = answers.iter().filter(|given| !matches!(given.answer, Answer::Refused(_)));
     let first = given.next()?;
     given.clone().find_map(|other| differ(program, first, other)).or_else(|| alone(first, given.count()))
 }
 
-/// A failure of the only engine is a difference too.
+/// If only one engine answered, its failure is a difference too.
 fn alone(given: &Given, others: usize) -> Option<Difference> {
     match &given.answer {
         Answer::Failed(message) if others == 0 => Some(Difference {
@@ -74,7 +74,7 @@ fn brief(answer: &Answer) -> String {
     }
 }
 
-/// Returns the first word that differs. Exact engines must have the same bits, except for NaNs, which may be any.
+/// Returns the first word that differs. Exact engines must have the same bits, except those of NaNs.
 fn first_difference(
     buffer: &Buffer,
     is_exact: bool,

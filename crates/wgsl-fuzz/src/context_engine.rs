@@ -14,9 +14,9 @@ use crate::data::Element;
 use crate::engine::{Answer, Engine, Outputs};
 use crate::program::{Buffer, ENTRY, Param, Program};
 
-/// Time limit of one program. A program takes milliseconds.
+/// Time limit of one program. A program normally takes milliseconds.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Number of programs after which the context is opened again, since it keeps its compiled kernels.
+/// Number of programs after which the context is reopened, because it keeps compiled kernels.
 const RENEWAL: u32 = 100;
 
 /// An engine that runs programs on a context.
@@ -54,12 +54,12 @@ struct Inner {
 }
 
 impl ContextEngine {
-    /// Makes an engine that opens a context at its first program, and a new one after a hundred programs.
+    /// Makes an engine that opens a context for its first program, and a new one after every hundred programs.
     pub fn new(name: impl Into<String>, open: impl Fn() -> Result<Context> + Send + Sync + 'static) -> Self {
         Self { name: name.into(), open: Box::new(open), opened: Mutex::default() }
     }
 
-    /// Makes an engine of an adapter.
+    /// Makes an engine that runs on an adapter.
     pub fn of_adapter(name: impl Into<String>, adapter: AdapterChoice) -> Self {
         let open = move || Context::with_options(ContextOptions::default().adapter(adapter.clone())).wait();
         Self::new(name, open)

@@ -60,8 +60,8 @@ impl Element {
     }
 }
 
-/// Returns random elements: values at the edges of the ranges, small numbers and others. Floats are quarters up to 64,
-/// or sometimes any if the program is not portable.
+/// Returns random elements: edge values, small numbers and others. Floats are multiples of 1/4 up to 64; in a program
+/// that is not portable, they are sometimes arbitrary.
 pub(crate) fn fill(rng: &mut fastrand::Rng, element: Element, len: u32, is_portable: bool) -> Vec<u32> {
     let words = element.words();
     let words = (0..len).flat_map(|_| words);

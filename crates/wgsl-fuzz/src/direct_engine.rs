@@ -8,11 +8,11 @@ use crate::engine::{Answer, Engine};
 use crate::program::Program;
 use crate::watchdog::Watchdog;
 
-/// Time limit of one program. A program takes less than a millisecond.
+/// Time limit of one program. A program normally takes less than a millisecond.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Most expressions of a program for each wide width. The library itself chooses narrower code for larger kernels, and
-/// Cranelift takes long to compile them.
+/// Maximum number of expressions of a program for each number of lanes. For larger kernels, the library uses fewer
+/// lanes, and Cranelift takes long to compile them.
 const MOST_EXPRESSIONS: [(u32, usize); 2] = [(16, 500), (8, 800)];
 
 /// An engine that runs programs in the interpreter, or as machine code of one width.

@@ -1,4 +1,4 @@
-//! Engines, which run a program and return its results.
+//! The interface of engines, which run a program and return its results.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use crate::program::Program;
 /// Words of each written buffer of a program, in the order of the buffers.
 pub type Outputs = Vec<Vec<u32>>;
 
-/// Runs programs. New engines are added to [`direct_engines`](crate::direct_engines()) or to `engines`.
+/// A runner of programs. New engines are added to [`direct_engines`](crate::direct_engines()) or to `engines`.
 pub trait Engine: Send + Sync {
     /// Returns the name for messages.
     fn name(&self) -> &str;
 
     /// Returns `true` if the engine computes the same bits as every other exact engine, even where WGSL allows several
-    /// results. Engines that are not exact run only portable programs.
+    /// results. Inexact engines run only portable programs.
     fn is_exact(&self) -> bool {
         false
     }

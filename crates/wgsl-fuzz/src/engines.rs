@@ -27,7 +27,7 @@ pub fn direct_engines() -> Vec<Box<dyn Engine>> {
 }
 
 /// Returns an engine for each name; without names, one for each adapter and the recorder. A name is a part of an
-/// adapter's name and backend; adapters of GL are used only if a name ends with `gl`.
+/// adapter's name and backend; GL adapters are used only if a name ends with `gl`.
 ///
 /// # Errors
 /// No adapter matches a name, or there is no adapter.

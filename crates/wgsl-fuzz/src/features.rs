@@ -1,4 +1,4 @@
-//! The parts of the language that programs use, counted.
+//! Counts which parts of the language programs use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -58,7 +58,7 @@ fn of(tree: &Tree) -> std::collections::BTreeSet<&'static str> {
     found.features
 }
 
-/// Surroundings of a statement.
+/// Context of a statement.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
     loops: u32,

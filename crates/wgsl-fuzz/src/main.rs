@@ -1,7 +1,6 @@
 //! `fencepost-wgsl-fuzz` runs random WGSL programs on several engines and compares their results.
 //!
-//! A program for the command line: results go to standard output, which other programs read, and errors and the list of
-//! engines to standard error.
+//! Results go to standard output, for other programs; errors and the list of engines go to standard error.
 
 mod arguments;
 

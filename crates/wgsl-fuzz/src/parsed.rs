@@ -1,4 +1,4 @@
-//! A program in the form that the CPU's engines take, made once for all of them.
+//! A parsed program, as the engines on the CPU need it, made once for all of them.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use fencepost_kernels::{Interface, Module, ShaderSource};
 
 use crate::program::{ENTRY, Param};
 
-/// A program that is parsed at its first use.
+/// A program that is parsed on first use.
 #[derive(Clone, Default)]
 pub(crate) struct Lazy(OnceLock<Result<Parsed, String>>);
 
@@ -29,7 +29,7 @@ impl Lazy {
     /// Returns the parsed program.
     ///
     /// # Errors
-    /// The text is not valid WGSL, or naga cannot prepare its entry point.
+    /// The program is not valid WGSL, or naga cannot prepare its entry point.
     pub(crate) fn get(&self, text: &str) -> Result<&Parsed, String> {
         self.0.get_or_init(|| Parsed::new(text)).as_ref().map_err(Clone::clone)
     }

@@ -1,4 +1,4 @@
-//! A program as an engine gets it: the text, the launch and the data.
+//! A program for an engine: its text, launch and data.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use crate::tree::{Node, Tree, visit};
 
 /// Name of each program's entry point.
 pub const ENTRY: &str = "main";
-/// Elements that one invocation writes to each output of numbers.
+/// Number of elements that an invocation writes to each plain output.
 pub(crate) const SLOTS: u32 = 4;
 /// Number of elements of each input.
 pub(crate) const INPUTS: u32 = 24;
 
-/// Operations on the shared atomics. Each element of the buffer has one of them, as only changes by a single operation
-/// give a result that does not depend on their order.
+/// Operations on the shared atomics. Each element of the buffer has a single operation, because the result is
+/// independent of the order only then.
 const SHARED: [&str; 7] =
     ["atomicAdd", "atomicSub", "atomicMax", "atomicMin", "atomicAnd", "atomicOr", "atomicXor"];
 
@@ -26,7 +26,7 @@ pub(crate) fn shared_slot(operation: &str) -> usize {
     SHARED.iter().position(|known| *known == operation).unwrap_or(0)
 }
 
-/// Returns the operation at an index, modulo their number.
+/// Returns the operation at an index, modulo the number of operations.
 pub(crate) fn shared_operation(at: usize) -> &'static str {
     SHARED[at % SHARED.len()]
 }
@@ -190,7 +190,7 @@ impl Program {
         Self { seed, text, groups: tree.groups, buffers, params, lazy: Lazy::default() }
     }
 
-    /// Returns the program in the form that the engines of the CPU take.
+    /// Returns the parsed program for the engines on the CPU.
     ///
     /// # Errors
     /// The text is not valid WGSL.

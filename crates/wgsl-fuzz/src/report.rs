@@ -70,7 +70,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Replaces each number by `#`, so that one reason counts once for all expressions of a program.
+/// Replaces each number by `#`, so that the same reason for different expressions counts as one.
 fn without_numbers(reason: &str) -> String {
     let mut text = String::new();
     for letter in reason.chars() {

@@ -1,4 +1,4 @@
-//! Reduces a program while it keeps a property, such as a difference between two engines.
+//! Reduces a program as long as it keeps a property, such as a difference between two engines.
 
 use crate::case::Case;
 use crate::tree::statement::Stmt;
@@ -27,8 +27,8 @@ struct Shrinker<'a> {
     best: Case,
     /// Number of programs that may still be tried.
     left: usize,
-    /// `true` if the program has zeros that a compiler knows. Otherwise the smaller programs may not have any either:
-    /// SwiftShader's defects with them would hide the difference.
+    /// `true` if the program has zeros that a compiler can evaluate. If not, smaller programs must not have any either,
+    /// because SwiftShader's defects with them would hide the difference.
     has_zeros: bool,
     holds: &'a mut dyn FnMut(&Case) -> bool,
 }
@@ -106,7 +106,7 @@ impl Shrinker<'_> {
                 for part in 0..4 {
                     let mut changed = false;
                     let tree = with_list(&self.best.tree, list, |body| {
-                        // The body of an exchange needs its barriers.
+                        // The body of an exchange must keep its barriers.
                         if at >= body.len() || matches!(body[at], Stmt::Exchange(..)) {
                             return;
                         }
@@ -150,7 +150,7 @@ impl Shrinker<'_> {
                 }
             }
             smaller |= replaced;
-            // Retry: the operands of the replacement may be enough.
+            // Tries again with the operands of the replacement.
             at += usize::from(!replaced);
         }
         smaller

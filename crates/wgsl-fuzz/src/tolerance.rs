@@ -1,6 +1,6 @@
 //! The accuracy of functions that round.
 
-/// Largest difference between two results: `absolute + relative * magnitude`. The default demands equal values.
+/// Largest difference between two results: `absolute + relative * magnitude`. The default requires equal values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tolerance {
     /// Absolute part.
@@ -11,7 +11,7 @@ pub struct Tolerance {
 
 const ULP: f64 = 1.0 / 8_388_608.0;
 
-/// Functions that round, with WGSL's absolute and relative error for the arguments that the generator passes.
+/// Functions that round, with WGSL's absolute and relative error for the arguments used by the generator.
 const FUNCTIONS: [(&str, f64, f64); 22] = [
     ("divide", 0.0, 2.5 * ULP),
     ("sqrt", 0.0, 5.0 * ULP),
@@ -49,7 +49,7 @@ impl Tolerance {
         Self { absolute: self.absolute.max(other.absolute), relative: self.relative.max(other.relative) }
     }
 
-    /// Returns `true` if the two results may stand for the same value. Zeros of either sign are equal, and so are NaNs.
+    /// Returns `true` if two results may represent the same value. Zeros of either sign are equal, and so are NaNs.
     pub fn allows(self, one: f32, other: f32) -> bool {
         if one == other || (one.is_nan() && other.is_nan()) {
             return true;

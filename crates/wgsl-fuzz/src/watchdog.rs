@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the clock.
+/// Time between two checks of the clock.
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// A thread that stops runs at their deadlines.
@@ -14,11 +14,11 @@ pub(crate) struct Watchdog {
     timers: Arc<Mutex<Vec<Weak<Timer>>>>,
 }
 
-/// Deadline of one run, alive as long as the run.
+/// Deadline of a run, kept as long as the run.
 #[derive(Debug)]
 pub(crate) struct Timer {
     deadline: Instant,
-    /// `true` from the deadline on.
+    /// `true` after the deadline.
     pub(crate) stop: AtomicBool,
 }
 

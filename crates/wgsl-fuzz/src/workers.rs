@@ -9,7 +9,7 @@ use crate::program::Program;
 
 /// Work of one thread.
 enum Task {
-    /// All portable programs, on one engine that is not exact.
+    /// All portable programs, on one inexact engine.
     Engine(usize),
     /// One program, on all exact engines.
     Program(usize),

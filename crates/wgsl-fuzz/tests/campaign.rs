@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fencepost_wgsl_fuzz::{Answer, Campaign, Engine, Found, Options, Program};
 
-/// An engine whose answer a function chooses.
+/// An engine with answers from a function.
 struct Fake(&'static str, fn(&Program, Answer) -> Answer);
 
 impl Engine for Fake {

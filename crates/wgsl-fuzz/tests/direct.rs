@@ -17,7 +17,7 @@ fn machine_code_of_each_width_computes_what_the_interpreter_does() {
     });
     assert_eq!(ran.expect("the folder can be written"), 200);
     assert!(differences.is_empty(), "{differences:?}");
-    // A width that refuses the programs proves nothing.
+    // A width that refused all programs would prove nothing.
     for (engine, least) in [("interpreter", 200), ("code of 1", 120), ("code of 4", 20), ("code of 16", 10)] {
         assert!(campaign.report.ran(engine) >= least, "{engine}\n{}", campaign.report);
     }

@@ -12,7 +12,7 @@ fn all_are_valid(seeds: Range<u64>, options: Options) {
     }
 }
 
-// Two tests run side by side.
+// Each of two parallel tests takes half of the seeds.
 
 #[test]
 fn each_seed_makes_a_valid_program() {

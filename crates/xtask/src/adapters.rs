@@ -1,4 +1,4 @@
-//! Finds Vulkan drivers without loading one, by the loader's manifests and the libraries that they name.
+//! Finds Vulkan drivers without loading them, from the loader's manifests and the libraries named there.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -25,7 +25,7 @@ impl Driver {
         Some(Self { manifest: manifest.to_owned(), library })
     }
 
-    /// Returns `true` for drivers that run on the CPU and so need no device.
+    /// Returns `true` for drivers that run on the CPU, and so need no GPU.
     pub(crate) fn is_software(&self) -> bool {
         ["lvp", "lavapipe", "swiftshader"].iter().any(|name| self.library.contains(name))
     }
@@ -43,7 +43,7 @@ impl Driver {
         find_library(&self.library)
     }
 
-    /// Returns `true` if the library exists and the machine may have a device for it.
+    /// Returns `true` if the library exists, and the machine may have a device for the driver.
     fn is_usable(&self) -> bool {
         self.library_file().is_some() && (self.is_software() || has_gpu_device())
     }
@@ -64,7 +64,7 @@ pub(crate) fn usable_drivers() -> Vec<Driver> {
     drivers.filter(Driver::is_usable).collect()
 }
 
-/// Returns `true` if the machine has EGL, through which GL needs no display.
+/// Returns `true` if the machine has EGL, with which GL needs no display.
 pub(crate) fn has_egl() -> bool {
     find_library("libEGL.so.1").is_some()
 }
@@ -134,7 +134,7 @@ fn standard_dirs() -> Vec<String> {
 
 /// Returns `true` if `file` is built for the word size and the processor of this program.
 fn fits_this_machine(file: &Path) -> bool {
-    let ours = elf_kind(Path::new("/proc/self/exe")); // the file's own path is gone after cargo has built it again
+    let ours = elf_kind(Path::new("/proc/self/exe")); // the path of this program is gone after cargo has rebuilt it
     ours.is_some() && elf_kind(file) == ours
 }
 

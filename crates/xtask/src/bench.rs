@@ -15,7 +15,7 @@ pub(crate) fn bench(workspace: &Workspace, args: &[String]) -> Result<()> {
     let bench = shell::cargo().args(["run", "--release", "-p", "fencepost-benches", "--bin", program, "--"]);
     let mut vars = environment::unwatched(workspace)?;
     if program == "cpu" {
-        // A kernel that Mesa or PoCL has on disk would not be compiled, and compilation is measured.
+        // Compilation is measured, so Mesa and PoCL must not use kernels cached on disk.
         vars.push(("MESA_SHADER_CACHE_DISABLE".to_owned(), "true".to_owned()));
         vars.push(("POCL_KERNEL_CACHE".to_owned(), "0".to_owned()));
     }

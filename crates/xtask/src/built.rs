@@ -1,4 +1,4 @@
-//! Test programs that are built once and run many times. Edits of the sources between the runs do not change them.
+//! Test programs that are built once and run many times, even if the sources change in between.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +33,8 @@ impl Built {
         Ok(built)
     }
 
-    /// Returns the command line of each program, in the order of their names, in the folder where cargo would start it.
+    /// Returns the command lines of the programs, sorted by name. Each runs in the folder in which cargo would start
+    /// it.
     pub(crate) fn lines(&self, workspace: &Workspace) -> impl Iterator<Item = Line> {
         self.paths.iter().map(|path| line(path).dir(&workspace.path("crates/fencepost")))
     }

@@ -27,7 +27,7 @@ impl Inputs {
     fn paths(self) -> &'static [&'static str] {
         match self {
             Self::Library => &["Cargo.toml", "Cargo.lock", "crates"],
-            // The benches call each verb that a table of the tests lists.
+            // The benches call each verb in a table of the tests.
             Self::Benches => &["Cargo.toml", "Cargo.lock", "crates", "benches", VERB_TABLE],
         }
     }
@@ -69,7 +69,7 @@ fn print_of(workspace: &Workspace, inputs: Inputs) -> Result<String> {
     Ok(format!("{:016x}\n", hasher.finish()))
 }
 
-/// Returns the bytes of a file; `None` if it was removed and git does not know that yet.
+/// Returns the bytes of a file; `None` if it was removed but git still lists it.
 fn contents(file: &Path) -> Result<Option<Vec<u8>>> {
     if !file.is_file() {
         return Ok(None);

@@ -14,7 +14,7 @@ pub(crate) fn download(package: &str, dir: &Path) -> Result<PathBuf> {
     downloaded(package, dir)
 }
 
-/// Downloads packages, and their dependencies that this system lacks.
+/// Downloads packages and their missing dependencies.
 pub(crate) fn download_with_dependencies(packages: &[&str], dir: &Path) -> Result<()> {
     needs_apt(packages)?;
     let simulate = line("apt-get").args(["install", "--simulate", "--no-install-recommends"]).args(packages);
@@ -22,7 +22,7 @@ pub(crate) fn download_with_dependencies(packages: &[&str], dir: &Path) -> Resul
     download_all(&planned(&plan), dir)
 }
 
-/// Returns the packages of apt's plan, which has one `Inst name (version ...)` line for each.
+/// Returns the packages of apt's plan, which has a line `Inst name (version ...)` for each.
 fn planned(plan: &str) -> Vec<&str> {
     let installs = plan.lines().filter_map(|line| line.strip_prefix("Inst "));
     installs.filter_map(|rest| rest.split_whitespace().next()).collect()
@@ -57,7 +57,7 @@ pub(crate) fn unpack(deb: &Path, dir: &Path) -> Result<()> {
     line("dpkg").arg("-x").arg(deb).arg(dir).run_aside()
 }
 
-/// Unpacks only the files of these names; the other files of a large package are not written.
+/// Unpacks only the files with these names, because packages are large.
 pub(crate) fn unpack_only(deb: &Path, dir: &Path, names: &[&str]) -> Result<()> {
     let script = r#"set -o pipefail; dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" --wildcards "${@:3}""#;
     let members = names.iter().map(|name| format!("*/{name}"));

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use crate::shell::{cargo, line};
 use crate::workspace::Workspace;
 
-/// Bytes of input that the demo reads, unless the toolchain has less.
+/// Bytes of input that the demo reads, or fewer if the toolchain is smaller.
 const ENOUGH: u64 = 400 << 20;
 /// Most files.
 const MOST_FILES: usize = 16;

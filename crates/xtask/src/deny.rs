@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2" };
 
-/// cargo-deny's message when it cannot update its database.
+/// Message of cargo-deny if it cannot update its database.
 const NOT_FETCHED: &str = "failed to fetch advisory database";
 
 /// Checks the dependency tree; skipped if cargo-deny is missing and may not be installed.
@@ -22,7 +22,7 @@ pub(crate) fn deny(workspace: &Workspace, may_install: bool) -> Result<Done> {
     advisories(&check().arg("advisories"))
 }
 
-/// Checks the advisories. Their database is on the network: without it the step reports that and does not fail.
+/// Checks the advisories. Their database is on the network; if it is not reachable, the step says so and does not fail.
 fn advisories(check: &Line) -> Result<Done> {
     let said = match check.run_quietly()? {
         (true, _) => return Ok(Done::Yes),

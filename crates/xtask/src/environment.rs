@@ -1,4 +1,4 @@
-//! The environment variables that decide which adapters the tests use, and which validation layers watch them.
+//! The environment variables that select adapters and validation layers for the tests.
 
 use std::env;
 use std::path::Path;
@@ -16,7 +16,7 @@ const VALIDATION: &str = "FENCEPOST_VALIDATION";
 /// Variables with their values.
 pub(crate) type Vars = Vec<(String, String)>;
 
-/// Adapters that a run requests.
+/// Adapters requested for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// One adapter for each of wgpu's back ends.
@@ -27,7 +27,7 @@ pub(crate) enum Wanted {
     AllThereAre,
 }
 
-/// Request of a run.
+/// What a run requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) wanted: Wanted,
@@ -92,8 +92,8 @@ pub(crate) fn unwatched(workspace: &Workspace) -> Result<Vars> {
 }
 
 /// Like [`unwatched`], for programs that are compared with others on a driver. On Linux, the default adapter must be a
-/// Vulkan one, because the CPU comes before software drivers, and all programs get only the first driver, because each
-/// of them would choose among several in its own way.
+/// Vulkan one, because otherwise the CPU would come before software drivers. All programs get only the first driver,
+/// because they would choose differently among several.
 pub(crate) fn unwatched_on_driver(workspace: &Workspace) -> Result<Vars> {
     const ADAPTER: &str = "FENCEPOST_ADAPTER";
     let mut vars = unwatched(workspace)?;
@@ -114,7 +114,7 @@ fn keep_first_driver(vars: &mut Vars) {
     }
 }
 
-/// Adds EGL's driver, SwiftShader and the layer; returns a description of the missing ones if the request allows it.
+/// Adds EGL's driver, SwiftShader and the layer; returns a description of missing ones if the request allows that.
 fn add_drivers(workspace: &Workspace, request: Request, vars: &mut Vars) -> Result<Option<String>> {
     ensure_gl(request.may_install)?;
     match extras(workspace, request.may_install) {
@@ -139,8 +139,8 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
         var("VK_ICD_FILENAMES", &*drivers), // loaders before 1.3.207 read only this variable
         var("VK_LAYER_PATH", extras.layers.to_string_lossy()),
         var("VK_LAYER_VALIDATE_SYNC", "1"),
-        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else a missing barrier between dispatches is not reported
-        var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // else a missing barrier between command buffers is not reported
+        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // otherwise a missing barrier between dispatches is not reported
+        var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // otherwise a missing barrier between command buffers is not reported
     ])
 }
 

@@ -9,9 +9,9 @@ use crate::workspace::Workspace;
 
 const CARGO_HACK: Tool = Tool { name: "cargo-hack", version: "0.6.46" };
 
-/// Compiles the facade, which has the features of the other libraries, and the crate of the CPU, whose compiler is a
-/// feature of its own: with each feature alone, with none and with all. Tests the facade without the CPU. A warning of the
-/// compiler is an error. Skipped if cargo-hack is missing and may not be installed.
+/// Compiles the facade, which forwards the features of the other libraries, and `fencepost-cpu`, which has a feature
+/// for its compiler: with each feature alone, with none and with all. Tests the facade without the CPU. Compiler
+/// warnings are errors. Skipped if cargo-hack is missing and may not be installed.
 ///
 /// # Errors
 /// A combination does not compile, or a test fails.
@@ -36,7 +36,7 @@ pub(crate) fn features(workspace: &Workspace, may_install: bool) -> Result<Done>
     without_cpu(workspace).map(|()| Done::Yes)
 }
 
-/// Runs the tests that a build without the CPU has.
+/// Runs the tests of a build without the CPU.
 fn without_cpu(workspace: &Workspace) -> Result<()> {
     let test =
         cargo().args(["test", "--quiet", "-p", "fencepost", "--no-default-features", "--features", "vulkan"]);

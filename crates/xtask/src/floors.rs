@@ -11,7 +11,7 @@ use crate::lint::floors::{Floors, core_imports, room_of};
 use crate::lint::imports::Import;
 use crate::workspace::Workspace;
 
-/// The drawing, made from the list of floors and from the imports.
+/// Path of the drawing, which is made from the list of floors and the imports.
 pub(crate) const DRAWING: &str = "docs/architecture.svg";
 
 /// Options of the command line.
@@ -65,7 +65,7 @@ fn until_closed(printed: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Returns `true` if the drawing shows today's imports.
+/// Returns `true` if the drawing is up to date.
 ///
 /// # Errors
 /// The sources, the list or the drawing cannot be read.
@@ -94,10 +94,10 @@ const WIDTH: usize = 960;
 const ROOM: usize = 44;
 const GAP: usize = 14;
 const LEFT: usize = 24;
-/// Right edge of the rooms, where the arrows begin.
+/// Right edge of the rooms, where the lines of imports begin.
 const EDGE: usize = 760;
 
-/// Draws each room as a bar, the top floor first, and each import between rooms as a line at the right that goes down.
+/// Draws each room as a bar, the top floor first, and each import between rooms as a line on the right that goes down.
 fn drawing(floors: &Floors, counts: &Counts) -> String {
     let rooms = floors.rooms();
     let top = |at: usize| 20 + at * (ROOM + GAP);

@@ -10,19 +10,19 @@ use crate::shell::{Line, cargo, line, which};
 use crate::steps::Done;
 use crate::workspace::Workspace;
 
-/// Flags that make the compiler count covered code for libFuzzer. They are stable; the crate libfuzzer-sys has the
+/// Flags that make the compiler count covered code for libFuzzer. They are stable; the crate libfuzzer-sys contains the
 /// fuzzer.
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// Most bytes of an input, seconds of one run, and MiB of the process.
+/// Limits: bytes of an input, seconds of one run, and MiB of the process.
 const LIMITS: [&str; 3] = ["-max_len=16384", "-timeout=60", "-rss_limit_mb=2048"];
 
-/// Builds the fuzzer, lets it write its seeds, and runs it. An input that fails is stored below target/fuzz/found.
-/// Skipped if no C++ compiler is found and none may be installed.
+/// Builds the fuzzer, lets it write its seeds, and runs it. Failing inputs are stored below target/fuzz/found. Skipped
+/// if no C++ compiler is found and none may be installed.
 ///
 /// # Errors
-/// An input fails, or the fuzzer does not build.
+/// An input fails, or the fuzzer cannot be built.
 pub(crate) fn fuzz(workspace: &Workspace, seconds: u64, may_install: bool) -> Result<Done> {
     if cfg!(not(target_os = "linux")) {
         return Ok(Done::Skipped("the fuzzer is built on Linux only".into()));
@@ -40,7 +40,7 @@ pub(crate) fn fuzz(workspace: &Workspace, seconds: u64, may_install: bool) -> Re
     let seeds = folder("seeds")?;
     let found = folder("found")?;
     let fuzzer = line(build(workspace, &made)?.join("graph_file"));
-    // A run without inputs writes the seeds.
+    // Without inputs, the fuzzer writes its seeds.
     fuzzer.clone().var("FENCEPOST_FUZZ_SEEDS", &seeds).arg("-runs=0").run()?;
     run(&fuzzer.args([&corpus, &seeds]).args(known(workspace)), seconds, &found).map(|()| Done::Yes)
 }
@@ -81,13 +81,14 @@ fn run(fuzzer: &Line, seconds: u64, found: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folders of inputs that failed in the past, and of old files.
+/// Returns the folders of inputs that failed in the past, and of files in old formats.
 fn known(workspace: &Workspace) -> Vec<PathBuf> {
     let folders = [workspace.path("tests/data/fuzz"), workspace.path("tests/data")];
     folders.into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns the target of the installed compiler. With its name, build scripts are compiled without the flags.
+/// Returns the target triple of the installed compiler. If it is passed to cargo, build scripts are compiled without
+/// the flags.
 fn host() -> Result<String> {
     let said = line("rustc").arg("-vV").read()?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));

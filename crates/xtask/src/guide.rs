@@ -1,4 +1,4 @@
-//! `cargo xtask guide`: checks that the pages of `docs/guide` are modules of the library's documentation.
+//! `cargo xtask guide`: copies the pages of `docs/guide` into the library's documentation, or checks the copies.
 //!
 //! A package has only the files of its own folder, so `crates/fencepost/guide` has a copy of each page, with the links
 //! of rustdoc.
@@ -13,7 +13,7 @@ use crate::workspace::{Workspace, text_of};
 
 /// Prefix of links to pages that are not in the guide.
 const REPOSITORY: &str = "https://github.com/fencepost-rs/fencepost/blob/main/docs/";
-/// Prefix of links to pictures, which a browser shows.
+/// Prefix of links to pictures, from which a browser loads them.
 const PICTURES: &str = "https://raw.githubusercontent.com/fencepost-rs/fencepost/main/docs/";
 
 /// Folder of the copies.
@@ -45,7 +45,7 @@ pub(crate) fn guide(workspace: &Workspace, write: bool) -> Result<()> {
     Ok(())
 }
 
-/// Returns the files that differ from the wanted ones, are missing, or have no page.
+/// Returns the files that differ from the wanted ones, are missing, or belong to no page.
 fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let differs =
         |(path, text): &(&String, &String)| fs::read_to_string(root.join(path)).ok().as_ref() != Some(text);
@@ -59,7 +59,7 @@ fn wrong(root: &Path, wanted: &BTreeMap<String, String>) -> Result<Vec<String>> 
     Ok(wrong)
 }
 
-/// Returns the wanted text of each file, by its path relative to the root.
+/// Returns the wanted text of each file, by path relative to the root.
 fn wanted(docs: &Path) -> Result<BTreeMap<String, String>> {
     let mut wanted = BTreeMap::new();
     for entry in fs::read_dir(docs.join("guide"))? {

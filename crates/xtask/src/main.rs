@@ -1,4 +1,4 @@
-//! `cargo xtask <command>`: set-up and checks, the same for developers and for CI.
+//! `cargo xtask <command>`: set-up and checks, for developers and CI alike.
 
 mod adapters;
 mod api;

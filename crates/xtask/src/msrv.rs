@@ -1,4 +1,4 @@
-//! `cargo xtask msrv`: compiles the library with the oldest Rust that the manifests promise.
+//! `cargo xtask msrv`: compiles the library with the oldest supported Rust.
 
 use anyhow::{Context, Result};
 use serde_json::Value;

@@ -23,10 +23,9 @@ const UNPUBLISHED: [&str; 6] = [
 
 /// Packages the published crates, and type-checks the packages together.
 ///
-/// The check does what `cargo package` does, without the generation of code: a package that lacks a file or a
-/// dependency fails, and so does a build script that changes its package. The packages are members of one workspace
-/// with the profiles and the versions of this one, so the check uses the other crates that the earlier steps have
-/// checked.
+/// The check does the same as `cargo package`, but without code generation: it fails if a package lacks a file or a
+/// dependency, or if a build script changes its package. The packages form a workspace with the same profiles and
+/// versions as this one, so that the check reuses the dependencies that earlier steps have checked.
 pub(crate) fn package(workspace: &Workspace) -> Result<()> {
     let target = workspace.made("packaged")?;
     let packages = pack(workspace, &target)?;
@@ -49,7 +48,7 @@ pub(crate) fn package(workspace: &Workspace) -> Result<()> {
 }
 
 /// Unpacks a `.crate` file into its own folder below `folder`, and returns the name of that folder. The files get the
-/// time of the call, because cargo compares their times with an earlier check's.
+/// current time, because cargo compares their times with those of an earlier check.
 fn unpack(package: &Path, folder: &Path) -> Result<String> {
     let name = package.file_stem().context("a package has a name")?.to_string_lossy().into_owned();
     line("tar").args(["-x", "-z", "-m", "-f"]).arg(package).arg("-C").arg(folder).run()?;
@@ -119,7 +118,7 @@ fn command(workspace: &Workspace, target: &Path) -> Line {
     if flag("CI") { package } else { package.arg("--allow-dirty") }
 }
 
-/// Limits a command of cargo's to the published crates.
+/// Limits a cargo command to the published crates.
 pub(crate) fn published(line: Line) -> Line {
     UNPUBLISHED.iter().fold(line.arg("--workspace"), |line, name| line.args(["--exclude", name]))
 }
@@ -128,8 +127,8 @@ fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| env::home_dir().map(|home| home.join(".cargo")))
 }
 
-/// Removes the sources of this project's crates that cargo unpacked in earlier runs, and their builds in the target
-/// folder `target`: cargo would use them instead of today's sources of the same version.
+/// Removes sources of this project's crates that cargo unpacked in earlier runs, and their builds in the folder
+/// `target`. Otherwise cargo would use them instead of the current sources of the same version.
 ///
 /// # Errors
 /// A file cannot be removed.
@@ -140,7 +139,7 @@ pub(crate) fn forget(target: &Path) -> Result<()> {
     forget_ours(&target.join("debug/.fingerprint"))
 }
 
-/// Removes unpacked crates of registries without a name, which `cargo package` and registries in folders have.
+/// Removes unpacked crates of unnamed registries, which `cargo package` and registries in folders use.
 fn forget_unpacked(sources: &Path) -> Result<()> {
     let nameless = entries(sources)?.into_iter().filter(|registry| starts_with(registry, "-"));
     for registry in nameless {

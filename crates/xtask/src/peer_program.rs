@@ -1,4 +1,4 @@
-//! Programs in packages of their own, below the target folder: their dependencies may differ from the workspace's.
+//! Programs in separate packages below the target folder, with dependencies that may differ from the workspace's.
 
 use std::env::consts::EXE_SUFFIX;
 use std::fs;
@@ -9,17 +9,17 @@ use anyhow::Result;
 use crate::shell::Line;
 use crate::workspace::Workspace;
 
-/// A program of one file.
+/// A program with a single file.
 pub(crate) struct PeerProgram {
     pub(crate) name: &'static str,
     /// Dependencies; `{root}` is the workspace.
     pub(crate) dependencies: &'static str,
-    /// Parts of the program's text.
+    /// Parts of the program's source.
     pub(crate) main: &'static [&'static str],
 }
 
 impl PeerProgram {
-    /// Writes the package into a folder. An existing target folder stays.
+    /// Writes the package into a folder. An existing target folder is kept.
     pub(crate) fn write(&self, workspace: &Workspace, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder.join("src"))?;
         let root = workspace.root().display().to_string();
@@ -33,7 +33,7 @@ impl PeerProgram {
         Ok(())
     }
 
-    /// Returns the folder of the package below the target folder `made`.
+    /// Returns the package's folder below the target folder `made`.
     pub(crate) fn folder(&self, made: &Path) -> PathBuf {
         made.join(self.name.replace([',', ' '], "-"))
     }

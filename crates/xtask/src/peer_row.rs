@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::peer_program::PeerProgram;
 
-/// Median of one program; NaN if the device gives no right result.
+/// Median of one program; NaN if the device's result is wrong.
 #[derive(Serialize)]
 pub(crate) struct PeerRow {
     program: &'static str,
@@ -25,7 +25,7 @@ pub(crate) fn rows(programs: &[PeerProgram], samples: &[Vec<[f64; 1]>]) -> Vec<P
     programs.iter().zip(samples).map(of_program).collect()
 }
 
-/// Returns the table. `head` says what was timed.
+/// Returns the table. `head` describes the times.
 pub(crate) fn table(head: &str, rows: &[PeerRow]) -> String {
     let head = format!("| program | {head} |\n|---|---|");
     let rows = rows.iter().map(|PeerRow { program, us }| {

@@ -96,7 +96,7 @@ async fn measure() {
 }
 "#;
 
-/// End of both programs: the pairs, the check of the sorted ones, and the median of times.
+/// Common end of both programs: it makes the pairs, checks the sorted ones, and computes the median time.
 const PAIRS: &str = r#"
 const LENGTH: u32 = 1 << 20;
 const ROUNDS: usize = 15;

@@ -97,7 +97,7 @@ fn main() {
 }
 "#;
 
-/// End of both programs: the matrix, the check of its sums, and the median of times.
+/// Common end of both programs: it makes the matrix, checks the sums, and computes the median time.
 const MATRIX: &str = r#"
 const ROWS: usize = 256;
 const COLUMNS: usize = 16_384;

@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 const PROCESSES: usize = 7;
 
 /// Programs that launch a chain of 1,000 small kernels, and replay a recording of the same launches. Each prints four
-/// medians in microseconds a launch: of the calls and until the results are read, for launches and for replays.
+/// medians in microseconds per launch: for launches and for replays, of the calls alone and until the results are read.
 const PROGRAMS: [PeerProgram; 2] = [
     PeerProgram {
         name: "fencepost",
@@ -154,7 +154,7 @@ fn main() {
 }
 "#;
 
-/// End of both programs: the median of times, in microseconds a launch.
+/// Common end of both programs: the median time, in microseconds per launch.
 const MEDIAN: &str = r#"
 fn median(times: &mut [Duration]) -> String {
     times.sort();
@@ -203,7 +203,7 @@ pub(crate) fn peers(workspace: &Workspace, work: PeerWork, json: bool) -> Result
     }
 }
 
-/// Measures programs that print one time each.
+/// Measures programs that each print one time.
 fn one_time(workspace: &Workspace, programs: &[PeerProgram], head: &str, json: bool) -> Result<()> {
     let rows = peer_row::rows(programs, &measured::<1>(workspace, programs)?);
     print(&rows, json, |rows| peer_row::table(head, rows))

@@ -1,4 +1,4 @@
-//! The help of the programs to which commands pass their arguments. A command prints it without building the program.
+//! The help texts of programs to which commands pass their arguments, printed without building the program.
 
 use anyhow::Result;
 use clap::{Command, CommandFactory};
@@ -35,8 +35,8 @@ pub(crate) fn print_if_requested(command: &str, args: &[String]) -> Result<bool>
     Ok(true)
 }
 
-/// Returns the command line of the program. The example of the demo is a program of its own, and the help of the demo names
-/// the command that prints its help.
+/// Returns the command line of the program. The demo's example is a separate program; the help of the demo names the
+/// command that prints its help.
 fn help(command: &str, args: &[String]) -> Command {
     let chosen = |name: &str| args.iter().any(|arg| arg == name);
     match command {

@@ -2,7 +2,7 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Makes a bar over `length` pieces, which is visible on a terminal only.
+/// Makes a progress bar of `length` pieces, which is visible only on a terminal.
 pub(crate) fn bar(length: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg:9} {wide_bar} {pos}/{len} {eta}");
     ProgressBar::new(length).with_style(style.expect("bug: the template is valid"))

@@ -41,7 +41,8 @@ impl RustWeb {
         Ok(Self { root })
     }
 
-    /// Returns a command line of its cargo, with the switch that lets a stable compiler check the standard library.
+    /// Returns a command line of this compiler's cargo, with the switch that lets a stable compiler check the standard
+    /// library.
     ///
     /// This cargo is not rustup's proxy, so it ignores toolchain files.
     pub(crate) fn cargo(&self) -> Line {

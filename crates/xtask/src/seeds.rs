@@ -8,11 +8,11 @@ use crate::built::Built;
 use crate::progress;
 use crate::workspace::Workspace;
 
-/// Seeds that one process runs: few, so that the progress bar moves.
+/// Number of seeds that one process runs; small, so that the progress bar moves.
 const PIECE: u64 = 100;
 
-/// Runs the programs of `count` seeds, beginning with `from`: each under every policy, with faults, and twice. The
-/// first failure ends the run, and prints the smallest program that fails.
+/// Runs the programs of `count` seeds, beginning with `from`. Each runs under every policy, with injected faults, and
+/// twice. The first failure ends the run, and prints the smallest program that fails.
 pub(crate) fn seeds(workspace: &Workspace, from: u64, count: u64) -> Result<()> {
     if from.checked_add(count).is_none() {
         bail!("{count} seeds from {from} on do not exist: the last one is {}", u64::MAX - 1);

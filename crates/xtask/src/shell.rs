@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// A program with its arguments and its variables; it prints in the form that a shell accepts.
+/// A program with its arguments and its variables; it is printed in the form that a shell accepts.
 #[derive(Clone)]
 pub(crate) struct Line {
     program: String,
@@ -65,7 +65,7 @@ impl Line {
         self
     }
 
-    /// Returns the program and its arguments, for another program that starts it.
+    /// Returns the program and its arguments, to be started by another program.
     pub(crate) fn words(&self) -> impl Iterator<Item = &str> {
         [&*self.program].into_iter().chain(self.args.iter().map(|arg| &**arg))
     }
@@ -80,9 +80,9 @@ impl Line {
         Ok(())
     }
 
-    /// Prints the command and runs it; its standard output goes to standard error.
+    /// Prints the command and runs it; its standard output is redirected to standard error.
     ///
-    /// A command whose own output a shell reads uses this for its set-up.
+    /// For the set-up in commands whose own output is read by a shell.
     pub(crate) fn run_aside(&self) -> Result<()> {
         eprintln!("+ {self}");
         let output = self.command().stdout(std::io::stderr()).status().with_context(|| self.not_started())?;
@@ -92,21 +92,20 @@ impl Line {
         Ok(())
     }
 
-    /// Prints the command and runs it; returns `true` if it exited with 0, and everything that it wrote.
+    /// Prints the command and runs it; returns `true` if it exited with 0, with everything that it wrote.
     pub(crate) fn run_quietly(&self) -> Result<(bool, String)> {
         eprintln!("+ {self}");
         self.said()
     }
 
-    /// Runs the command without printing it; returns `true` if it exited with 0, and everything that it wrote.
+    /// Runs the command without printing it; returns `true` if it exited with 0, with everything that it wrote.
     pub(crate) fn said(&self) -> Result<(bool, String)> {
         let output = self.command().output().with_context(|| self.not_started())?;
         let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
         Ok((output.status.success(), said.concat()))
     }
 
-    /// Starts the command without printing it; both of the program's streams go to one pipe, so their lines keep their
-    /// order.
+    /// Starts the command without printing it; both output streams go to one pipe, so that lines stay in order.
     pub(crate) fn start(&self, writer: PipeWriter) -> Result<Child> {
         let errors = writer.try_clone().context("cannot clone the end of a pipe")?;
         let mut command = self.command();
@@ -162,7 +161,7 @@ impl fmt::Display for Line {
     }
 }
 
-/// Quotes `word` for a POSIX shell; a word of plain characters stays as it is.
+/// Quotes `word` for a POSIX shell; a word of plain characters is not changed.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%~".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -15,7 +15,7 @@ const SWIFTSHADER: &str = "libvk_swiftshader.so";
 const LAYER: &str = "libVkLayer_khronos_validation.so";
 
 /// Makes sure that a Vulkan driver can be used, and installs a software one if `may_install`. If nothing may be
-/// installed, returns the reason why no driver is there: the CPU is an adapter that needs no driver.
+/// installed, returns the reason why there is no driver; the tests then use the CPU, which needs none.
 ///
 /// macOS and Windows have their own drivers.
 pub(crate) fn ensure_adapter(may_install: bool) -> Result<Option<String>> {
@@ -33,7 +33,7 @@ pub(crate) fn ensure_adapter(may_install: bool) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Makes sure that EGL can be used too, through which the GL adapter is reached.
+/// Makes sure that EGL, which the GL adapter needs, can be used too.
 pub(crate) fn ensure_gl(may_install: bool) -> Result<()> {
     if !cfg!(target_os = "linux") || has_egl() {
         return Ok(());
@@ -83,7 +83,7 @@ pub(crate) fn extras(workspace: &Workspace, may_install: bool) -> Result<Extras>
     Ok(Extras { driver, layers })
 }
 
-/// Fetches both libraries. Chromium's resources include them, and each needs no other file.
+/// Fetches both libraries from Chromium's packages; they need no other files.
 fn fetch(unpacked: &Path) -> Result<()> {
     eprintln!(
         "xtask: fetching SwiftShader and the Vulkan validation layer out of Debian's chromium-common (32 MB)"
@@ -102,8 +102,8 @@ fn driver_manifest(library: &Path) -> String {
     json!({ "file_format_version": "1.0.0", "ICD": icd }).to_string()
 }
 
-/// Writes the layer's manifest. The layer must announce VK_EXT_validation_features: wgpu turns synchronization
-/// validation on only then.
+/// Writes the layer's manifest. The layer must announce VK_EXT_validation_features: otherwise wgpu does not turn
+/// synchronization validation on.
 fn layer_manifest(library: &Path) -> String {
     let extensions =
         ["VK_EXT_debug_report", "VK_EXT_debug_utils", "VK_EXT_validation_features", "VK_EXT_layer_settings"];

@@ -1,4 +1,4 @@
-//! Copies of the sources, for commands that must leave the working tree as it is.
+//! Copies of the sources, for commands that must not change the working tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Makes `to` a copy of the sources in `from`, with the texts of `changed` in the place of the files' own. A file that
-/// is right already is not written, so cargo builds only the changed files.
+/// Makes `to` a copy of the sources in `from`, with the texts in `changed` instead of the files' contents. Unchanged
+/// files are not written, so that cargo rebuilds only changed ones.
 ///
 /// # Errors
 /// A file cannot be read or written.

@@ -19,7 +19,7 @@ pub(crate) struct Step {
     took: Duration,
 }
 
-/// Runs one step that may report that it cannot be done here, and prints its result at once.
+/// Runs one step, which may report that it cannot be done here, and prints its result immediately.
 pub(crate) fn timed(name: &str, step: impl FnOnce() -> Result<Done>) -> Step {
     let start = Instant::now();
     let done = step();
@@ -51,7 +51,7 @@ pub(crate) enum Done {
 }
 
 impl Done {
-    /// Returns an error if the step was skipped, for a command that consists of the step alone.
+    /// Returns an error if the step was skipped, for commands that consist of only this step.
     pub(crate) fn required(self) -> Result<()> {
         match self {
             Self::Skipped(why) => bail!("{why}"),

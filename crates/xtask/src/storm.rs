@@ -15,12 +15,12 @@ use crate::shell::Line;
 use crate::suite::{self, MEMORY, Mode, peak, too_much};
 use crate::workspace::Workspace;
 
-/// Seeds that one process runs: few, so that the bar moves and memory that a device keeps is freed soon.
+/// Number of seeds that one process runs; small, so that the bar moves, and memory that a device keeps is freed soon.
 const PIECE: u64 = 20;
 /// The place that needs no driver.
 const CPU: &str = "cpu";
 
-/// Variables that choose the program's work.
+/// Environment variables that select the program's work.
 const CHOICES: [&str; 6] = [
     "FENCEPOST_SEED",
     "FENCEPOST_STORM_THREADS",
@@ -59,7 +59,7 @@ struct Ended {
     seconds: f64,
 }
 
-/// Runs seeds until the time is over, or up to the first failure; returns `false` after a failure.
+/// Runs seeds until the time is over, or until the first failure; returns `false` after a failure.
 ///
 /// # Errors
 /// An adapter or mode does not exist, or the program does not build.
@@ -108,7 +108,7 @@ pub(crate) fn storm(workspace: &Workspace, options: &Options) -> Result<bool> {
 }
 
 impl Options {
-    /// Returns the seeds of a turn; with one seed, that seed in every turn.
+    /// Returns the seeds of a turn; if a single seed was given, always that seed.
     fn seeds(&self, turn: u64) -> Range<u64> {
         let (from, count) =
             self.seed.map_or((self.from.saturating_add(turn * PIECE), PIECE), |seed| (seed, 1));

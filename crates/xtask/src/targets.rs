@@ -1,4 +1,4 @@
-//! Type-checks the library for other platforms than this machine's.
+//! Type-checks the library for other platforms.
 
 use std::path::PathBuf;
 
@@ -28,7 +28,7 @@ const LIBRARIES: [&str; 16] = [
     "fencepost-sync",
 ];
 
-/// Options with which the crates of the derive compile fast. Here only the derive runs them.
+/// Options that make the crates of the derive compile fast; here only the derive executes them.
 const FAST_DERIVE: [&str; 4] = [
     "--config",
     "profile.dev.package.naga.opt-level=0",
@@ -55,7 +55,7 @@ impl Target {
         }
     }
 
-    /// Lists the parts of the standard library to check too, if none is installed.
+    /// Lists the parts of the standard library that must be checked too, if it is not installed.
     fn std_parts(self) -> &'static str {
         match self {
             Self::Web => "std,panic_abort",
@@ -85,7 +85,8 @@ pub(crate) fn check(workspace: &Workspace, targets: &[Target], sources: Sources)
     Ok(())
 }
 
-/// Checks with the current toolchain, which has this target's standard library; clippy checks more at the same cost.
+/// Checks with the current toolchain, which has this target's standard library. Uses clippy, which checks more at the
+/// same cost.
 fn with_rustup(workspace: &Workspace, target: Target) -> Result<()> {
     let dir = target_dir(workspace, target, "rustup")?;
     let check =

@@ -30,8 +30,8 @@ use crate::workspace::Workspace;
 pub(crate) struct Options {
     pub(crate) request: Request,
     pub(crate) install_tools: bool,
-    /// `true` to run every case in every mode, the packages, the loom models, the oldest versions of other crates, each
-    /// feature alone, the oldest Rust, and a program outside.
+    /// `true` to run every case in every mode, the packages, the loom models, the oldest dependencies, each feature
+    /// alone, the oldest Rust, and `outside`.
     pub(crate) full: bool,
     pub(crate) filter: Vec<String>,
 }
@@ -55,8 +55,8 @@ const FUZZ_SECONDS: u64 = 60;
 
 /// Runs every step, even after failures; returns `true` if none failed.
 ///
-/// The compiler runs at the same time as the device tests, which wait most of their time. So does `deny`, which waits
-/// for the network.
+/// The compiler runs at the same time as the device tests, which mostly wait, and so does `deny`, which waits for the
+/// network.
 pub(crate) fn test(workspace: &Workspace, options: &Options) -> bool {
     let mut steps = Steps::default();
     steps.run("fmt", || cargo().args(["fmt", "--all", "--check"]).dir(workspace.root()).run());
@@ -138,8 +138,8 @@ fn clippy() -> Line {
     cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
 }
 
-/// Builds the documentation of the libraries. Because an example is built too, cargo takes the features of the tests,
-/// and so the crates that the earlier steps have compiled.
+/// Builds the documentation of the libraries. Building an example too makes cargo select the features of the tests, and
+/// reuse the crates that earlier steps have compiled.
 fn doc() -> Line {
     let doc = cargo().args(["doc", "--workspace", "--no-deps", "--lib", "--example", "01_saxpy"]);
     doc.var("RUSTDOCFLAGS", "-D warnings")

@@ -1,4 +1,4 @@
-//! `cargo xtask tint`: compiles the texts of the algorithms with Tint, the compiler of Dawn and Chrome.
+//! `cargo xtask tint`: compiles the WGSL of the algorithms with Tint, the compiler of Dawn and Chrome.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use crate::workspace::Workspace;
 const PACKAGE: &str = "webgpu@0.6.2";
 /// Test program whose kernels are compiled.
 const PROGRAM: &str = "conformance";
-/// First letters of the rules of the algorithms, which select their tests.
+/// Start of the names of tests of the algorithms' rules.
 const TESTS: [&str; 2] = ["a0", "a1"];
 
-/// Program that compiles each file of a folder on a device of Dawn that executes nothing, and prints the errors. Texts
-/// with numbers of 8 bytes are left out.
+/// Program that compiles each file of a folder on Dawn's null device, and prints the errors. Files with 64-bit numbers
+/// are left out.
 const CHECK: &str = r#"import { readdirSync, readFileSync } from 'node:fs';
 import { create, globals } from 'webgpu';
 
@@ -46,10 +46,10 @@ console.log(`${files.length} texts, ${refused} refused, ${extended} left out: th
 process.exit(files.length > extended && refused === 0 ? 0 : 1);
 "#;
 
-/// Collects the texts of the kernels that the tests of the algorithms compile, and compiles them with Tint.
+/// Collects the WGSL of the kernels that the tests of the algorithms compile, and compiles them with Tint.
 ///
 /// # Errors
-/// Node.js is missing, a test fails, or Tint refuses a text.
+/// Node.js is missing, a test fails, or Tint refuses a shader.
 pub(crate) fn tint(workspace: &Workspace, may_install: bool) -> Result<()> {
     let Some(node) = which("node") else {
         bail!("there is no program `node`: install Node.js 20 or later, which runs Dawn");
@@ -75,7 +75,7 @@ fn dawn(workspace: &Workspace, may_install: bool) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Runs the tests on the CPU, and returns the folder with the texts of their kernels.
+/// Runs the tests on the CPU, and returns the folder with the WGSL of their kernels.
 fn texts(workspace: &Workspace) -> Result<PathBuf> {
     let folder = workspace.made("tint")?;
     empty(&folder)?;
@@ -89,7 +89,7 @@ fn texts(workspace: &Workspace) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Removes the texts of an earlier run.
+/// Removes the files of an earlier run.
 fn empty(folder: &Path) -> Result<()> {
     for file in fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))? {
         let path = file?.path();

@@ -26,7 +26,7 @@ impl Tool {
         if !program.is_file() && may_install {
             let install =
                 cargo().args(["install", self.name, "--locked", "--debug", "--version", self.version]);
-            // The program runs for a moment, and its compilation takes minutes.
+            // The program runs only briefly, but compiling it takes minutes.
             let quick = install.var("CARGO_PROFILE_DEV_DEBUG", "0");
             quick.arg("--root").arg(&root).without("CARGO_TARGET_DIR").without("RUSTFLAGS").run()?;
         }

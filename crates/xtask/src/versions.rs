@@ -1,7 +1,7 @@
-//! `cargo xtask versions`: checks the oldest versions of other crates that the manifests allow.
+//! `cargo xtask versions`: checks with the oldest dependencies that the manifests allow.
 //!
-//! A manifest says `log = "0.4.29"` and allows every later 0.4 too. Cargo.lock chooses new versions, so no other check
-//! fails if the code needs more than the oldest version has.
+//! A manifest that says `log = "0.4.29"` also allows every later 0.4. Cargo.lock selects new versions, so no other
+//! check fails if the code needs something that the oldest version lacks.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::workspace::Workspace;
 /// copy of the sources, whose Cargo.lock they replace.
 ///
 /// # Errors
-/// No set of versions fits the manifests, or something does not compile with it.
+/// No set of versions fits the manifests, or something does not compile.
 pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
     let tree = workspace.made("versions/tree")?;
     let target = workspace.made("versions/target")?;
     copy(workspace.root(), &tree, &BTreeMap::new())?;
-    // Cargo's choice of the oldest versions is unstable and needs this variable; the build itself uses stable features
-    // only.
+    // Cargo's option to select the oldest versions is unstable and needs this variable; the build itself uses only
+    // stable features.
     let choose = cargo().args(["update", "--quiet", "-Z", "direct-minimal-versions"]);
     let choose = choose.var("RUSTC_BOOTSTRAP", "1").dir(&tree);
     choose.run().context("no versions fit: a manifest allows one that is too old for another crate")?;
@@ -32,8 +32,8 @@ pub(crate) fn versions(workspace: &Workspace) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    /// Checks that only wgpu's crates are pinned. Their internals change in every version; any other pin would keep the
-    /// library out of programs.
+    /// Checks that only wgpu's crates are pinned. Their internals change in every version; any other pin would conflict
+    /// with other dependencies of programs.
     #[test]
     fn only_the_crates_of_wgpu_are_pinned() {
         let manifest = include_str!("../../../Cargo.toml");

@@ -121,7 +121,8 @@ fn main() {
 }
 "#;
 
-/// The program on CubeCL, which has no safe function that makes an argument from a handle.
+/// The program on CubeCL. It contains unsafe code because CubeCL has no safe function to make an argument from a
+/// handle.
 const CUBECL: &str = r#"use cubecl::prelude::*;
 
 #[cube(launch)]
@@ -151,17 +152,16 @@ struct Weight {
     program: &'static str,
     /// Number of packages that are compiled for it, including its own.
     crates: usize,
-    /// Seconds of a release build from nothing.
+    /// Seconds of a release build from an empty target folder.
     build: f64,
-    /// Seconds of processor time in user mode, which other work on the machine changes little. `None` without a POSIX
-    /// shell.
+    /// Seconds of CPU time in user mode, which other load on the machine changes little. `None` without a POSIX shell.
     processor: Option<f64>,
     /// Bytes of the stripped program.
     binary: u64,
 }
 
-/// Builds each program from nothing, one after the other, runs it, and prints the costs; a failure of one does not stop
-/// the others.
+/// Builds each program from an empty target folder, one after the other, runs it, and prints the costs; a failure of
+/// one does not stop the others.
 ///
 /// # Errors
 /// A program does not build, or prints another result.
@@ -226,7 +226,7 @@ fn measure(workspace: &Workspace, candidate: &PeerProgram, vars: &Vars) -> Resul
     Ok(Weight { program: candidate.name, crates: crates.len(), build, processor, binary })
 }
 
-/// Builds the program, and returns the seconds of the processors if a shell can count them.
+/// Builds the program, and returns the CPU seconds if a shell can count them.
 fn build(in_folder: impl Fn(Line) -> Line) -> Result<Option<f64>> {
     let build = cargo().args(["build", "--quiet", "--release"]);
     if which("sh").is_none() {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// Amount of work of the measurements.
+/// How much work the measurements do.
 pub(super) struct Sizes {
     /// Samples of each measurement.
     pub(super) rounds: usize,
@@ -73,7 +73,7 @@ impl Counting {
         Ok(())
     }
 
-    /// Fails unless every launch was done, and sets the elements back to 0, because `f32` counts only to 2^24.
+    /// Fails unless every launch was executed, and resets the elements to 0, because `f32` counts only to 2^24.
     fn check(&mut self) -> Result<()> {
         let last = self.x.len() - 1;
         for at in [0, last / 2, last] {

@@ -55,7 +55,7 @@ pub(crate) fn bench(options: &cli::Bench) -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
-/// Returns the adapter that the command line or else the variable names; without a name, all adapters.
+/// Returns the adapter that the command line or otherwise the variable names; without a name, all adapters.
 fn choices(named: Option<&AdapterChoice>) -> Vec<AdapterChoice> {
     let is_set = std::env::var("FENCEPOST_ADAPTER").is_ok_and(|value| !value.trim().is_empty());
     let count = fencepost::adapters().len();
@@ -84,7 +84,7 @@ fn measured(ctx: &Context, sizes: &Sizes, done: impl Fn()) -> Result<Adapter> {
     Ok(Adapter { adapter: ctx.info().to_string(), recorder, results })
 }
 
-/// Returns the middle sample; of an even number, the later of the two.
+/// Returns the median sample; for an even number, the upper one.
 fn median(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

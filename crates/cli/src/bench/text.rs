@@ -30,7 +30,7 @@ fn value(adapter: &Adapter, at: usize) -> Option<f64> {
     adapter.results.get(at).map(|measured| measured.median)
 }
 
-/// Writes a number with three digits, or more if it is larger.
+/// Writes a number with three digits, or with more if necessary.
 fn three(value: f64) -> String {
     let behind = match value {
         value if value >= 100.0 => 0,

@@ -1,4 +1,4 @@
-//! The child process: it does its part and reports the result of each check.
+//! The child process, which does its part and reports the result of each check.
 
 use anyhow::Result;
 use fencepost::{AdapterChoice, AdapterInfo, Context};

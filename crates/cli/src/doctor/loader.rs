@@ -1,4 +1,4 @@
-//! The variables of the Vulkan loader, and the manifests of drivers that they name.
+//! The variables of the Vulkan loader, and the driver manifests named in them.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -12,11 +12,11 @@ use super::Line;
 /// Largest manifest that is read, in bytes.
 const MOST_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Variables with the only drivers that the loader uses; the first that is set applies.
+/// Variables that replace the system's drivers; the first one that is set applies.
 const FILES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
-/// Variable with drivers that the loader uses besides the system's.
+/// Variable with drivers in addition to the system's.
 const ADDED: &str = "VK_ADD_DRIVER_FILES";
-/// Variables that leave out drivers by the names of their manifests, with their effects.
+/// Variables that exclude drivers by the names of their manifests, with their effects.
 const FILTERS: [(&str, &str); 2] = [
     ("VK_LOADER_DRIVERS_DISABLE", "leaves out the drivers whose manifests match"),
     ("VK_LOADER_DRIVERS_SELECT", "uses only drivers whose manifests match"),
@@ -90,7 +90,7 @@ fn files(name: &str, value: &OsStr) -> Option<Line> {
     })
 }
 
-/// Returns the fault of a manifest, or of a folder of manifests.
+/// Returns the problem of a manifest, or of a folder of manifests.
 fn fault(path: &Path) -> Option<String> {
     if !path.is_dir() {
         return fault_of_manifest(path);

@@ -1,4 +1,4 @@
-//! The surroundings of the adapters: variables, device files, drivers without an adapter.
+//! The environment of the adapters: variables, device files, drivers without an adapter.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const NODES: &str = "/dev/dri";
 /// File that exists while NVIDIA's kernel driver is loaded.
 const NVIDIA: &str = "/proc/driver/nvidia/version";
 
-/// Checks the surroundings of the adapters.
+/// Checks the environment of the adapters.
 pub(super) fn surroundings() -> Vec<Line> {
     let loader = Loader::of_process();
     let known = fencepost::adapters();
@@ -61,7 +61,7 @@ pub(super) fn default_adapter() -> Line {
     }
 }
 
-/// Checks that this user may open the device files of the graphics cards.
+/// Checks that the user may open the device files of the graphics cards.
 fn nodes(folder: &Path) -> Line {
     let name = "device files";
     let nodes = render_nodes(folder);

@@ -1,6 +1,7 @@
 //! `fencepost doctor`: tests the adapters of this machine, and suggests remedies for failures.
 //!
-//! Calls that reach a driver run in a child process, which may hang or crash. It writes one [`Message`] per line.
+//! Calls into a driver run in a child process, because they may hang or crash. The child writes one [`Message`] per
+//! line.
 
 mod checks;
 mod examine;
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, cli, output, progress};
 
-/// Variable that gives a child process its part.
+/// Environment variable that selects the part of a child process.
 const PART: &str = "FENCEPOST_DOCTOR_PART";
 
 /// Everything that is printed.
@@ -69,7 +70,7 @@ enum Message {
     Ends(Line),
 }
 
-/// Part of a child process.
+/// Work of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// Examination of the machine.

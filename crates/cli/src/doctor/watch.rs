@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use super::{Line, Message, PART, Part, remedy};
 
-/// Everything that a child process reported, with its failure at the end, if it failed.
+/// Everything that a child process reported, followed by its failure if it failed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
     pub(super) adapters: Vec<String>,
@@ -44,7 +44,7 @@ fn watch(mut command: Command, limit: Duration, ended: impl Fn()) -> Result<Said
                 ended();
             }
             Err(RecvTimeoutError::Timeout) => {
-                let _ = child.kill(); // a driver may keep it alive, so nothing waits for it
+                let _ = child.kill(); // a driver may keep it alive, so do not wait for it
                 let reason = format!("it was not done within {} s", limit.as_secs_f64());
                 said.lines.push(Line::failed(&current, reason, remedy::of_lateness()));
                 return Ok(said);

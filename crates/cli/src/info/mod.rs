@@ -48,7 +48,7 @@ struct Limits {
     binding_alignment: u64,
     bindings: u32,
     workgroups: u32,
-    /// Most invocations of a workgroup in each dimension.
+    /// Maximum number of invocations of a workgroup in each dimension.
     workgroup_size: [u32; 3],
     invocations: u32,
     workgroup_bytes: u64,

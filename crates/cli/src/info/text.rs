@@ -4,7 +4,7 @@ use super::{Adapter, Report};
 use crate::bytes::bytes;
 use crate::table::Columns;
 
-/// Name of a property, and a function that writes an adapter's value of it.
+/// Name of a property, and a function that writes its value for an adapter.
 type Property = (&'static str, fn(&Adapter) -> String);
 
 const LIMITS: [Property; 9] = [

@@ -24,7 +24,7 @@ pub(super) struct Bound {
     held: Box<dyn Held>,
 }
 
-/// An array of numbers, passed to the kernel as an array of its elements.
+/// An array of numbers, passed to the kernel as an array of the shader's elements.
 struct Seen {
     array: AnyArray,
     dtype: DType,
@@ -46,7 +46,7 @@ impl BufferArg for Seen {
 }
 
 impl Bound {
-    /// Uploads the data of an argument. `again` is `true` if the buffer is restored later.
+    /// Uploads the data of an argument. `again` is `true` if the buffer must be restored later.
     ///
     /// # Errors
     /// The argument does not fit the buffer, or the memory is used up.
@@ -91,7 +91,7 @@ impl Bound {
         }
     }
 
-    /// Enqueues a copy of the buffer's first elements, if a launch may have changed them.
+    /// Enqueues a copy that restores the initial elements, if a launch may have changed them.
     pub(super) fn restore(&mut self, queue: &CommandQueue) -> Result<()> {
         self.held.restore(queue)
     }

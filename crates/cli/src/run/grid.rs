@@ -7,7 +7,7 @@ use super::buffer::Bound;
 use super::shape::Extent;
 use super::signature::Signature;
 
-/// Returns the grid of a launch: the given one, else one invocation for each element of the longest written buffer.
+/// Returns the grid of a launch: the given one, or one invocation for each element of the longest written buffer.
 ///
 /// # Errors
 /// No grid is given and the kernel writes no buffer, or the workgroup has several dimensions and the buffer has a

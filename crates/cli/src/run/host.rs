@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::signature::{Block, Buffer};
 use crate::bytes::bytes;
 
-/// Size limit of an adapter's buffers.
+/// Size limit of buffers on an adapter.
 #[derive(Clone, Debug)]
 pub(super) struct Limit {
     adapter: String,
@@ -57,7 +57,7 @@ impl Limit {
     }
 }
 
-/// Numbers in C order; if an element is a vector or a matrix, the last dimensions are the element's.
+/// Numbers in C order; if elements are vectors or matrices, their dimensions come last.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Numbers<T> {
     pub(super) shape: Vec<usize>,
@@ -65,10 +65,10 @@ pub(super) struct Numbers<T> {
 }
 
 impl<T: Number> Numbers<T> {
-    /// Makes the numbers that an argument gives to a buffer of elements of this type.
+    /// Makes the numbers of a buffer from an argument.
     ///
     /// # Errors
-    /// A file cannot be read, or has another type or shape; a text is not a number of the type.
+    /// A file cannot be read, or has a different type or shape; a text is not a number of the type.
     pub(super) fn of(given: &Given, buffer: &Buffer, element: &Block, limit: &Limit) -> Result<Self> {
         match given {
             Given::Npy(file) => npy::read(file, &buffer.text, limit)?.fitting(element, file),
@@ -113,7 +113,7 @@ impl<T: Number> Numbers<T> {
         Ok(Self { shape: shape.0, data })
     }
 
-    /// Returns the numbers if the last dimensions are an element's.
+    /// Returns the numbers if the last dimensions are those of an element.
     fn fitting(self, element: &Block, file: &Path) -> Result<Self> {
         if self.shape.ends_with(&element.room) {
             return Ok(self);
@@ -126,7 +126,7 @@ impl<T: Number> Numbers<T> {
         )
     }
 
-    /// Returns the dimensions of the elements, without those inside an element.
+    /// Returns the dimensions of the array, without those inside an element.
     pub(super) fn elements(&self, element: &Block) -> &[usize] {
         &self.shape[..self.shape.len() - element.room.len()]
     }
@@ -135,11 +135,11 @@ impl<T: Number> Numbers<T> {
 /// Parses a number.
 ///
 /// # Errors
-/// The text is not a number of the type, or is beyond the largest one.
+/// The text is not a number of the type, or is out of range.
 pub(super) fn parse<T: Number>(text: &str) -> Result<T> {
     let name = T::SCALAR.name();
     let number: T = text.parse().ok().with_context(|| format!("`{text}` is no number of type {name}"))?;
-    // A text without a digit, such as `inf`, asks for infinity.
+    // A text without digits, such as `inf`, means infinity.
     if number.text().ends_with("inf") && text.contains(|c: char| c.is_ascii_digit()) {
         bail!("`{text}` is beyond the largest number of type {name}: write `inf` for infinity");
     }

@@ -83,9 +83,10 @@ fn head(from: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Returns `true` if the product of all dimensions but 0 fits into a `u64`; `npyz` panics if it does not.
+/// Returns `true` if the product of all nonzero dimensions fits into a `u64`; `npyz` panics if it does not.
 ///
-/// Every number outside a string counts. Sums, fractions and escapes, which NumPy does not write, are refused.
+/// Every number outside a string counts as a dimension. Sums, fractions and escapes, which NumPy does not write, are
+/// refused.
 fn multiplies(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[if head[6] > 1 { 12 } else { 10 }..]);
     let mut outside = String::new();
@@ -122,7 +123,7 @@ pub(super) fn write<T: Number>(file: &Path, numbers: &Numbers<T>) -> Result<()> 
     written().with_context(|| format!("cannot write `{}`", file.display()))
 }
 
-/// Returns the shader's name for a type of plain numbers.
+/// Returns WGSL's name of a number type.
 fn type_name(dtype: &DType) -> Option<String> {
     let DType::Plain(plain) = dtype else { return None };
     let letter = match plain.type_char() {

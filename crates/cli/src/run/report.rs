@@ -14,7 +14,7 @@ use crate::{cli, output};
 /// Results of a run.
 pub(super) struct Report {
     kernel: String,
-    /// Times, or the reason why no time is known; `None` if none is requested.
+    /// Times, or the reason why they are unknown; `None` if not requested.
     times: Option<Result<Times, String>>,
     /// Buffers to print.
     printed: Vec<(String, Box<dyn Elements>)>,
@@ -27,7 +27,7 @@ struct Json<'a> {
     adapter: String,
     kernel: &'a str,
     time: Option<&'a Times>,
-    /// Reason why no time is known, if one is requested.
+    /// Reason why requested times are unknown.
     time_error: Option<&'a str>,
     buffers: Vec<JsonBuffer<'a>>,
 }

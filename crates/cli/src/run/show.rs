@@ -1,10 +1,10 @@
 //! Arrays as text, in NumPy's format.
 
-/// Most numbers of an array that is printed whole.
+/// Maximum number of elements of an array that is printed in full.
 const MOST: usize = 1000;
-/// Numbers that are printed at each end of each dimension of a larger array.
+/// Number of elements printed at each end of each dimension of a larger array.
 const EDGE: usize = 3;
-/// Most characters of a line.
+/// Maximum number of characters in a line.
 const WIDTH: usize = 80;
 
 /// Returns the text of an array in C order; `number` returns the text of the number at an index.

@@ -23,7 +23,7 @@ pub(super) struct Buffer {
     pub(super) text: String,
     /// Access that the shader declares.
     pub(super) declared: Access,
-    /// Access that the kernel makes.
+    /// Actual access of the kernel.
     pub(super) used: Option<Access>,
     element: Option<Block>,
 }
@@ -42,7 +42,7 @@ pub(super) struct Block {
     pub(super) scalar: Scalar,
     /// Numbers in each dimension, as in the shader.
     pub(super) counts: Vec<usize>,
-    /// Numbers that fit in each dimension: in an array, a vector of three takes the space of four.
+    /// Allocated size of each dimension: in an array, a vector of three takes the space of four.
     pub(super) room: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ impl Block {
         (outer as usize == scalar.size()).then_some(Self { scalar, counts, room })
     }
 
-    /// Returns the block for elements without a host type: a word.
+    /// Returns a word, the block for elements without a host type.
     fn word() -> Self {
         Self { scalar: Scalar::U32, counts: Vec::new(), room: Vec::new() }
     }
@@ -153,7 +153,7 @@ impl Block {
     /// Returns the type on the host.
     pub(super) fn dtype(&self) -> DType {
         let number = DType::Scalar(self.scalar);
-        // Types refer to others by static references, so these are leaked; a run has only a few.
+        // Types contain static references to other types, so these are leaked; there are only a few.
         self.room.iter().rev().fold(number, |of, &count| DType::Array(Box::leak(Box::new(of)), count))
     }
 }

@@ -38,8 +38,8 @@ impl Job<'_> {
         Ok(self.queue.launch_dyn(self.kernel, self.grid, args)?)
     }
 
-    /// Launches `launches` times, each time with the buffers' first elements, and measures each launch. The inner error
-    /// says why no time is known.
+    /// Launches `launches` times, each time with the buffers' initial elements, and measures each launch. The inner
+    /// error says why the times are unknown.
     pub(super) fn measure(&self, buffers: &mut [Bound], launches: u32) -> Result<Result<Times, String>> {
         let bar = progress::bar(launches.into());
         let mut seconds = Vec::new();

@@ -7,10 +7,10 @@ use super::host::parse;
 use super::number::{Number, with_number};
 use super::signature::Param;
 
-/// Makes the value of a parameter from the texts of its numbers.
+/// Parses the value of a parameter from the texts of its numbers.
 ///
 /// # Errors
-/// The count of the numbers is wrong, a text is not a number of the type, or this command does not make such
+/// The count of the numbers is wrong, a text is not a number of the type, or the command does not support such
 /// parameters.
 pub(super) fn value(param: &Param, texts: &[String]) -> Result<Value> {
     let Some(block) = &param.block else { return not_made(param) };

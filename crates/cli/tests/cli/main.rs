@@ -21,7 +21,7 @@ mod usage;
 use anyhow::Result;
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-// The first is a case that runs once; the second runs on each adapter, given its number.
+// A case that runs once, or a case that runs on each adapter and gets its number.
 pub(crate) type Once = (&'static str, fn() -> Result<()>);
 pub(crate) type Each = (&'static str, fn(usize) -> Result<()>);
 

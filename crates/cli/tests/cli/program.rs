@@ -20,8 +20,8 @@ pub(crate) struct Ran {
     pub(crate) err: String,
 }
 
-/// Makes the command without a chosen adapter. Validation layers are off: they watch the library's tests, and would
-/// only take time here.
+/// Makes the command without a chosen adapter. Validation layers are off: they are used in the library's tests, and
+/// would only cost time here.
 pub(crate) fn command<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fencepost"));
     command.env_remove("FENCEPOST_ADAPTER").env_remove("FENCEPOST_VALIDATION").args(args);
@@ -53,7 +53,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
-            let _ = pipe.read_to_end(&mut bytes); // output before an error counts
+            let _ = pipe.read_to_end(&mut bytes); // output before an error is kept
         }
         String::from_utf8_lossy(&bytes).into_owned()
     })

@@ -1,4 +1,4 @@
-//! The components of a type: their kinds, and their places in memory.
+//! The components of a type: their kinds, and their offsets in memory.
 
 use super::refusal::{Result, refuse};
 use crate::program::Program;
@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{self, types};
 use naga::proc::IndexableLength;
 use naga::{ArraySize, Handle, ScalarKind, TypeInner};
 
-/// Most components of one value that compiled code holds.
+/// Maximum number of components of a value in compiled code.
 const MOST_COMPONENTS: usize = 512;
 
 /// Type of one component.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
     U32,
     I64,
     U64,
-    /// Held as an `f32` of the same value.
+    /// A float of 16 bits, held as an `f32` with the same value.
     F16,
     F32,
     F64,
@@ -70,7 +70,7 @@ impl Kind {
         matches!(self, Self::I64 | Self::U64 | Self::F64)
     }
 
-    /// Returns the type in naga's terms.
+    /// Returns the type as naga's scalar.
     pub(super) fn scalar(self) -> naga::Scalar {
         match self {
             Self::Bool => naga::Scalar::BOOL,

@@ -1,4 +1,4 @@
-//! The code of a program as text, and its place in memory for profilers.
+//! Writes the code of a program as text, and its addresses for profilers.
 
 use crate::dump;
 use cranelift_codegen::Context;
@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::LazyLock;
 
-/// `true` if `FENCEPOST_PERF=1` asks for the names of the functions in the file that `perf` reads.
+/// `true` if `FENCEPOST_PERF=1` asks to write the names of functions to the file that `perf` reads.
 static PERF: LazyLock<bool> =
     LazyLock::new(|| std::env::var_os("FENCEPOST_PERF").is_some_and(|it| it == "1"));
 
@@ -17,7 +17,7 @@ static PERF: LazyLock<bool> =
 pub(super) struct Listing {
     intermediate: String,
     assembly: String,
-    /// Functions with the bytes of their code, in the order of compilation, the entry point first.
+    /// Functions and their code sizes, in the order of compilation, the entry point first.
     functions: Vec<(FuncId, usize)>,
 }
 
@@ -56,7 +56,7 @@ impl Listing {
         }
     }
 
-    /// Adds the functions to the map of the code that `perf` reads: the first byte, the number of bytes, the name.
+    /// Adds the functions to the map that `perf` reads: the address, the size, the name.
     fn write_map(&self, kernel: &str, lanes: u32, jit: &JITModule) -> std::io::Result<()> {
         let mut lines = String::new();
         for (number, &(id, bytes)) in self.functions.iter().enumerate() {

@@ -9,13 +9,13 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{Expression, Function, Handle, LocalVariable, Statement};
 use rustc_hash::FxHashSet;
 
-/// Most components of a variable that lives in registers.
+/// Maximum number of components of a variable in registers.
 const MOST_IN_REGISTERS: usize = 16;
 
-/// Most bytes that single stores set to zero.
+/// Maximum number of bytes that are set to zero with single stores.
 const MOST_ZEROED_BY_STORES: u32 = 64;
 
-/// Returns the variable that a pointer points into.
+/// Returns the variable into which a pointer points.
 pub(super) fn root(function: &Function, mut pointer: Handle<Expression>) -> Handle<Expression> {
     loop {
         match &function.expressions[pointer] {
@@ -25,7 +25,7 @@ pub(super) fn root(function: &Function, mut pointer: Handle<Expression>) -> Hand
     }
 }
 
-/// Returns the local variable that a pointer points into, if it does.
+/// Returns the local variable into which a pointer points, if it is one.
 pub(super) fn root_local(function: &Function, pointer: Handle<Expression>) -> Option<Handle<LocalVariable>> {
     match &function.expressions[root(function, pointer)] {
         Expression::LocalVariable(local) => Some(*local),

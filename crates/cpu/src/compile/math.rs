@@ -1,5 +1,5 @@
-//! The built-in functions that instructions compute, by the formulas of [`arith`](crate::arith) step by step, so that
-//! the results have the same bits. A call computes every other function.
+//! Built-in functions as instructions. They follow the formulas of [`arith`](crate::arith) step by step, so that the
+//! results have the same bits. All other functions are calls.
 
 use super::function::Lower;
 use super::layout::Kind;
@@ -274,7 +274,7 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Limits a range of bits to the bits of a word. Returns the first bit and the number of bits.
+    /// Clamps a range of bits to a word. Returns the first bit and the number of bits.
     fn field(&mut self, offset: ir::Value, count: ir::Value) -> (ir::Value, ir::Value) {
         let width = self.word(32);
         let offset = self.builder.ins().umin(offset, width);
@@ -285,7 +285,7 @@ impl Lower<'_, '_> {
 
     fn extract_bits(&mut self, signed: bool, x: &[ir::Value]) -> ir::Value {
         let (offset, count) = self.field(x[1], x[2]);
-        // Shifts take their amount modulo 32, so 64 bits are shifted.
+        // A 32-bit shift takes its amount modulo 32, so a 64-bit shift is used.
         let word = self.builder.ins().uextend(types::I64, x[0]);
         let low = self.builder.ins().ushr(word, offset);
         let spare = self.builder.ins().irsub_imm(count, 64);

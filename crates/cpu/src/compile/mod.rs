@@ -1,8 +1,8 @@
 //! Compiles a program to machine code with Cranelift.
 //!
 //! The code executes one workgroup per call. It executes one invocation after the other, or 4, 8 or 16 together in the
-//! lanes of vectors. A program with barriers is divided into regions between them: each invocation executes one region
-//! before the first one executes the next. Programs that the compiler refuses run in the interpreter.
+//! lanes of vectors. A program with barriers is divided into regions between them: all invocations execute a region
+//! before any executes the next. Programs that the compiler refuses run in the interpreter.
 
 mod atomic;
 mod call;
@@ -50,13 +50,13 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Most expressions of a program times its lanes. BLAKE3 in 4 lanes needs two thirds of this.
+/// Maximum of a program's number of expressions times its lanes. BLAKE3 in 4 lanes needs two thirds of this.
 const MOST_EXPANDED: usize = 10_000;
 
-/// Size of a buffer's type, from which the length of its runtime array follows.
+/// Layout of a buffer's type, which gives the length of its runtime array.
 #[derive(Clone, Copy)]
 struct Form {
-    /// Bytes of the smallest buffer that the code accesses safely.
+    /// Size of the smallest buffer that the code can access safely.
     least: usize,
     /// Offset and stride of the runtime array.
     array: Option<(usize, usize)>,
@@ -66,7 +66,7 @@ struct Form {
 pub(crate) struct Compiled {
     code: Code,
     lanes: u32,
-    /// Form of each buffer of a run that the code accesses.
+    /// Layout of each buffer that the code accesses.
     buffers: Vec<Option<Form>>,
     /// Bytes of the uniform block that the code reads.
     params: usize,
@@ -82,7 +82,7 @@ impl Compiled {
     /// Compiles a program for a number of invocations that execute together: 1, 4, 8 or 16.
     ///
     /// # Errors
-    /// Returns the feature that the compiler does not translate.
+    /// Returns the unsupported feature if the program cannot be compiled.
     pub(crate) fn new(program: &Arc<Program>, lanes: u32) -> Result<Self, NotCompiled> {
         assert!([1, 4, 8, 16].contains(&lanes), "bug: there are no vectors with {lanes} lanes");
         if !program.workgroup()[0].is_multiple_of(lanes) {
@@ -122,13 +122,13 @@ impl Compiled {
         self.lanes
     }
 
-    /// Returns `true` if invocations that execute together may leave a loop one after the other.
+    /// Returns `true` if invocations that execute together may leave a loop at different times.
     pub(crate) fn diverges(&self) -> bool {
         self.diverges
     }
 
-    /// Returns `true` if the code can execute a run. The code has only one order of execution, and it needs at least
-    /// one element in each array.
+    /// Returns `true` if the code can execute a run. The code has a fixed order of execution, and needs at least one
+    /// element in each array.
     pub(crate) fn takes(&self, run: &GridRun<'_>) -> bool {
         let buffers = self.buffers.iter().zip(run.buffers);
         run.seed == 0
@@ -164,8 +164,8 @@ impl Compiled {
                 return Err(Fault::Stopped);
             }
             if number > run.range.start {
-                // The pointer of an empty vector leads to no page, and a masked store there is slow even if it stores
-                // nothing.
+                // The pointer of an empty vector points to no mapped page. There, a masked store is slow even if it
+                // stores nothing.
                 if !workgroup.is_empty() {
                     workgroup.fill(0);
                     context.workgroup = workgroup.as_mut_ptr().cast();
@@ -192,7 +192,8 @@ impl Compiled {
     }
 }
 
-/// Returns the workgroup after another one. Dividing a linear index would take as long as a small workgroup.
+/// Returns the next workgroup. Computing it from a linear index needs divisions, which take as long as a small
+/// workgroup.
 fn next(group: [u32; 3], groups: [u32; 3]) -> [u32; 3] {
     let [x, y, z] = group;
     if x + 1 < groups[0] {

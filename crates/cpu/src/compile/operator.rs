@@ -150,9 +150,9 @@ impl Lower<'_, '_> {
         })
     }
 
-    /// Returns a vector of integers as a value that Cranelift computes only once. Cranelift 0.125 reassociates a chain
-    /// of three sums, or other associative operations, and then computes a sum in the chain again for each other use of
-    /// it. It does not look through a reinterpretation, which costs no instruction.
+    /// Reinterprets a vector of integers, so that Cranelift computes it only once. Cranelift 0.125 reassociates chains
+    /// of three sums or other associative operations, and then computes a sum in the chain again for each of its other
+    /// uses. It does not look through a reinterpretation, which costs no instruction.
     fn kept(&mut self, value: ir::Value) -> ir::Value {
         let own = self.builder.func.dfg.value_type(value);
         if !own.is_vector() || own.bits() != 128 {
@@ -164,8 +164,8 @@ impl Lower<'_, '_> {
         self.builder.ins().bitcast(own, flags, hidden)
     }
 
-    /// Divides integers. If the instruction would have no result, the divisor becomes 1: the quotient is then the
-    /// dividend, and the remainder is zero.
+    /// Divides integers. Where the instruction would trap, the divisor becomes 1: the quotient is then the dividend,
+    /// and the remainder is zero.
     fn divide(&mut self, op: BinaryOperator, kind: Kind, a: ir::Value, b: ir::Value) -> ir::Value {
         let zero = self.builder.ins().icmp_imm(IntCC::Equal, b, 0);
         let one = self.bits(kind, 1);
@@ -178,7 +178,7 @@ impl Lower<'_, '_> {
         let least = self.builder.ins().icmp_imm(IntCC::Equal, a, least_integer);
         let negative = self.builder.ins().icmp_imm(IntCC::Equal, b, -1);
         let overflow = self.builder.ins().band(least, negative);
-        // Cranelift 0.125 takes the least integer for a positive power of two, so that divisor becomes 1 as well.
+        // Cranelift 0.125 treats the least integer as a positive power of two, so as a divisor it is replaced by 1 too.
         let by_least = self.builder.ins().icmp_imm(IntCC::Equal, b, least_integer);
         let bad = self.builder.ins().bor(zero, overflow);
         let bad = self.builder.ins().bor(bad, by_least);
@@ -192,8 +192,8 @@ impl Lower<'_, '_> {
         self.builder.ins().select(by_least, of_least, found)
     }
 
-    /// Translates a binary operator on numbers of 16 bits. The `f32` of a sum, a difference, a product or a quotient is
-    /// precise enough for a second rounding.
+    /// Translates a binary operator on numbers of 16 bits. Sums, differences, products and quotients are computed as
+    /// `f32`, which is precise enough to round a second time.
     fn binary_half(&mut self, op: BinaryOperator, a: ir::Value, b: ir::Value) -> Result<ir::Value> {
         match op {
             BinaryOperator::Add
@@ -306,7 +306,7 @@ impl Lower<'_, '_> {
             (true, Kind::F32) if from == Kind::F16 => value,
             (true, Kind::F16) if from == Kind::F64 => self.half_of_double(value),
             (true, Kind::F16) => self.rounded_half(value),
-            // An integer that `f32` cannot represent is beyond the greatest `f16`.
+            // An integer that `f32` cannot represent exceeds the greatest `f16`.
             (false, Kind::F16) => {
                 let value = self.float_of_integer(from, Kind::F32, value);
                 self.rounded_half(value)
@@ -335,7 +335,7 @@ impl Lower<'_, '_> {
         }
     }
 
-    /// Returns the float that is nearest to an integer or a bool.
+    /// Converts an integer or a bool to the nearest float.
     fn float_of_integer(&mut self, from: Kind, to: Kind, mut value: ir::Value) -> ir::Value {
         if from == Kind::Bool {
             value = self.builder.ins().uextend(types::I32, value);
@@ -344,14 +344,14 @@ impl Lower<'_, '_> {
         if from.is_signed() { ins.fcvt_from_sint(to.ir(), value) } else { ins.fcvt_from_uint(to.ir(), value) }
     }
 
-    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of everything.
+    /// Returns the low 32 bits of an index. An index that needs more bits is past the end of any array.
     pub(super) fn index(&mut self, index: Handle<Expression>) -> Result<ir::Value> {
         let kind = self.kind(index)?;
         let value = self.value(index)?[0];
         Ok(self.short_index(kind, value))
     }
 
-    /// Returns the bits of an index as 32 bits.
+    /// Returns the bits of an index as a 32-bit integer.
     pub(super) fn short_index(&mut self, kind: Kind, index: ir::Value) -> ir::Value {
         if !kind.is_wide() {
             return index;

@@ -23,7 +23,7 @@ pub(super) enum Place {
 }
 
 impl Lower<'_, '_> {
-    /// Returns what a pointer points to.
+    /// Returns the place to which a pointer points.
     pub(super) fn place(&mut self, pointer: Handle<Expression>) -> Result<Place> {
         match self.expression(pointer) {
             Expression::LocalVariable(local) => {
@@ -124,7 +124,7 @@ impl Lower<'_, '_> {
                 let member = &members[index as usize];
                 (member.offset, self.types().is_unsized(self.types().inner(member.ty)))
             }
-            // The length of an array may be an override, which validation did not compare with the index.
+            // The length of an array may be an override, so validation could not check a constant index.
             TypeInner::Array { .. } => {
                 let index = self.word(index);
                 return self.element_at(&inner, address, start, length, index);
@@ -247,7 +247,7 @@ impl Lower<'_, '_> {
     }
 }
 
-/// Adds two distances. The sum must fit the 31 bits of an instruction's offset.
+/// Adds two distances. The sum must fit into the 31 bits of an instruction's offset.
 pub(super) fn displacement(start: u32, distance: u32) -> Result<i32> {
     match start.checked_add(distance).map(i32::try_from) {
         Some(Ok(sum)) => Ok(sum),

@@ -1,5 +1,5 @@
-//! The parts of an entry point with barriers: what a workgroup does once, and the regions between barriers, which it
-//! does for each invocation.
+//! Divides an entry point with barriers into steps that a workgroup executes once, and regions between barriers, which
+//! each invocation executes.
 
 use super::refusal::{NotCompiled, Result};
 use super::uniform::Uniform;
@@ -62,9 +62,9 @@ pub(super) struct Case<'m> {
 /// Lifetime of a local variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Home {
-    /// One variable of the workgroup for all its invocations.
+    /// One variable for all invocations of the workgroup.
     Workgroup,
-    /// The variable is used in one region only, and has no value before it.
+    /// The variable is used in only one region, and has no value before it.
     Region(usize),
     /// A variable of each invocation that lives across barriers.
     Invocation,
@@ -132,7 +132,7 @@ struct Builder<'m> {
 }
 
 impl<'m> Builder<'m> {
-    /// Ends the region that was under construction.
+    /// Ends the current region.
     fn close(&mut self, steps: &mut Vec<Step<'m>>) {
         if !self.pending.is_empty() {
             steps.push(Step::Region(self.regions.len()));
@@ -154,7 +154,7 @@ impl<'m> Builder<'m> {
         match statement {
             Statement::Emit(range) => {
                 for expression in range.clone() {
-                    // Nothing in the pending region changes the value, so the workgroup evaluates it before the region.
+                    // Nothing in the current region changes the value, so the workgroup evaluates it before the region.
                     if self.uniform.expression(expression) {
                         steps.push(Step::Evaluate(expression));
                     } else {
@@ -242,7 +242,7 @@ impl<'m> Builder<'m> {
     }
 }
 
-/// Visits the expressions that a region uses, and the indices inside of the pointers among them.
+/// Visits the expressions that a region uses, and the indices in its pointers.
 fn visit_region(function: &Function, region: &Region<'_>, seen: &mut impl FnMut(Handle<Expression>)) {
     for piece in &region.pieces {
         visit_piece(function, piece, seen);
@@ -259,7 +259,7 @@ fn visit_piece(function: &Function, piece: &Piece<'_>, seen: &mut impl FnMut(Han
     }
 }
 
-/// Visits an expression, and the operands of an access, which may be a pointer that is evaluated at its use.
+/// Visits an expression. For a pointer, which is evaluated where it is used, also visits the operands.
 fn visit_deep(
     function: &Function,
     expression: Handle<Expression>,

@@ -7,7 +7,7 @@ use naga::Span;
 pub(crate) struct NotCompiled {
     /// Feature that the program uses.
     pub(crate) reason: String,
-    /// Place in the text. It may be undefined.
+    /// Place in the shader, which may be undefined.
     pub(crate) span: Span,
 }
 

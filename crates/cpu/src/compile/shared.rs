@@ -13,23 +13,23 @@ use naga::{AddressSpace, Function, GlobalVariable, Handle, Statement, TypeInner}
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// Most bytes of variables on the stack, over all functions of a program. Functions do not call themselves.
+/// Maximum size of variables on the stack, summed over all functions of a program. There is no recursion.
 pub(super) const MOST_STACK_BYTES: u32 = 64 << 10;
 
-/// Most bytes of the stack that the frames of all functions of a program take together: a quarter of the stack of a
-/// thread that Rust starts.
+/// Maximum stack size of the frames of all functions of a program together: a quarter of the default stack of a Rust
+/// thread.
 const MOST_FRAME_BYTES: u32 = 512 << 10;
 
-/// Bytes of the stack for a return address and saved registers.
+/// Stack bytes for a return address and saved registers.
 const CALL_BYTES: u32 = 128;
 
-/// Most bytes of memory of a workgroup, and of all its invocations.
+/// Maximum size of the memory of a workgroup, and of the memory of its invocations.
 pub(super) const MOST_MEMORY_BYTES: u32 = 64 << 20;
 
-/// Most expressions of a program, as the time of compilation grows faster than their number.
+/// Maximum number of expressions of a program, because compile time grows faster than their number.
 pub(super) const MOST_EXPRESSIONS: usize = 20_000;
 
-/// Machine code under construction, the functions that are still to be translated, and the places of variables.
+/// Machine code under construction, the functions still to be translated, and the places of variables.
 pub(super) struct Shared<'m> {
     pub(super) program: &'m Program,
     pub(super) types: Types<'m>,
@@ -52,21 +52,21 @@ pub(super) struct Shared<'m> {
     /// Offsets of the private variables in the memory of an invocation.
     pub(super) private_offsets: FxHashMap<Handle<GlobalVariable>, u32>,
     pub(super) invocation_bytes: u32,
-    /// Invocations per interleaved word of their memory: each word is stored once per invocation, adjacently.
+    /// Number of adjacent copies of each word in the memory of invocations, one for each invocation.
     pub(super) columns: u32,
-    /// Bytes of a component in the memory of several lanes: one word, or two if the program has numbers of 64 bits.
+    /// Bytes of a component in the memory of several lanes: 4, or 8 if the program has 64-bit numbers.
     pub(super) cell: u32,
-    /// Bytes of the stack that one call of each function takes.
+    /// Stack size of one call of each function, summed.
     frame_bytes: u32,
     /// `true` if the code has a loop that some lanes may leave before others.
     pub(super) diverges: bool,
-    /// Number of calls around the current place that are expanded in lanes.
+    /// Number of inlined calls around the current place, in code for several lanes.
     pub(super) nested: usize,
-    /// `true` if the processor selects between the words of two vectors by one instruction.
+    /// `true` if the processor has an instruction that selects between the words of two vectors.
     pub(super) blends: bool,
     /// Number of blocks that are skipped if no lane executes them.
     pub(super) skipped: usize,
-    /// Code as text, if that is wanted.
+    /// Code as text, if it was requested.
     pub(super) listing: Option<Listing>,
 }
 
@@ -194,7 +194,7 @@ impl<'m> Shared<'m> {
     }
 }
 
-/// Reserves memory after the memory that is reserved already, and returns its distance from the start.
+/// Reserves memory after the memory reserved so far, and returns its offset.
 pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
     let start = *bytes;
     match start.checked_add(size).and_then(|end| end.checked_next_multiple_of(16)) {
@@ -204,7 +204,7 @@ pub(super) fn reserve(bytes: &mut u32, size: u32) -> Result<u32> {
     Ok(start)
 }
 
-/// Returns `true` if a value or a variable of a program has numbers of 64 bits.
+/// Returns `true` if a value or a variable of a program contains 64-bit numbers.
 fn has_wide_numbers(program: &Program) -> bool {
     let module = program.module();
     let is_wide = |inner: &TypeInner| match inner {
@@ -220,7 +220,7 @@ fn has_wide_numbers(program: &Program) -> bool {
         || module.functions.iter().any(|(at, function)| in_function(function, &program.info()[at]))
 }
 
-/// Returns `true` if the processor selects between the words of two vectors by one instruction.
+/// Returns `true` if the processor has an instruction that selects between the words of two vectors.
 fn blends() -> bool {
     #[cfg(target_arch = "x86_64")]
     return std::arch::is_x86_feature_detected!("sse4.1");
@@ -228,14 +228,14 @@ fn blends() -> bool {
     false
 }
 
-/// Creates an empty module for machine code of this computer.
+/// Creates an empty module for machine code of this processor.
 fn jit() -> Result<JITModule> {
     let mut flags = settings::builder();
     let settings = [
         ("opt_level", "speed"),
-        // A bug of the compiler is then refused and not executed.
+        // The verifier refuses wrong code instead of executing it.
         ("enable_verifier", "true"),
-        // A large frame touches each of its pages, so that a stack overflow is noticed.
+        // A large frame touches each of its pages, so that a stack overflow is detected.
         ("enable_probestack", "true"),
         ("probestack_strategy", "inline"),
         ("enable_multi_ret_implicit_sret", "true"),

@@ -1,11 +1,11 @@
-//! The check that no value of a program consists of too many numbers: the compiler makes an SSA value of each one.
+//! Checks that no value of a program consists of too many numbers, because the compiler makes an SSA value for each.
 
 use super::refusal::{NotCompiled, Result};
 use crate::program::Program;
 use naga::valid::FunctionInfo;
 use naga::{ArraySize, Function, Module, Type, TypeInner, UniqueArena};
 
-/// Most numbers in one value.
+/// Maximum count of numbers in one value.
 const MOST_NUMBERS: u64 = 1 << 14;
 
 /// Checks the values of a program.
@@ -38,7 +38,7 @@ fn check_function(
     Ok(())
 }
 
-/// Count of the numbers in one value of each type of a module. The counts saturate.
+/// For each type of a module, the count of numbers in a value. The counts saturate.
 struct Numbers(Vec<u64>);
 
 impl Numbers {

@@ -6,7 +6,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Switch;
 use naga::{Barrier, Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
 
-/// Reason for which code for one invocation after the other refuses a subgroup operation.
+/// Reason why code for one invocation at a time refuses a subgroup operation.
 const OF_SUBGROUP: &str = "an operation of a subgroup, whose lanes execute one after the other here";
 
 impl<'m> Lower<'_, 'm> {
@@ -103,8 +103,8 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Jumps to the case of a value. Returns the blocks of the cases, and last the block after the `switch`, to which
-    /// `break` jumps.
+    /// Jumps to the case that matches a value. Returns the blocks of the cases, then the block after the `switch`, to
+    /// which `break` jumps.
     pub(super) fn begin_switch(
         &mut self,
         selector: Handle<Expression>,
@@ -176,7 +176,7 @@ impl<'m> Lower<'_, 'm> {
         Ok(())
     }
 
-    /// Ends the body of a loop, which a condition may leave.
+    /// Ends the body of a loop with an optional `break if` condition.
     pub(super) fn repeat_or_leave_on(&mut self, leave: Option<ir::Value>, head: ir::Block, exit: ir::Block) {
         self.check_stop();
         match leave {

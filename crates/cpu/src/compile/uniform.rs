@@ -16,13 +16,13 @@ pub(super) struct Uniform<'m> {
     function: &'m Function,
     /// Flag of each expression.
     expressions: Vec<bool>,
-    /// Local variables that are stored only where all invocations of a workgroup are together.
+    /// Local variables that are stored only where all invocations of a workgroup execute together.
     locals: FxHashSet<Handle<LocalVariable>>,
 }
 
 impl<'m> Uniform<'m> {
-    /// Analyses the entry point. `tail` is the number of statements up to the last barrier: each invocation executes
-    /// the statements after it by itself.
+    /// Analyses the entry point. `tail` is the number of statements up to the last barrier: invocations execute the
+    /// statements after it independently.
     pub(super) fn new(program: &'m Program, tail: usize) -> Self {
         let function = &program.entry().function;
         let mut uniform = Self { program, function, expressions: Vec::new(), locals: FxHashSet::default() };
@@ -162,7 +162,7 @@ impl<'m> Uniform<'m> {
         }
     }
 
-    /// Returns `true` if no invocation changes a place in memory, or all invocations change it together.
+    /// Returns `true` if no invocation changes a place in memory, or if all change it together.
     fn memory(&self, pointer: Handle<Expression>) -> bool {
         match &self.function.expressions[root(self.function, pointer)] {
             Expression::LocalVariable(local) => self.locals.contains(local),

@@ -74,7 +74,7 @@ pub(super) fn visit_uses(
     }
 }
 
-/// Returns the lane or the distance of a subgroup gather.
+/// Returns the lane index or offset operand of a subgroup gather.
 fn lane_of(mode: GatherMode) -> Option<Handle<Expression>> {
     match mode {
         GatherMode::BroadcastFirst | GatherMode::QuadSwap(_) => None,
@@ -107,7 +107,7 @@ pub(super) fn visit_results(statement: &Statement, seen: &mut impl FnMut(Handle<
     super::shared::visit_one(statement, &mut one);
 }
 
-/// Jumps of an inner statement that stay within the visited one.
+/// Context that tells which jumps of an inner statement stay within the visited one.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Inside {
     /// `true` for a statement inside a loop or a `switch` of the visited statement.
@@ -117,7 +117,7 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// Describes a statement in the body of a loop, which only `return` leaves.
+    /// Describes a statement in the body of a loop; only a `return` leaves the visited statement.
     pub(super) fn in_loop() -> Self {
         Self { breaks: true, continues: true }
     }
@@ -148,7 +148,7 @@ pub(super) fn escapes(statement: &Statement, inside: Inside) -> bool {
     }
 }
 
-/// Returns `true` if a statement holds a barrier.
+/// Returns `true` if a statement contains a barrier.
 pub(super) fn has_barrier(statement: &Statement) -> bool {
     let block = |block: &Block| block.iter().any(has_barrier);
     match statement {

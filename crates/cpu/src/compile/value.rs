@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 /// Components of a value in the order of [`Types::leaves`].
 pub(super) type Components = SmallVec<[ir::Value; 4]>;
 
-/// Most components that a dynamic index selects by instructions. A larger value is stored, and one component loaded.
+/// Maximum number of components from which a dynamic index selects with instructions. A larger value is stored to
+/// memory, and one component loaded.
 const MOST_SELECTED: usize = 8;
 
 /// Returns the first component and the number of components of a member.
@@ -84,7 +85,7 @@ impl Lower<'_, '_> {
         self.builder.ins().umin(index, last)
     }
 
-    /// Returns the member at an index that only the running kernel knows.
+    /// Returns the member at a dynamic index.
     pub(super) fn dynamic_member(
         &mut self,
         base: Handle<Expression>,
@@ -112,8 +113,8 @@ impl Lower<'_, '_> {
         Ok(chosen)
     }
 
-    /// Loads the member from a table of constants, or from a copy of the value on the stack. Each component has 4
-    /// bytes, or 8 if one of them needs 8.
+    /// Loads a member from a table of constants, or from a copy of the value on the stack. Each component has 4 bytes,
+    /// or 8 if one of them needs 8.
     fn loaded_member(
         &mut self,
         base: Handle<Expression>,

@@ -1,11 +1,11 @@
-//! The built-in functions of numbers that are not 32 bits wide. The interpreter's arithmetic computes them, for one
-//! invocation per call.
+//! Built-in functions of numbers that are not 32 bits wide, computed by the interpreter's arithmetic for one invocation
+//! per call.
 
 use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::{MathFunction, TypeInner};
 use smallvec::SmallVec;
 
-/// Form of an argument.
+/// Shape of an argument.
 #[derive(Clone, Copy)]
 enum Form {
     Scalar,
@@ -46,7 +46,7 @@ impl Whole {
         Some(Self { fun, arguments: arguments.map(argument).collect::<Option<_>>()? })
     }
 
-    /// Computes the function. Each component of the arguments has two words, and the result's words replace them.
+    /// Computes the function. Each component takes two words; the words of the result replace those of the arguments.
     pub(super) fn run(&self, words: &mut [u32]) {
         let mut components = words.chunks_exact(2).map(|pair| u64::from(pair[1]) << 32 | u64::from(pair[0]));
         let mut values: Vec<SmallVec<[Scalar; 4]>> = Vec::new();
@@ -69,7 +69,7 @@ impl Whole {
     }
 }
 
-/// Passes on the components of a result, in their order in memory.
+/// Calls a function with each component of a result, in memory order.
 fn put(outcome: &Outcome, component: &mut impl FnMut(Scalar)) {
     match outcome {
         Outcome::Scalar(value) => component(*value),

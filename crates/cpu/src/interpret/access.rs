@@ -128,7 +128,7 @@ impl<O: Observer> Executor<'_, O> {
     }
 }
 
-/// Adds a step to the steps before it, and puts the sum into a slot.
+/// Adds an index step to the previous steps, and puts the sum into a slot.
 #[inline]
 pub(super) fn put_step(stack: &mut [u64], base: usize, to: Slot, before: Option<Slot>, step: u64) {
     let before = before.map_or(0, |before| stack[at(base, before)]);

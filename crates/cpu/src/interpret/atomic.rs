@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use naga::{AtomicFunction, Scalar, ScalarKind};
 
-/// Changes an atomic variable, and returns its old value and whether a compare-exchange stored its value.
+/// Changes an atomic variable, and returns its old value and if a compare-exchange stored.
 pub(super) fn change(
     memory: &Memory<'_>,
     (region, byte): (u16, u64),

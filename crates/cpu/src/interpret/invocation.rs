@@ -68,8 +68,8 @@ impl Invocation {
         position.fill(&decoded.inputs, &mut self.stack, self.base);
     }
 
-    /// Compares the places of two invocations: a place that comes first in the program is less. A function that is
-    /// called at two places has different places in each call.
+    /// Compares the places of two invocations; the place that comes first in the program is less. Places include the
+    /// callers, so places in two calls of a function differ.
     pub(super) fn compare_place(&self, other: &Self) -> Ordering {
         let own = self.callers.iter();
         let theirs = other.callers.iter();
@@ -101,7 +101,7 @@ pub(super) fn at(base: usize, slot: Slot) -> usize {
     base.wrapping_add_signed(slot as isize)
 }
 
-/// Returns the slot that an address names.
+/// Returns the slot at an address.
 #[inline]
 pub(super) fn stack_place(stack: &[u64], base: usize, address: &Address) -> usize {
     let index = address.index.map_or(0, |index| stack[at(base, index)]) as usize;
@@ -109,7 +109,7 @@ pub(super) fn stack_place(stack: &[u64], base: usize, address: &Address) -> usiz
     if address.root == Root::Frame { base + offset } else { offset }
 }
 
-/// Returns the region and the byte that an address names.
+/// Returns the region and the byte at an address.
 #[inline]
 pub(super) fn memory_place(stack: &[u64], base: usize, address: &Address) -> (u16, u64) {
     let index = address.index.map_or(0, |index| stack[at(base, index)]);

@@ -35,7 +35,7 @@ impl Interpreter {
         origins.map(|&Origin { expression, span }| (expression, span))
     }
 
-    /// Returns the instructions of all functions as text, each with its place in the text of the kernel.
+    /// Returns the instructions of all functions as text, each with its place in the shader.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for (number, function) in self.decoded.functions.iter().enumerate() {
@@ -59,12 +59,12 @@ impl Interpreter {
         }
     }
 
-    /// Lists the variables of a workgroup and the byte at which each begins.
+    /// Lists the workgroup variables with their offsets.
     pub(crate) fn workgroup_variables(&self) -> &[(u64, Handle<GlobalVariable>)] {
         &self.decoded.workgroup_variables
     }
 
-    /// Returns the bytes of the variables of a workgroup.
+    /// Returns the size of the workgroup variables in bytes.
     pub(crate) fn workgroup_bytes(&self) -> u64 {
         self.decoded.workgroup_bytes
     }

@@ -6,7 +6,7 @@ use crate::run::Cells;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of a pointer's low bits, which are the number of a byte. The bits above are the number of the region.
+/// Number of low bits of a pointer that contain the byte offset. The higher bits contain the region's number.
 const BYTE_BITS: u32 = 48;
 
 /// Returns a pointer as one word.
@@ -27,7 +27,7 @@ pub(super) struct Memory<'a> {
 }
 
 impl<'a> Memory<'a> {
-    /// Takes the regions.
+    /// Creates the memory of these regions.
     pub(super) fn new(regions: Vec<Cells<'a>>) -> Self {
         Self { regions }
     }
@@ -42,7 +42,7 @@ impl<'a> Memory<'a> {
     pub(super) fn word(&self, region: u16, byte: u64) -> Option<&AtomicU32> {
         let cells = self.regions.get(usize::from(region))?;
         let fits = byte.checked_add(4)? <= cells.len() as u64 && byte.is_multiple_of(4);
-        // SAFETY: the word is inside of the region, as the line above checks.
+        // SAFETY: the word is inside the region, as checked above.
         let at = fits.then(|| unsafe { cells.start().add(byte as usize) })?;
         // SAFETY: the region begins at a multiple of 16 and the word at a multiple of 4 in it. The bytes live as long
         // as the cells, and all accesses to them are atomic.
@@ -54,7 +54,7 @@ impl<'a> Memory<'a> {
     pub(super) fn long(&self, region: u16, byte: u64) -> Option<&AtomicU64> {
         let cells = self.regions.get(usize::from(region))?;
         let fits = byte.checked_add(8)? <= cells.len() as u64 && byte.is_multiple_of(8);
-        // SAFETY: the words are inside of the region, as the line above checks.
+        // SAFETY: the words are inside the region, as checked above.
         let at = fits.then(|| unsafe { cells.start().add(byte as usize) })?;
         // SAFETY: the region begins at a multiple of 16 and the words at a multiple of 8 in it. The bytes live as long
         // as the cells, and all accesses to them are atomic.
@@ -138,7 +138,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Writes a value of any shape. The bytes between its scalars stay.
+    /// Writes a value of any shape. The bytes between its scalars are not changed.
     pub(super) fn write_shape(&self, region: u16, byte: u64, shape: &[Run], from: &[u64]) {
         let mut slots = from.iter();
         for run in shape {

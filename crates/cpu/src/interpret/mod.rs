@@ -1,4 +1,4 @@
-//! The interpreter. It needs no executable memory, and every other engine must agree with it.
+//! The interpreter. It needs no executable memory, and is the reference for all other engines.
 //!
 //! [`Interpreter::new`] decodes each function once into a flat list of instructions, whose operands are slots of a
 //! frame. A workgroup runs its invocations one after the other, each until it ends or waits.
@@ -37,7 +37,7 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// Decodes a program, and checks that it uses nothing that the interpreter lacks.
+    /// Decodes a program, and checks that the interpreter supports all of it.
     ///
     /// # Errors
     /// [`Error::Unsupported`](crate::Error::Unsupported), with the line.

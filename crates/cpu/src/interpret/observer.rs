@@ -1,4 +1,4 @@
-//! The calls that a tool gets during a run.
+//! The interface of tools that observe a run.
 
 use naga::{Expression, Handle};
 
@@ -24,7 +24,7 @@ pub(crate) enum Touched {
     Stack { slot: usize, count: usize },
 }
 
-/// Invocation that does not come to a barrier at which others of its workgroup wait.
+/// Reason why an invocation does not reach a barrier at which others of its workgroup wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// It waits at another barrier, or at the same one in another call.
@@ -35,7 +35,7 @@ pub(crate) enum Missing {
 
 /// Observer of a run. Each method is called before the operation takes effect.
 ///
-/// The interpreter is compiled once for each observer, and has no calls for an inactive observer.
+/// The interpreter is compiled separately for each observer type, without calls if the observer is inactive.
 pub(crate) trait Observer {
     /// `false` for an observer whose methods are not called.
     const ACTIVE: bool = true;
@@ -56,13 +56,13 @@ pub(crate) trait Observer {
     fn index(&mut self, site: Site, index: u64, len: u64);
 
     /// Observes the operands of an operator or a function for one component, or all arguments of a function. The
-    /// operand of a unary operator comes twice.
+    /// operand of a unary operator is passed twice.
     fn compute(&mut self, site: Site, operands: &[u64]);
 
     /// Observes that all invocations of the workgroup wait at a barrier.
     fn barrier(&mut self, site: Site);
 
-    /// Observes that an invocation does not come to the barrier at which another one waits. The run ends then.
+    /// Observes that an invocation does not reach the barrier at which another one waits. Then the run ends.
     fn split(&mut self, _waits: Site, _missing: Missing) {}
 }
 

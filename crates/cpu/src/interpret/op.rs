@@ -1,7 +1,7 @@
 //! The instructions of the interpreter.
 //!
-//! A value is a row of slots, one for each of its scalars: the components of a vector, the columns of a matrix, the
-//! members of a struct or an array in order. A slot contains the bits of its scalar.
+//! A value occupies consecutive slots, one for each scalar: the components of a vector, the columns of a matrix, and
+//! the members of a struct or an array, in order. A slot contains the bits of its scalar.
 
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, RelationalFunction, Span};
 use naga::{GatherMode, ScalarKind, SubgroupOperation, UnaryOperator};
@@ -9,7 +9,7 @@ use naga::{GatherMode, ScalarKind, SubgroupOperation, UnaryOperator};
 /// Number of a slot, counted from the base of the frame. The constants of the function are below the base.
 pub(super) type Slot = i32;
 
-/// Number of the instruction that a jump goes to. While a function is decoded, it is the number of a label.
+/// Number of the target instruction of a jump. While a function is decoded, it is the number of a label.
 pub(super) type Target = u32;
 
 /// Function from the bits of two operands to the bits of a result.
@@ -21,7 +21,7 @@ pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
 /// Function from the components of two vectors to up to four components.
 pub(super) type QuickVector = fn(&[f32], &[f32]) -> [f32; 4];
 
-/// Start of an address.
+/// Root of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
     /// Base of the frame. Such addresses count slots.
@@ -30,9 +30,9 @@ pub(super) enum Root {
     Private,
     /// Region of memory. Such addresses count bytes.
     Region(u16),
-    /// Slot whose number is in the index slot.
+    /// Slot of the invocation; the index slot contains its number.
     StackPointer,
-    /// Region and byte of the pointer in the index slot.
+    /// Region and byte given by the pointer in the index slot.
     MemoryPointer,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Root {
 pub(super) struct Address {
     /// Distance from the root.
     pub(super) offset: u64,
-    /// Slot whose value is added too.
+    /// Slot with a dynamic offset that is added too.
     pub(super) index: Option<Slot>,
     pub(super) root: Root,
 }
@@ -60,7 +60,7 @@ pub(super) struct To {
     pub(super) count: u32,
 }
 
-/// An operand of an instruction that works on components: a vector steps by 1, a scalar by 0.
+/// An operand of a componentwise instruction: the step is 1 for a vector, and 0 for a scalar.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Strided {
     pub(super) slot: Slot,
@@ -106,7 +106,7 @@ pub(super) enum Op {
     Relational { fun: RelationalFunction, to: To, from: Slot, count: u8, ty: naga::Scalar },
     /// Call of a math function.
     Math(Box<Math>),
-    /// Offset of an element: `base` plus the stride times the index, which is clamped to the last element.
+    /// Offset of an element: `base` plus the stride times the clamped index.
     Index { to: Slot, base: Option<Slot>, index: Slot, len: u32, stride: u32 },
     /// Offset of an element of an array whose length depends on its memory.
     IndexUnsized { to: Slot, base: Option<Slot>, index: Slot, array: Box<Unsized> },
@@ -159,7 +159,7 @@ pub(super) enum Op {
 pub(super) struct Binary {
     pub(super) op: BinaryOperator,
     pub(super) ty: naga::Scalar,
-    /// Type of `b`, as the amount of a shift has its own type.
+    /// Type of `b`, because the amount of a shift has its own type.
     pub(super) ty_b: naga::Scalar,
     pub(super) to: To,
     pub(super) a: Strided,
@@ -235,7 +235,7 @@ pub(super) struct Atomic {
     pub(super) value: Slot,
     /// Value that a compare-exchange expects.
     pub(super) compare: Option<Slot>,
-    /// Slots for the old value, and for `true` after it if a compare-exchange stored its value.
+    /// Slots for the old value and, for a compare-exchange, a flag that is `true` if it stored.
     pub(super) to: Option<Slot>,
 }
 
@@ -262,7 +262,7 @@ pub(super) struct Call {
 pub(super) enum Exchange {
     /// Only a barrier.
     Barrier,
-    /// A bit of each lane.
+    /// One bit from each lane (a ballot).
     Ballot,
     /// The value of another lane. The second slot has the number of that lane, or the value from which it is computed.
     Gather(GatherMode, Slot),
@@ -284,7 +284,7 @@ pub(super) struct Subgroup {
     pub(super) to: To,
 }
 
-/// Source of an instruction.
+/// Origin of an instruction in the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     /// Expression, or the pointer of a statement.
@@ -300,7 +300,7 @@ pub(super) struct Code {
     pub(super) origins: Vec<Origin>,
     /// Values of the slots below the base.
     pub(super) constants: Vec<u64>,
-    /// Number of slots from the base.
+    /// Number of slots from the base on.
     pub(super) frame: usize,
     /// Functions that this one calls, which have smaller numbers.
     pub(super) calls: Vec<usize>,

@@ -132,7 +132,7 @@ fn operand<'a>(argument: &Argument, values: &'a [Scalar]) -> Operand<'a> {
     }
 }
 
-/// Puts the scalars of a result into slots, and returns the slot after them.
+/// Puts the scalars of a result into slots, and returns the next free slot.
 fn put(stack: &mut [u64], to: usize, outcome: &Outcome) -> usize {
     match outcome {
         Outcome::Scalar(value) => {

@@ -3,7 +3,7 @@
 use naga::proc::{Alignment, IndexableLength, TypeResolution};
 use naga::{ArraySize, Handle, Module, ScalarKind, Type, TypeInner, VectorSize};
 
-/// Most runs of a shape.
+/// Maximum number of runs in a shape.
 const RUNS: usize = 1 << 20;
 
 /// A row of scalars without gaps in memory.
@@ -30,9 +30,9 @@ impl Run {
 
 /// A step from a composite to one of its parts.
 pub(super) struct Part {
-    /// Bytes before the part.
+    /// Bytes from the start of the composite to the part.
     pub(super) bytes: u64,
-    /// Slots before the part.
+    /// Slots from the start of the composite to the part.
     pub(super) slots: u64,
 }
 
@@ -69,7 +69,7 @@ impl<'m> Shapes<'m> {
         ty.inner_with(&self.module.types)
     }
 
-    /// Returns the number of slots of a type, or `None` for a type that has no values here.
+    /// Returns the number of slots of a type, or `None` for an unsupported type.
     pub(super) fn slots(&self, inner: &TypeInner) -> Option<u32> {
         match *inner {
             TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => known(scalar).then_some(1),
@@ -144,7 +144,7 @@ impl<'m> Shapes<'m> {
 
     /// Returns the scalars of a type in memory, in the order of the slots, or `None` for a type with too many runs.
     pub(super) fn runs(&self, inner: &TypeInner) -> Option<Vec<Run>> {
-        // Each entry of the list is a type and its offset.
+        // Each list entry is a type and its offset.
         let mut runs: Vec<Run> = Vec::new();
         let mut todo = vec![(TypeResolution::Value(inner.clone()), 0_u32)];
         while let Some((ty, offset)) = todo.pop() {
@@ -195,7 +195,7 @@ fn column_stride(rows: VectorSize, scalar: naga::Scalar) -> u32 {
         .round_up(rows as u32 * u32::from(scalar.width))
 }
 
-/// Returns `true` for the scalars that a kernel may compute with.
+/// Returns `true` for the supported scalar types.
 pub(super) fn known(scalar: naga::Scalar) -> bool {
     match scalar.kind {
         ScalarKind::Bool => true,

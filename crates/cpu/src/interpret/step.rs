@@ -64,7 +64,8 @@ impl<O: Observer> Executor<'_, O> {
         Ok(())
     }
 
-    /// Executes instructions of one function. Returns the number after the instruction that leaves it.
+    /// Executes instructions of one function. Returns the number of the instruction after the one that leaves the
+    /// function.
     fn run_function(&mut self, here: &Here<'_>, mut next: usize, stack: &mut [u64]) -> Result<usize, Fault> {
         let ops = &here.code.ops[..];
         let base = here.base;
@@ -149,7 +150,7 @@ impl<O: Observer> Executor<'_, O> {
         if self.stop.load(Relaxed) { Err(Fault::Stopped) } else { Ok(()) }
     }
 
-    /// Begins the function that the instruction before the next one calls.
+    /// Enters the function that the current instruction calls.
     fn enter(&self, here: &Here<'_>, invocation: &mut Invocation) {
         let next = invocation.next;
         let Op::Call(call) = &here.code.ops[next - 1] else { return };
@@ -185,7 +186,7 @@ impl<O: Observer> Executor<'_, O> {
     }
 }
 
-/// Returns from a function by the instruction before the next one.
+/// Executes the current instruction, a return from a function.
 fn leave(invocation: &mut Invocation, here: &Here<'_>) {
     let Op::Return { from, count } = here.code.ops[invocation.next - 1] else { return };
     let Some(caller) = invocation.callers.pop() else {

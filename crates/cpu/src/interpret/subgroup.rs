@@ -1,9 +1,9 @@
 //! Operations of subgroups.
 //!
 //! A subgroup is [`LANES`] invocations with adjacent numbers. Its lanes wait at an operation until no lane of the
-//! subgroup can continue. Then the lanes at the place that comes first in the program, with the same callers, take
-//! part. The others keep waiting, so that lanes of different branches meet again after the branches. A lane in another
-//! iteration of a loop takes part if it is at the same place.
+//! subgroup can continue. Then the lanes that wait at the first of these places in the program, with the same callers,
+//! take part. The others keep waiting, so that lanes of different branches meet again after the branches. Lanes in
+//! different iterations of a loop take part together if they are at the same place.
 
 use super::invocation::{Invocation, State};
 use super::op::{Exchange, Subgroup};
@@ -65,7 +65,7 @@ pub(super) fn exchange(op: &Subgroup, lanes: &mut [Invocation], active: &[usize]
     }
 }
 
-/// Returns the lane whose value a lane takes. A lane that takes no part is replaced by the lane itself later.
+/// Returns the lane from which a lane takes a value. The caller replaces an inactive lane by the lane itself.
 fn source(mode: GatherMode, lane: usize, value: u32, first: usize) -> usize {
     let lane = lane as u32;
     let source = match mode {

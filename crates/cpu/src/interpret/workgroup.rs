@@ -1,4 +1,4 @@
-//! Execution of workgroups: the order of their invocations, and the moments when all of them wait.
+//! Execution of workgroups: the order of their invocations, and the barriers.
 
 use super::builtin::Position;
 use super::decode::Decoded;
@@ -45,7 +45,7 @@ pub(super) fn run<O: Observer>(
         executor,
         invocations: (0..count).map(|_| Invocation::new(decoded)).collect(),
         order: (0..size.iter().product()).collect(),
-        // Parts of one grid that run on several threads draw different orders.
+        // Parts of a grid that run on different threads get different orders.
         random: (run.seed != 0).then(|| fastrand::Rng::with_seed(run.seed ^ run.range.start.rotate_left(32))),
     };
     groups.run_range()
@@ -64,7 +64,7 @@ struct Groups<'r, O> {
     /// Region of the variables of the workgroup.
     shared: u16,
     executor: Executor<'r, O>,
-    /// All invocations of a workgroup, or one for all of them if none ever waits.
+    /// All invocations of a workgroup, or a single reused one if invocations never wait.
     invocations: Vec<Invocation>,
     /// Numbers of the invocations in the order in which they run.
     order: Vec<u32>,

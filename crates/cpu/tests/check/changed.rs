@@ -1,21 +1,21 @@
-//! Library kernels whose arrays another queue changes between two launches of a verb.
+//! Tests library kernels when another queue changes their arrays between two launches of a verb.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_kernels::ShaderSource;
 
-/// Index beyond each array of a launch.
+/// Index outside all arrays of a launch.
 const FAR: u32 = 100_000;
 
-/// A launch of a library kernel. The places that an earlier launch has found are far outside of its arrays.
+/// A launch of a library kernel, with indices from an "earlier launch" that are far outside its arrays.
 struct Changed {
     name: &'static str,
-    /// Override without which the kernel reads no place.
+    /// Override that makes the kernel read indices.
     switch: Option<&'static str>,
     params: &'static [u32],
     buffers: Vec<Vec<u32>>,
 }
 
-/// Lists the kernels that check an index which depends on elements.
+/// Lists the kernels that check an index that comes from elements.
 fn launches() -> Vec<Changed> {
     let numbers = |len: u32| (0..len).collect::<Vec<u32>>();
     let far = |len: usize| vec![FAR; len];

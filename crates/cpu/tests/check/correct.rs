@@ -59,7 +59,7 @@ impl Writer {
         let mut text = HEAD.to_owned();
         for _ in 0..writer.rng.u32(1..5) {
             for use_ in &mut writer.uses {
-                // An odd factor and a sum modulo 16 give each invocation a different element.
+                // An odd factor and an offset, modulo 16, give each invocation a different element.
                 let factor = 2 * writer.rng.u32(0..8) + 1;
                 let add = writer.rng.u32(0..16);
                 *use_ = if writer.rng.bool() { Use::Shared } else { Use::Own { factor, add } };
@@ -72,7 +72,7 @@ impl Writer {
         text + "atomicAdd(&n[9], sum);\n}\n"
     }
 
-    /// Returns an index from 0 to 15 that is computed from any value.
+    /// Returns an index from 0 to 15, computed from any value.
     fn index(&mut self, depth: u32) -> String {
         let value = self.value(depth);
         if self.rng.bool() { format!("({value} % 16u)") } else { format!("bounded({value})") }
@@ -107,7 +107,7 @@ impl Writer {
                 let array = self.rng.usize(0..3);
                 self.element(array, depth - 1)
             }
-            // A variable keeps the compiler from computing the value, which it would refuse on overflow.
+            // A variable keeps the compiler from evaluating the expression, which it would refuse on overflow.
             3 => format!("({} / ((sum ^ {}) | 1u))", self.value(depth - 1), self.value(depth - 1)),
             4 => format!("({} << ((sum ^ {}) & 31u))", self.value(depth - 1), self.value(depth - 1)),
             5 => format!("select({}, {}, sum > 9u)", self.value(depth - 1), self.value(depth - 1)),

@@ -1,4 +1,4 @@
-//! Kernels from texts, and checked launches of them.
+//! Kernels from WGSL strings, and checked launches of them.
 
 use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Finding, GridRun, Program, Shadow};
 use fencepost_kernels::{Interface, Module, ShaderSource};
@@ -22,7 +22,7 @@ impl Kernel {
         Self { interface: entry.interface().clone(), kernel }
     }
 
-    /// Prepares a text.
+    /// Prepares the kernel of a WGSL string.
     pub(crate) fn text(wgsl: impl Into<String>) -> Self {
         Self::new(&ShaderSource::text("k.wgsl", wgsl.into()))
     }
@@ -75,7 +75,7 @@ impl Launch {
         Self { groups: [groups, 1, 1], ..self }
     }
 
-    /// Checks a run with a seed. The words of the launch and its shadow are not changed.
+    /// Checks a run with a seed. The launch's words and shadow are not changed.
     pub(crate) fn check(&self, seed: u64) -> Vec<Finding> {
         self.check_with(seed, &mut self.shadow.clone())
     }

@@ -10,9 +10,9 @@ const SIZE: u32 = 8;
 
 /// One line of a kernel.
 enum Line {
-    /// A barrier for buffers if `storage`, otherwise for variables of the workgroup.
+    /// A barrier: for buffers if `storage`, otherwise for workgroup variables.
     Barrier { storage: bool },
-    /// An access to a word by the invocations whose number has this remainder.
+    /// An access to a word by the invocations with this remainder of their number.
     Access { storage: bool, kind: AccessKind, divisor: u32, remainder: u32, factor: u32, add: u32 },
 }
 
@@ -22,7 +22,7 @@ impl Line {
             return Self::Barrier { storage: rng.bool() };
         }
         let storage = rng.bool();
-        // Only the buffer has atomic and plain accesses.
+        // Only the buffer has both atomic and plain accesses.
         let kinds: &[AccessKind] = match storage {
             false => &[AccessKind::Read, AccessKind::Write],
             true => {
@@ -61,7 +61,7 @@ struct Done {
     storage: bool,
     word: u32,
     kind: AccessKind,
-    /// Number of barriers before it that order its memory.
+    /// Number of earlier barriers for its memory.
     barriers: u32,
 }
 
@@ -147,7 +147,7 @@ fn r07_the_races_of_random_kernels_are_those_of_all_pairs_of_accesses() {
     assert!(with > 100 && without > 50, "{with} kernels have races, {without} have none");
 }
 
-/// Returns `true` if an access reads a word of the buffer that nothing wrote, in each order of the invocations.
+/// Returns `true` if an access reads a word of the buffer that is unwritten in every order of the invocations.
 fn is_unwritten(all: &[Done], read: &Done) -> bool {
     let change = read.kind == AccessKind::AtomicChange;
     let writes = all.iter().filter(|other| other.storage && other.word == read.word && other.kind.writes());

@@ -1,4 +1,4 @@
-//! Tests of the shadow, which outlives a launch, and of variables of the workgroup.
+//! Tests of the shadow, which outlives a launch, and of workgroup variables.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_cpu::{Bound, Mistake};
@@ -16,7 +16,7 @@ fn r07_a_launch_reads_what_an_earlier_one_wrote() {
     shadow.write(0, 0..64);
     assert_eq!(launch.check_with(0, &mut shadow), []);
     assert!(shadow.is_written(1, 63) && !shadow.is_written(1, 64));
-    // The second launch reads the buffer that the first launch wrote, up to the byte at which the first one ended.
+    // The second launch reads the buffer only up to the byte at which the first launch stopped writing.
     launch.bound.reverse();
     assert_eq!(launch.check_with(0, &mut shadow), []);
     launch.bound[0].offset = 32;

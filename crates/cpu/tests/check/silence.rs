@@ -86,7 +86,7 @@ fn r07_the_builtin_kernels_have_no_mistake() {
             "reduce_vectors.wgsl" => (&[10, 7, 2, 5, 0], vec![words(480), numbers(5)]),
             "saxpy.wgsl" => (&[2], vec![words(300), words(300)]),
             "strided.wgsl" => {
-                // The first 150 even places take the elements of the other array, from the last one on.
+                // The first 150 even indices get the elements of the other array in reverse order.
                 let counts = [150, 1, 1, 1, 1, 150];
                 let from = [299, 0, 0, 0, 0, 0, u32::MAX];
                 let to = [0, 0, 0, 0, 0, 0, 2];

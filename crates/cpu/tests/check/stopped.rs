@@ -19,7 +19,7 @@ fn stopped(launch: &Launch) -> CheckedRun {
 
 #[test]
 fn r07_a_stopped_launch_keeps_the_findings_before_its_end() {
-    // The second workgroup does not run: it might write `new_a[3]` before the first one reads it.
+    // The second workgroup does not run. It might have written `new_a[3]` before the first one reads it.
     let text = "
         @group(0) @binding(0) var<storage, read_write> zero: array<atomic<u32>>;
         @group(0) @binding(1) var<storage, read_write> new_a: array<u32>;

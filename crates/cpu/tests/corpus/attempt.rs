@@ -1,4 +1,4 @@
-//! Prepares and runs each entry point of a text.
+//! Prepares and runs each entry point of a shader.
 
 use super::reasons;
 use fencepost_cpu::{Bound, Cells, CheckOptions, CheckedRun, CpuKernel, Fault, GridRun, Program, Shadow};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// Most time of a run: a text may loop for ever on zeros.
+/// Time limit of a run, because a shader may loop forever on zeros.
 const LIMIT: Duration = Duration::from_millis(500);
 
 /// Size of each buffer in units of 16 bytes.
@@ -20,7 +20,7 @@ pub(crate) struct Attempt {
     pub(crate) outcome: Result<String, String>,
 }
 
-/// Attempts each compute entry point of a text. A text that has an error has one attempt.
+/// Attempts each compute entry point of a shader. An invalid shader is one attempt.
 pub(crate) fn attempt(name: &str, text: &str) -> Vec<Attempt> {
     attempt_source(name, &ShaderSource::text(name, text.to_owned()))
 }
@@ -53,7 +53,7 @@ fn without_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Runs an entry point in each way, with 1 for each override without a value, and compares the results.
+/// Runs an entry point in each way, and compares the results. Overrides without a default are 1.
 fn run(module: &Arc<Module>, entry: &str) -> Result<String, Box<dyn std::error::Error>> {
     let known = module.overrides();
     let missing: Vec<(&str, f64)> = known

@@ -1,4 +1,4 @@
-//! Texts of other projects and of this one: the CPU runs each entry point, or refuses it with a reason.
+//! Runs shaders of other projects and of this one: the CPU runs each entry point, or refuses it with a reason.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 mod attempt;
@@ -61,8 +61,8 @@ fn read(path: &Path) -> (String, String) {
     (name.into_owned(), std::fs::read_to_string(path).expect("a text"))
 }
 
-/// Each text begins with the outcome of its entry points: `compiled`, `runs` if it may be interpreted, or `refused`
-/// with the message. Compiled and interpreted results must be equal.
+/// Each shader begins with the expected outcome of its entry points: `compiled`, `runs` if it may be interpreted, or
+/// `refused` with the message. Compiled and interpreted results must be equal.
 #[test]
 fn each_text_of_this_project_has_the_outcome_that_its_first_line_expects() {
     let mut wrong = Vec::new();
@@ -103,7 +103,7 @@ fn each_text_of_a_folder_runs_or_is_refused_by_name() {
         .iter()
         .flat_map(|path| {
             let (name, text) = read(path);
-            println!("{name}"); // a stack overflow ends the process, and this line names its text
+            println!("{name}"); // a stack overflow ends the process; this line then names the shader
             report(&name, &text)
         })
         .collect();

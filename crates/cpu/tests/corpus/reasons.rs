@@ -1,4 +1,4 @@
-//! The reasons for which a kernel is not compiled, collected from the log.
+//! The reasons why kernels are not compiled, collected from the log.
 
 use fencepost_kernels::report;
 use std::sync::{Mutex, Once};
@@ -30,6 +30,6 @@ pub(crate) fn take() -> Vec<String> {
         log::set_logger(&Collector).expect("the first logger of the process");
         log::set_max_level(log::LevelFilter::Debug);
     });
-    report::settle(Duration::from_secs(10)); // a thread passes messages on
+    report::settle(Duration::from_secs(10)); // messages arrive through another thread
     std::mem::take(&mut REASONS.lock().expect("no panic"))
 }

@@ -1,4 +1,4 @@
-//! Puts all variables of a text into one bind group, as a kernel may not have another one.
+//! Puts all variables of a shader into one bind group, because kernels have only one.
 
 /// Replaces the group of each variable by 0, and its binding by a unique number.
 pub(crate) fn in_one_group(text: &str) -> String {

@@ -1,4 +1,5 @@
-//! Texts that nest or chain thousands of times give a result or an error on a small stack, and never overflow it.
+//! Tests that shaders with thousands of nested or chained constructs give a result or an error on a small stack, and
+//! never overflow it.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]
 
 mod prepared;
@@ -6,13 +7,13 @@ mod prepared;
 use prepared::{Outcome, on_small_stack, outcome};
 use std::fmt::Write as _;
 
-/// Number of repetitions of a part of a text.
+/// Number of repetitions of a construct.
 const DEEP: usize = 7_000;
 
-/// Kernel with the index of an invocation.
+/// Start of each kernel, with the invocation's index.
 const LANE: &str = "k(@builtin(local_invocation_index) i: u32)";
 
-/// Buffer of each text.
+/// Buffer declaration of each shader.
 const OUT: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;\n";
 
 /// Returns a kernel with a body.
@@ -103,7 +104,7 @@ fn a_chain_of_operators_has_a_limit() {
     }
 }
 
-/// Returns declarations, each of which needs the one before it, in both orders.
+/// Returns declarations that each need the previous one, in both orders.
 fn chains(count: usize, first: &str, next: impl Fn(usize) -> String) -> [String; 2] {
     let mut all: Vec<String> = (1..count).map(next).collect();
     all.insert(0, first.into());

@@ -1,4 +1,4 @@
-//! Algorithms whose invocations work together, in random orders.
+//! Algorithms with cooperating invocations, run in random orders.
 
 use crate::harness::{Buffer, prepare, run};
 use fastrand::Rng;

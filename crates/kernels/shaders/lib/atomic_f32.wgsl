@@ -1,4 +1,4 @@
-// atomic_f32: adds to, and takes the smallest and the largest of, numbers of f32 in an array of atomics, by compare-and-swap
+// atomic_f32: atomic add, min and max on f32 in an array of atomics, by compare-and-swap
 //
 // Shape      VARIABLE: array<atomic<u32>> with the bits of numbers, in storage or workgroup memory; the index must be inside it
 // Names      each begins with the name of the variable, and so none hides the variable
@@ -22,7 +22,7 @@ fn VARIABLE_add(VARIABLE_at: u32, VARIABLE_value: f32) -> f32 {
 fn VARIABLE_min(VARIABLE_at: u32, VARIABLE_value: f32) -> f32 {
     let VARIABLE_bits = bitcast<u32>(VARIABLE_value);
     var VARIABLE_old = atomicLoad(&VARIABLE[VARIABLE_at]);
-    // A number that is not smaller changes nothing, so the load is the whole operation.
+    // A number that is not smaller changes nothing, so a load is enough.
     while number_key(VARIABLE_bits, false) < number_key(VARIABLE_old, false) {
         let VARIABLE_tried = atomicCompareExchangeWeak(&VARIABLE[VARIABLE_at], VARIABLE_old, VARIABLE_bits);
         if VARIABLE_tried.exchanged { break; }

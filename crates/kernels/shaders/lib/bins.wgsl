@@ -20,7 +20,7 @@ fn bin_between(key: u32) -> u32 {
 
 fn bin_of(bits: u32) -> u32 {
     if params.between == 1u { return bin_between(order_key(bits)); }
-    // A division takes a processor longer than all the rest.
+    // On a CPU, a division would take longer than everything else.
     if params.between == 2u { return bits & (params.bins - 1u); }
     return bits % params.bins;
 }

@@ -19,8 +19,8 @@ struct Blake3Value { low: vec4<u32>, high: vec4<u32> }
 // 64 bytes of a message. One load of the struct costs one bounds check; word by word it is four times slower.
 struct Blake3Block { p: vec4<u32>, q: vec4<u32>, r: vec4<u32>, s: vec4<u32> }
 
-// The sixteen words of a block in the order of a round: the first and the second word of each of the four
-// columns, then of each of the four diagonals.
+// The sixteen words of a block in the order of a round: the first and second words of the four columns, then those of
+// the four diagonals.
 struct Blake3Words { column_x: vec4<u32>, column_y: vec4<u32>, diagonal_x: vec4<u32>, diagonal_y: vec4<u32> }
 
 // The four rows of the 4 x 4 state.
@@ -28,7 +28,7 @@ struct Blake3State { a: vec4<u32>, b: vec4<u32>, c: vec4<u32>, d: vec4<u32> }
 
 // Mixes one block into `value`. `tail`: counter low, counter high, bytes in the block, flags.
 fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> Blake3Value {
-    // The seven rounds are written out: a loop would move data for the permutation, here it only renames the words.
+    // The seven rounds are unrolled: in a loop, the permutation would move data; here it only renames words.
     let w1 = blake3_words(block);
     let s1 = blake3_round(Blake3State(value.low, value.high, BLAKE3_START.low, tail), w1);
     let w2 = blake3_permute(w1);
@@ -45,7 +45,7 @@ fn blake3_compress(value: Blake3Value, block: Blake3Block, tail: vec4<u32>) -> B
     return Blake3Value(s7.a ^ s7.c, s7.b ^ s7.d);
 }
 
-// Orders the words for the first round: even words are first words, odd words are second words.
+// Orders the words for the first round: even ones are first words, odd ones are second words.
 fn blake3_words(m: Blake3Block) -> Blake3Words {
     return Blake3Words(
         vec4<u32>(m.p.xz, m.q.xz), vec4<u32>(m.p.yw, m.q.yw),

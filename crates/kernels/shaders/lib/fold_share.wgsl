@@ -1,4 +1,4 @@
-// fold_share: combines the states of all elements of a share, or of any range, in their order, in one workgroup
+// fold_share: combines the states of all elements of a share, or of any range, in order, in one workgroup
 //
 // Shape      g: the share, which begins at element g * share; first, end: a range of elements, which may be empty; the shader
 //            around it has the type S of a state, `identity`, `combined` and `load`, and uses lanes
@@ -9,10 +9,10 @@
 //            else as scan_share
 //#use staged_tile
 
-// Number of elements of a block. States of blocks are combined apart, so that no chain is long.
+// Number of elements of a block. States of blocks are combined separately, which keeps chains short.
 const BLOCK: u32 = 16u;
 
-// Combines the states of a range. The elements of each invocation lie side by side.
+// Combines the states of a range. The elements of each invocation are adjacent.
 fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
     let each = (max(first, end) - first + WORKGROUP - 1u) / WORKGROUP;
     let last = min(end, first + (lane + 1u) * each);
@@ -25,7 +25,7 @@ fn fold_blocks(first: u32, end: u32, lane: u32) -> S {
     return fold_lanes(lane, all);
 }
 
-// Combines the states of a range, tile after tile through the memory of the workgroup.
+// Combines the states of a range, tile after tile through workgroup memory.
 fn fold_tiles(first: u32, end: u32, lane: u32) -> S {
     var all = identity();
     for (var tile = first; tile < end; tile += WORKGROUP * STAGED) {

@@ -1,4 +1,4 @@
-// keyed: the state of runs of elements, which are combined by an operation from the head of each run on
+// keyed: the state of runs of elements, which are combined by an operation, starting at the head of each run
 //
 // Shape      a, b: two states, a before b; g: a share, whose state is two words of `partials` or of `states`; the shader
 //            around it has the type T, these arrays and `params.identity`, and uses `operation`
@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  as `operation`
 
-// Combined elements of the last run, and number of heads.
+// The combined elements of the last run, and the number of heads.
 struct S { value: T, heads: u32 }
 
 fn identity() -> S { return S(params.identity, 0u); }

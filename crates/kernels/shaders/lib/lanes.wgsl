@@ -7,7 +7,7 @@
 // Tolerance  as `combined`, in a tree of the invocations
 var<workgroup> parts: array<S, WORKGROUP>;
 
-// Replaces the state of each invocation by the states up to it.
+// Replaces the state of each invocation by the combined states up to and including it.
 fn scan_lanes(lane: u32, total: S) {
     workgroupBarrier();
     parts[lane] = total;
@@ -21,7 +21,7 @@ fn scan_lanes(lane: u32, total: S) {
     workgroupBarrier();
 }
 
-// Returns the state before the elements of an invocation.
+// Returns the combined state of everything before an invocation's elements.
 fn before_lane(lane: u32, before: S) -> S {
     var state = before;
     if lane > 0u { state = combined(before, parts[lane - 1u]); }

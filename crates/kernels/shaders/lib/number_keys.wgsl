@@ -1,4 +1,4 @@
-// number_keys: keys of u32 that have the order of numbers of f32, as a device may assume that no float is a NaN
+// number_keys: u32 keys with the order of f32 numbers, because a device may assume that no float is a NaN
 //
 // Shape      bits: the bits of a number; nan_last: true if a NaN comes after all numbers, and false if it comes before them
 // Dispatch   any

@@ -1,4 +1,4 @@
-// order_keys: keys of u32 that have the order of elements, as a device may assume that no float is a NaN
+// order_keys: u32 keys with the order of elements, because a device may assume that no float is a NaN
 //
 // Shape      bits: the bits of an element; the shader around it has `params` with the bits that a key inverts:
 //            flip_clear if the sign bit of the element is clear, and flip_set if it is set

@@ -6,7 +6,7 @@
 // Barriers   none
 // Tolerance  exact
 
-// Returns the high word of a product of two words, by products of their halves.
+// Returns the high word of the product of two words, computed from products of their halves.
 fn high_product(a: u32, b: u32) -> u32 {
     let low = vec2<u32>(a, b) & vec2<u32>(0xFFFFu);
     let high = vec2<u32>(a, b) >> vec2<u32>(16u);

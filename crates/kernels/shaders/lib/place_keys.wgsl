@@ -1,4 +1,4 @@
-// place_keys: keys of u32 by which the place of the smallest or the largest element is found, the lowest place of equal ones
+// place_keys: u32 keys that find the index of the smallest or the largest element; the lowest if several are equal
 //
 // Shape      bits: the bits of an element; the shader around it has the overrides TYPE (0: u32, 1: i32, 2: f32) and LARGEST (0:
 //            the smallest element is wanted, 1: the largest one), and KEEP_NAN (0: a NaN is the result only if there is no
@@ -7,12 +7,12 @@
 // Barriers   none
 // Tolerance  exact; a NaN comes before all numbers or after them, as KEEP_NAN says; -0 and +0 are equal
 //
-// A device may assume that no float is a NaN, so the keys are integers: the smallest key belongs to the wanted element.
-const LAST: u32 = 0xFFFFFFFFu;              // after each key and each place
+// A device may assume that no float is a NaN, so the keys are integers. The smallest key belongs to the result.
+const LAST: u32 = 0xFFFFFFFFu;              // larger than each key and each index
 const SIGN: u32 = 0x80000000u;
 const INFINITY: u32 = 0x7F800000u;
 
-// Returns bits whose order is that of the elements. No number has the key 0 or LAST if the elements are floats.
+// Returns bits with the order of the elements. For floats, no number has the key 0 or LAST.
 fn ordered(bits: u32) -> u32 {
     if TYPE == 0u { return bits; }
     if TYPE == 1u { return bits ^ SIGN; }

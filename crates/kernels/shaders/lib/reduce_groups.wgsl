@@ -8,7 +8,7 @@
 //            else as reduce_share
 alias Four = vec4<T>;
 
-// Number of groups of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
+// Number of groups of an invocation in a block. Results of blocks are combined separately, which keeps chains short.
 const PER: u32 = 16u;
 var<workgroup> parts: array<Four, WORKGROUP>;
 
@@ -43,7 +43,7 @@ fn reduce_groups(start: u32, end: u32, lane: u32) {
     }
 }
 
-// Leaves the result of share g of the rows in parts[0]. A workgroup past the last share has no elements.
+// Leaves the result of share g of the rows in parts[0]. A workgroup after the last share has no elements.
 fn reduce_share_of_rows(g: u32, lane: u32) {
     let row = g / params.in_row * params.n;
     let start = g % params.in_row * params.share;
@@ -51,7 +51,7 @@ fn reduce_share_of_rows(g: u32, lane: u32) {
     reduce_groups(row + start, end, lane);
 }
 
-// Returns the result of the four elements of a vector, as an element.
+// Combines the four elements of a vector.
 fn reduced(four: Four) -> T {
     let halves = combined(four, four.zwxy);
     let result = combined(halves, halves.yxwz).x;

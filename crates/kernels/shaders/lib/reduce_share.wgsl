@@ -7,12 +7,12 @@
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 21 + share / WORKGROUP / 64 + log2(WORKGROUP), u = 2^-24;
 //            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
 
-// Number of elements of an invocation in a block. Results of blocks are combined apart, so that no chain is long.
+// Number of elements of an invocation in a block. Results of blocks are combined separately, which keeps chains short.
 const PER: u32 = 64u;
 var<workgroup> parts: array<S, WORKGROUP>;
 
-// Combines every element at the distance of a workgroup, in the last block of a share. Four values make four chains of operations, which the device executes
-// side by side.
+// Combines every element at the distance of a workgroup, in the last block of a share. Four separate values let the
+// device execute four chains of operations in parallel.
 fn reduce_block(first: u32, end: u32) -> S {
     var a = identity();
     var b = identity();

@@ -14,8 +14,8 @@
 // Number of elements of an invocation in a tile.
 const PER: u32 = 16;
 
-// Scans up to PER elements of each invocation, which lie side by side. Each element is loaded twice. The numbers of rounds are
-// not constant, because a driver that unrolls the loops compiles the kernel for seconds.
+// Scans up to PER adjacent elements of each invocation. Each element is loaded twice. The numbers of rounds are not
+// constant, because a driver that unrolls the loops needs seconds to compile the kernel.
 fn scan_tile(first: u32, end: u32, lane: u32, before: S) {
     let start = min(end, first + lane * PER);
     let last = min(end, start + PER);
@@ -64,7 +64,7 @@ fn scan_share(g: u32, lane: u32, before: S) -> S {
             running = combined(running, parts[WORKGROUP - 1u]);
         }
     }
-    // The share with the last element keeps the state, and so does the first share if there are no elements.
+    // The share with the last element keeps the state; if there are no elements, the first share does.
     if lane == 0u && end == params.n && (first < end || g == 0u) { keep(running); }
     return running;
 }

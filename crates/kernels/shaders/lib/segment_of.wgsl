@@ -6,15 +6,15 @@
 // Barriers   none
 // Tolerance  exact
 
-// Place of a segment among the segments, its first element, and the element after its last one. The elements before
-// the first segment and after the last one are segments too, whose places are not less than the number of segments.
+// Index of a segment, its first element, and the element after its last one. The elements before the first segment and
+// those after the last one count as segments too, with indices of at least the number of segments.
 struct Segment { place: u32, first: u32, end: u32 }
 
-// Returns the segment of an element. Of several that begin there, it is the last one, which has the element. At least `known`
-// offsets are at most the element.
+// Returns the segment of an element. If several begin at the element, it is the last one, because the others are empty.
+// At least `known` offsets are not above the element.
 fn segment_of(i: u32, known: u32) -> Segment {
-    // Counts the offsets up to i, between a lower and an upper bound. The steps to an upper bound are short at first, because the
-    // next segment is often the wanted one.
+    // Counts the offsets up to i, between a lower and an upper bound. The search for an upper bound starts with short
+    // steps, because the result is often the next segment.
     var low = known;
     var high = known;
     var step = 1u;

@@ -7,7 +7,7 @@
 // Barriers   as fold_lanes in stage 1, else as scan_lanes; in stage 0 as fold_lanes too
 // Tolerance  as `combined_elements` and `operation`
 
-// Keeps the state of a share: its elements of the segment of its last element.
+// Keeps the state of a share: the combined elements of its last segment.
 fn keep_last_segment(g: u32, first: u32, end: u32, lane: u32) {
     let segment = segment_of(end - 1u, 0u);
     let start = clamp(segment.first, first, end);
@@ -17,8 +17,9 @@ fn keep_last_segment(g: u32, first: u32, end: u32, lane: u32) {
     if lane == 0u { keep_partial(g, S(all.value, select(0u, 1u, segment.first >= first))); }
 }
 
-// Writes the results of the segments that end in a share. The elements of each invocation lie side by side. It writes the
-// segments that lie in them at once, and the one that began before them when the states of the invocations before it are known.
+// Writes the results of the segments that end in a share. The elements of each invocation are adjacent. It writes
+// segments inside them at once, and the segment that began before them when the states of the earlier invocations are
+// known.
 fn write_segments(first: u32, end: u32, lane: u32, before: S) {
     let each = (params.share + WORKGROUP - 1u) / WORKGROUP;
     var i = min(end, first + lane * each);
@@ -29,7 +30,7 @@ fn write_segments(first: u32, end: u32, lane: u32, before: S) {
     var known = 0u;
     while i < last {
         let segment = segment_of(i, known);
-        // Another queue may change the offsets between two reads of them, and the loop must end.
+        // Another queue may change the offsets between two reads, but the loop must end.
         let stop = clamp(segment.end, i + 1u, last);
         let value = combined_elements(i, stop);
         let begins = i == segment.first;
@@ -42,7 +43,7 @@ fn write_segments(first: u32, end: u32, lane: u32, before: S) {
                 place_of_rest = segment.place;
             }
         }
-        // The offset that ends the segment is at most the next element. A segment that ends after it has none.
+        // The offset that ends the segment is at most the next element. A segment that ends later has no such offset.
         known = segment.place + 2u;
         i = stop;
     }

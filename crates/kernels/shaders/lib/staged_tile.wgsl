@@ -6,12 +6,12 @@
 // Barriers   one for each tile
 // Tolerance  as `combined`, for a chain of STAGED elements
 
-// Least number of invocations of a workgroup whose elements pass through its memory. A card loads elements that lie
-// side by side in one access, if neighbouring invocations load them. A processor has small workgroups and gains nothing.
+// Minimum number of invocations of workgroups that stage elements in workgroup memory. A GPU loads adjacent elements in
+// one access if neighbouring invocations load them. A CPU has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
 // Number of elements of an invocation in such a tile.
 const STAGED: u32 = 8;
-// Number of states in a row of the memory. One place after each row stays free, so that neighbouring invocations, whose
+// Number of states in a row of the memory. One unused element follows each row, so that neighbouring invocations, whose
 // elements are STAGED apart, use different banks.
 const ROW: u32 = 32;
 override TILE_STATES: u32 = WORKGROUP * STAGED + WORKGROUP * STAGED / ROW;
@@ -19,8 +19,9 @@ var<workgroup> tile_states: array<S, TILE_STATES>;
 
 fn place_of(k: u32) -> u32 { return k + k / ROW; }
 
-// Loads the states of a tile into the memory of the workgroup, and returns the state of the elements of an invocation, which
-// lie side by side. A tile before was read by the same invocations at the same places, or before a barrier.
+// Loads the states of a tile into workgroup memory, and returns the combined state of an invocation's adjacent
+// elements. No barrier is needed before: a previous tile was read by the same invocations at the same places, or before
+// a barrier.
 fn staged_total(first: u32, count: u32, lane: u32) -> S {
     for (var k = lane; k < count; k += WORKGROUP) { tile_states[place_of(k)] = load(first + k); }
     workgroupBarrier();

@@ -5,13 +5,13 @@
 // Barriers   four for each tile
 // Tolerance  exact
 
-// Number of values of a digit, which has four bits.
+// Number of values of a digit of four bits.
 const DIGITS: u32 = 16;
 // Number of words in which an invocation counts its digits. The halves of a word count two digits, 8 apart.
 const ROWS: u32 = 8;
 const HALF: u32 = 16;
 const LOW: u32 = 0xFFFFu;
-// Number of invocations whose sums one of them adds.
+// Number of invocations whose sums are added by one of them.
 const BLOCK: u32 = 8;
 override COUNTERS: u32 = ROWS * WORKGROUP;
 var<workgroup> counters: array<u32, COUNTERS>;
@@ -22,7 +22,7 @@ fn counter_of(digit: u32, lane: u32) -> u32 { return digit % ROWS * WORKGROUP + 
 
 fn half_of(digit: u32) -> u32 { return digit / ROWS * HALF; }
 
-// Returns the first element of an invocation. Its elements lie side by side.
+// Returns the first element of an invocation. An invocation's elements are adjacent.
 fn own_first(first: u32, end: u32, lane: u32) -> u32 {
     return min(end, first + lane * ((end - first + WORKGROUP - 1u) / WORKGROUP));
 }
@@ -38,7 +38,8 @@ fn rank_tile(first: u32, end: u32, lane: u32) {
     sum_counters(lane);
 }
 
-// Replaces each counter by the sum of all before it: of lower digits, and of the same digit in invocations before.
+// Replaces each counter by the sum of all before it: those of lower digits, and those of the same digit in earlier
+// invocations.
 fn sum_counters(lane: u32) {
     workgroupBarrier();
     let first = lane * ROWS;
@@ -72,10 +73,10 @@ fn sum_counters(lane: u32) {
     workgroupBarrier();
 }
 
-// Returns the number of elements of the tile with a lower digit, before an invocation takes a rank.
+// Returns the number of elements of the tile with a lower digit. Call it before any invocation takes a rank.
 fn elements_before(digit: u32) -> u32 { return (counters[counter_of(digit, 0u)] >> half_of(digit)) & LOW; }
 
-// Returns the place in the tile of the next element of the invocation with a digit.
+// Returns the sorted position in the tile of the invocation's next element with a digit.
 fn take_rank(digit: u32, lane: u32) -> u32 {
     let at = counter_of(digit, lane);
     let rank = (counters[at] >> half_of(digit)) & LOW;

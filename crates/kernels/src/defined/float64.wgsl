@@ -1,6 +1,6 @@
-// Functions of f64, which drivers have for f32 only.
+// Functions of f64 that drivers support only for f32.
 
-// Exponent of a positive number: the number is between 1 and 2 times this power of 2.
+// Exponent of a positive number, which is between 1 and 2 times 2 to the exponent.
 fn exponent_f64(x: f64) -> i32 {
     var m = x;
     var e = 0;
@@ -116,7 +116,7 @@ fn small_log_f64(m: f64) -> f64 {
     return log_of_quotient_f64((m - 1.0lf) / (m + 1.0lf));
 }
 
-// Power of 2 for which the number has a quotient between 0.7 and 1.42.
+// Exponent e such that the number divided by 2^e is between 0.7 and 1.42.
 fn near_exponent_f64(x: f64) -> i32 {
     let e = exponent_f64(x);
     return e + i32(scaled_f64(x, -e) > 1.4142135623730951lf);
@@ -138,7 +138,7 @@ fn log2_f64(x: f64) -> f64 {
     return f64(e) + small_log_f64(scaled_f64(x, -e)) * 1.4426950408889634lf;
 }
 
-// The product of the exponent is kept in two parts, because its fraction decides.
+// The product with the exponent is kept in two parts, because its fraction must be accurate.
 fn pow_f64(x: f64, y: f64) -> f64 {
     if y == 0.0lf || x == 1.0lf { return 1.0lf; }
     if !(x > 0.0lf) || x > 1.7976931348623157e308lf { return exp2_f64(y * log2_f64(x)); }
@@ -153,8 +153,8 @@ fn pow_f64(x: f64, y: f64) -> f64 {
     return scaled_f64(small_exp_f64(r * 0.6931471805599453lf), i32(n));
 }
 
-// The rest of a large number after multiples of pi / 2, times 2 / pi, and the quadrant. The number and 2 / pi have digits of
-// 24 bits.
+// Reduction of a large number modulo pi / 2: the remainder times 2 / pi, and the quadrant. The number and 2 / pi are
+// split into digits of 24 bits.
 fn large_quadrants_f64(x: f64) -> vec2<f64> {
     var digits = array<f64, 50>(
         10680707.0lf, 7228996.0lf, 1387004.0lf, 2578385.0lf, 16069853.0lf, 12639074.0lf, 9804092.0lf, 4427841.0lf,
@@ -172,7 +172,7 @@ fn large_quadrants_f64(x: f64) -> vec2<f64> {
     z = (z - d.x) * 16777216.0lf;
     d.y = floor(z);
     d.z = (z - d.y) * 16777216.0lf;
-    // Products of digits above the bit of 8 change no quadrant.
+    // Products of digits that are multiples of 8 do not change the quadrant.
     let first = max(0, (e - 3) / 24);
     var high = 0.0lf;
     var low = 0.0lf;
@@ -183,7 +183,7 @@ fn large_quadrants_f64(x: f64) -> vec2<f64> {
         if q >= 2 { c += d.z * digits[min(q - 2, 49)]; }
         var v = ldexp(c, e - 24 * (q + 1));
         v -= 8.0lf * floor(v * 0.125lf);
-        // The sum of the two parts is exact to the last bit of the second.
+        // The sum of both parts is exact to the last bit of the second.
         let sum = high + v;
         let back = sum - high;
         low += (high - (sum - back)) + (v - back);
@@ -195,7 +195,7 @@ fn large_quadrants_f64(x: f64) -> vec2<f64> {
     return vec2((high - n) + low, quadrant + n);
 }
 
-// The rest of a number after multiples of pi / 2, and the quadrant from 0 to 3.
+// The remainder of a number modulo pi / 2, and the quadrant from 0 to 3.
 fn quadrants_f64(x: f64) -> vec2<f64> {
     var r = x;
     var n = 0.0lf;
@@ -315,7 +315,7 @@ fn small_sinh_f64(x: f64) -> f64 {
     return x + x * (z * p);
 }
 
-// Half of exp(x), which may be a number where exp(x) is none.
+// Half of exp(x), which may be finite where exp(x) is not.
 fn half_exp_f64(x: f64) -> f64 {
     if x < 709.0lf { return 0.5lf * exp_f64(x); }
     let root = exp_f64(0.5lf * x);
@@ -342,7 +342,7 @@ fn tanh_f64(x: f64) -> f64 {
     return select(r, -r, x < 0.0lf);
 }
 
-// log(1 + x). Drivers simplify sums, so that none may be taken back to find its rounding.
+// log(1 + x). Drivers simplify sums, so a rounding error cannot be recovered by subtracting.
 fn log1p_f64(x: f64) -> f64 {
     if abs(x) < 0.29lf { return log_of_quotient_f64(x / (2.0lf + x)); }
     return log_f64(1.0lf + x);

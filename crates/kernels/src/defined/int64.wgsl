@@ -1,4 +1,4 @@
-// Functions of 64-bit integers, of the functions that drivers have for 32 bits.
+// Functions of 64-bit integers, built from functions that drivers support for 32 bits.
 
 fn countOneBits_u64(x: u64) -> u64 {
     return u64(countOneBits(u32(x)) + countOneBits(u32(x >> 32u)));
@@ -34,12 +34,12 @@ fn reverseBits_i64(x: i64) -> i64 {
     return i64(reverseBits_u64(u64(x)));
 }
 
-// All bits are set where there is none to find.
+// The result is all ones if no bit is found.
 fn firstLeadingBit_u64(x: u64) -> u64 {
     return 63lu - countLeadingZeros_u64(x);
 }
 
-// The bits above the found one equal the sign.
+// All bits above the found one equal the sign.
 fn firstLeadingBit_i64(x: i64) -> i64 {
     return i64(firstLeadingBit_u64(u64(select(x, ~x, x < 0li))));
 }
@@ -52,7 +52,7 @@ fn firstTrailingBit_i64(x: i64) -> i64 {
     return i64(firstTrailingBit_u64(u64(x)));
 }
 
-// The offset and the number of bits, within those of a number.
+// The offset and the number of bits, clamped to the width of a number.
 fn bits_within_64(offset: u32, count: u32) -> vec2u {
     let o = min(offset, 64u);
     return vec2u(o, min(count, 64u - o));
@@ -87,7 +87,7 @@ fn insertBits_i64(e: i64, newbits: i64, offset: u32, count: u32) -> i64 {
     return i64(insertBits_u64(u64(e), u64(newbits), offset, count));
 }
 
-// A driver compares a number that was widened from 32 bits wrongly with a constant.
+// A driver wrongly compares a number widened from 32 bits with a constant.
 fn less_u64(a: u64, b: u64) -> bool {
     let x = u32(a >> 32u);
     let y = u32(b >> 32u);
@@ -124,7 +124,7 @@ fn greaterEqual_i64(a: i64, b: i64) -> bool {
     return !less_i64(a, b);
 }
 
-// naga extends a number by the sign of the result.
+// naga extends a number by the signedness of the result instead of the operand.
 fn widen_u32(x: u32) -> i64 {
     return i64(u64(x));
 }

@@ -1,5 +1,4 @@
-// naga does not reduce the amount of a shift to the width of the number, and drivers compute constants in another way than they
-// shift.
+// naga does not reduce the amount of a shift modulo the width of the number, and drivers shift constants differently.
 
 fn shiftLeft_i32(x: i32, amount: u32) -> i32 {
     return x << (amount & 31u);

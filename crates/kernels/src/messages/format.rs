@@ -32,10 +32,10 @@ pub(crate) fn pieces(quoted: &str) -> Result<Vec<String>, (String, usize, usize)
     Ok(pieces)
 }
 
-/// Message for a brace that stands for no value.
+/// Message for a brace that is not part of `{}`.
 const BRACE: &str = "`{}` stands for a value, without a name and a format: write `{{` or `}}` for a brace";
 
-/// Returns `true` if the last quote belongs to the text, because an odd number of backslashes is before it.
+/// Returns `true` if the last quote belongs to the text, because it follows an odd number of backslashes.
 fn ends_escaped(quoted: &str) -> bool {
     let before = &quoted[..quoted.len() - 1];
     (before.len() - before.trim_end_matches('\\').len()) % 2 == 1

@@ -1,4 +1,4 @@
-//! The two forms of a text with messages.
+//! The two forms of a shader with messages.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::splice::Spliced;
 use crate::tokens::{Declaration, Token, Tokens, declarations};
 use crate::wording::Finding;
 
-/// Text of a program that has messages.
+/// A shader that contains messages.
 pub(crate) struct MessageText {
     written: Arc<Spliced>,
     statements: Vec<MessageStatement>,
@@ -32,7 +32,7 @@ pub(crate) struct WithMessages {
     pub(crate) buffer: String,
 }
 
-/// Text around the parts of a statement, which are its condition and its values.
+/// Text around the parts of a statement: the condition and the values.
 struct Frame {
     /// Text before each part.
     before: Vec<String>,
@@ -70,7 +70,7 @@ impl MessageText {
         &self.written
     }
 
-    /// Returns the first form, which has a variable for each value.
+    /// Returns the first form, with a variable for each value.
     pub(crate) fn typed(&self) -> Arc<Spliced> {
         let mark = self.names.mark();
         let mut edits = Vec::new();
@@ -93,7 +93,7 @@ impl MessageText {
     /// Returns the statements with the types of their values. `typed` is the module of the first form.
     ///
     /// # Errors
-    /// Returns the first value of a type that messages do not have.
+    /// Returns the first value of a type that messages do not support.
     pub(crate) fn sites(&self, typed: &naga::Module) -> Result<Vec<MessageSite>, Finding> {
         let variables = variables(typed);
         let statements = self.statements.iter().enumerate();
@@ -218,7 +218,7 @@ impl MessageText {
         }
     }
 
-    /// Adds the call to one entry point, and the arguments that it lacks.
+    /// Adds the call to one entry point, and missing arguments.
     fn enter(
         &self,
         typed: &naga::Module,
@@ -266,7 +266,7 @@ impl MessageText {
     }
 }
 
-/// Returns `true` for an expression of whole numbers without a type.
+/// Returns `true` for an expression made of untyped integers.
 fn is_whole(value: &str) -> bool {
     let is_whole = |number: &str| {
         let digits = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));

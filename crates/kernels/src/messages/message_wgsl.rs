@@ -7,13 +7,13 @@ use crate::messages::Messages;
 use crate::messages::records::{FAILURE_RECORDS, RECORD_HEAD};
 use crate::messages::value_type::ValueType;
 
-/// Names of the declarations that a text gets. No name of the text begins with the prefix.
+/// Names of the declarations that are added to a shader. No other name in the shader begins with the prefix.
 pub(crate) struct MessageNames {
     pub(crate) prefix: String,
 }
 
 impl MessageNames {
-    /// Returns names that a text does not have.
+    /// Returns names that do not occur in a shader.
     pub(crate) fn for_text(text: &str) -> Self {
         let prefixes = (0..).map(|number| format!("fp{number}_"));
         let mut free = prefixes.filter(|prefix| !text.contains(prefix.as_str()));
@@ -35,7 +35,7 @@ impl MessageNames {
         format!("{}messages", self.prefix)
     }
 
-    /// Returns the name of the variable that every statement of the first form writes.
+    /// Returns the name of the variable that every message statement of the first form writes.
     pub(crate) fn mark(&self) -> String {
         format!("{}mark", self.prefix)
     }
@@ -48,7 +48,7 @@ impl MessageNames {
         let mut at = 0;
         for (value, of) in types.iter().enumerate() {
             let mut words = self.value(site, value);
-            // A write to a text does not fail.
+            // Writing to a `String` does not fail.
             if let Some((function, _)) = of.conversion(p) {
                 let converted = format!("{p}words_{value}");
                 let _ = write!(text, " let {converted} = {function}({words});");
@@ -87,12 +87,12 @@ impl MessageNames {
         filled.replace("fp_", &self.prefix)
     }
 
-    /// Returns the function that an entry point calls first. `size` has the expressions of its workgroup size along x and y,
-    /// if the kernel has assertions.
+    /// Returns the function that an entry point calls first. `size` contains the expressions of its workgroup size
+    /// along x and y, if the kernel has assertions.
     pub(crate) fn enter(&self, entry: usize, size: Option<[&str; 2]>) -> String {
         let p = &self.prefix;
         let place = size.map_or(String::new(), |[x, y]| {
-            // The names of the parameters hide no constant in the size.
+            // The parameter names hide no constants in the size.
             format!(
                 " {p}place = {p}at.x + {p}grid.x * u32({x}) * ({p}at.y + {p}grid.y * u32({y}) * {p}at.z);"
             )
@@ -102,7 +102,7 @@ impl MessageNames {
     }
 }
 
-/// Names of WGSL that the declarations use. A shader whose own declaration has one of these names hides it.
+/// WGSL names that the declarations use. A shader must not hide them with its own declarations.
 pub(crate) const USED_NAMES: &[&str] = &[
     "array",
     "arrayLength",
@@ -121,8 +121,8 @@ pub(crate) const USED_NAMES: &[&str] = &[
     "vec4",
 ];
 
-/// Declaration of the message buffer. `used` counts the words of all printed records, even of records that did not fit,
-/// and `stored` the records that fit.
+/// Declaration of the message buffer. `used` counts the words of all printed records, even of those that did not fit;
+/// `stored` counts the records that fit.
 const BUFFER: &str = "struct fp_Messages {
     used: atomic<u32>, stored: atomic<u32>, left_out: atomic<u32>,
     failed: atomic<u32>, first: atomic<u32>, failures: atomic<u32>,
@@ -139,9 +139,9 @@ fn fp_head(at: u32, site: u32) -> u32 {
     return at + HEADu;
 }";
 
-/// Function that begins a printed record, and returns the place of its values, or 0 if the record does not fit. The
-/// first record that does not fit leaves no space for a later one, so the records have no gaps. The load keeps the
-/// counter from passing the largest number.
+/// Function that begins a printed record, and returns the place of its values, or 0 if the record does not fit. After
+/// the first record that does not fit, no later one fits either, so there are no gaps between records. The load keeps
+/// the counter from overflowing.
 const PRINT: &str = "
 fn fp_print(site: u32, size: u32) -> u32 {
     let space = arrayLength(&fp_messages.words) - ASSERTSu;
@@ -156,12 +156,11 @@ fn fp_print(site: u32, size: u32) -> u32 {
     return 0u;
 }";
 
-/// Function that begins the record of a failed assertion. An invocation writes a record only if no invocation before it
-/// has failed so far, so the last record to begin belongs to the first invocation. The records take turns, and the
-/// second check keeps a record that is no longer the first from the place of a later one. A record is lost only if the
-/// previous writer of its place pauses after its check while as many others begin as there is space for. A place
-/// without a record is 0. `first` is the complement of the number of the first invocation, because the header starts as
-/// zeros.
+/// Function that begins the record of a failed assertion. An invocation writes a record only if no earlier invocation
+/// (by number) has failed so far, so the last record to begin belongs to the first invocation. Records use the slots in
+/// turn. The second check keeps an outdated record from overwriting a later one in its slot. A record is lost only if
+/// the previous writer of its slot pauses after its check while as many others begin as there are slots. A slot without
+/// a record is 0. `first` is the complement of the number of the first invocation, because the header starts as zeros.
 const FAIL: &str = "
 fn fp_fail(site: u32) -> u32 {
     atomicAdd(&fp_messages.failed, 1u);

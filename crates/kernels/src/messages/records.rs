@@ -5,7 +5,7 @@ use crate::messages::{MessageSite, Messages};
 /// Number of words at the start of a message buffer.
 pub(crate) const HEADER_WORDS: u32 = 6;
 /// Number of records of failed assertions after the header, if the kernel has an `assert`. Each has the size of the
-/// longest.
+/// longest record.
 pub(crate) const FAILURE_RECORDS: u32 = 128;
 /// Number of words of a record before its values: the number of its statement and the invocation.
 pub(crate) const RECORD_HEAD: u32 = 4;
@@ -25,7 +25,7 @@ pub struct MessageReport {
     pub lines: Vec<PrintedLine>,
     /// Number of lines that did not fit into the message buffer.
     pub left_out: u32,
-    /// First failed assertion of the invocation that comes first.
+    /// First failed assertion of the first failing invocation.
     pub failure: Option<AssertionFailure>,
 }
 
@@ -61,7 +61,7 @@ impl Messages {
         let records = words.get(HEADER_WORDS as usize..).unwrap_or_default();
         let (failed, printed) = records.split_at(records.len().min(self.failure_words() as usize));
         let mut lines: Vec<PrintedLine> = self.records(printed, word(header::STORED)).map(line).collect();
-        // The sort is stable, and the records of one invocation have the order of its statements.
+        // The sort is stable, and the records of one invocation are in the order of its statements.
         lines.sort_by_key(|line| order(line.invocation));
         let failures = failed.chunks_exact(self.assert_words.max(1) as usize);
         let failures = failures.take(word(header::FAILURES) as usize).flat_map(|slot| self.records(slot, 1));
@@ -101,7 +101,7 @@ fn line(record: Record<'_>) -> PrintedLine {
     PrintedLine { invocation: record.invocation, text: record.site.text(record.values) }
 }
 
-/// Returns the sort key of an invocation: invocations with equal y and z come one after the other.
+/// Returns the sort key of an invocation: z, then y, then x.
 fn order([x, y, z]: [u32; 3]) -> [u32; 3] {
     [z, y, x]
 }

@@ -1,4 +1,4 @@
-//! Replaces parts of a text, and keeps the places of the new text in the old one.
+//! Replaces parts of a text, and maps places in the new text to the old one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ pub(crate) struct Edit {
     pub(crate) text: String,
 }
 
-/// Places of a text's bytes in the text that it was made of.
+/// Map from the bytes of an edited text to the original.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewritten {
     pub(crate) written: Arc<Spliced>,
-    /// First bytes of the kept parts and of the edits in ascending order: in this text and in the written one, and
-    /// `true` if the part is kept.
+    /// Start of each kept part and each edit, in ascending order: in this text and in the original, and `true` if the
+    /// part is kept.
     parts: Vec<(usize, usize, bool)>,
 }
 
-/// Returns `written` with edits, which are in ascending order and do not overlap. New lines that an edit removes stay, so
-/// the lines of both texts have equal numbers.
+/// Returns `written` with edits, which must be in ascending order and not overlap. Line breaks in removed parts are
+/// kept, so that line numbers do not change.
 pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewritten) {
     let old = &written.text;
     let mut text = String::new();
@@ -43,12 +43,12 @@ pub(crate) fn rewrite(written: &Arc<Spliced>, edits: &[Edit]) -> (String, Rewrit
 }
 
 impl Rewritten {
-    /// Returns the place in its file of a byte of the new text. A byte of an edit has the place at which the edit begins.
+    /// Returns the place in its file of a byte of the new text. A byte in an edit maps to the start of the edit.
     pub(crate) fn origin(&self, byte: usize) -> Origin<'_> {
         self.written.origin(self.written_byte(byte))
     }
 
-    /// Returns the byte of the written text that a byte of the new text comes from.
+    /// Returns the byte of the original text from which a byte of the new text comes.
     pub(crate) fn written_byte(&self, byte: usize) -> usize {
         let part = self.parts.partition_point(|(start, ..)| *start <= byte).saturating_sub(1);
         let (start, old, kept) = self.parts[part];

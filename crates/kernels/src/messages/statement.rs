@@ -20,8 +20,8 @@ pub(crate) struct MessageStatement {
     pub(crate) values: Vec<Range<usize>>,
 }
 
-/// Returns the statements of a text, none of which is inside another one. A `print` or `assert` that the text itself
-/// declares as a function or a type is not such a statement.
+/// Returns the statements of a text, which are not nested. A `print` or `assert` that the text itself declares as a
+/// function or a type is not such a statement.
 ///
 /// # Errors
 /// Returns the first mistake.
@@ -118,7 +118,7 @@ fn statement(tokens: &[Token<'_>], at: usize) -> Result<(MessageStatement, usize
 /// Returns the ranges of the tokens of the arguments after an opening bracket, and the token after the closing one.
 pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range<usize>>, usize)> {
     let mut commas: Vec<usize> = Vec::new();
-    // The `<` that may begin a list of types, each with the number of brackets around it.
+    // Each `<` that may begin a list of types, with the number of brackets around it.
     let mut lists: Vec<(usize, usize)> = Vec::new();
     let mut depth = 0_usize;
     let mut at = first;
@@ -141,7 +141,7 @@ pub(crate) fn arguments(tokens: &[Token<'_>], first: usize) -> Option<(Vec<Range
             }
             "&&" | "||" => lists.retain(|&(_, around)| around < depth),
             ";" | "{" | "}" => return None,
-            // No list of types has a text in quotes.
+            // A list of types contains no text in quotes.
             text if text.starts_with('"') => lists.clear(),
             _ => {}
         }

@@ -27,7 +27,7 @@ impl Component {
     }
 }
 
-/// Type of a value: a number, a truth value, or a vector of them.
+/// Type of a value: a number, a bool, or a vector of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ValueType {
     component: Component,
@@ -36,7 +36,7 @@ pub(crate) struct ValueType {
 }
 
 impl ValueType {
-    /// Returns the type of a value, or `None` for a type that messages do not have.
+    /// Returns the type of a value, or `None` for a type that messages do not support.
     pub(crate) fn of(ty: &Type) -> Option<Self> {
         let (scalar, len) = match ty.inner {
             TypeInner::Scalar(scalar) => (scalar, 1),
@@ -59,7 +59,7 @@ impl ValueType {
         self.component == Component::F32
     }
 
-    /// Returns the expression of word `at` of a value in WGSL. `words` has the words of the value, as
+    /// Returns a WGSL expression for word `at` of a value. `words` is the expression for all words of the value, as
     /// [`conversion`](Self::conversion) returns them.
     pub(crate) fn word(self, words: &str, at: u32) -> String {
         match self.len {
@@ -68,8 +68,8 @@ impl ValueType {
         }
     }
 
-    /// Returns the name and the text of the function of WGSL that returns the words of a value, if they are not the value
-    /// itself. In a function of its own, no local name of the program hides a name of WGSL.
+    /// Returns the name and the text of a WGSL function that returns the words of a value, if they differ from the
+    /// value itself. In a separate function, no local name of the program can hide a WGSL name.
     pub(crate) fn conversion(self, prefix: &str) -> Option<(String, String)> {
         let of = |component: &str| match self.len {
             1 => component.to_owned(),
@@ -88,14 +88,14 @@ impl ValueType {
         Some((name, text))
     }
 
-    /// Adds a value, of which these are the words, to a text.
+    /// Appends a value, given by its words, to a text.
     pub(crate) fn write(self, words: &[u32], text: &mut String) {
         if self.len > 1 {
             text.push('(');
         }
         for (at, &word) in words.iter().enumerate() {
             text.push_str(if at == 0 { "" } else { ", " });
-            // A write to a text does not fail.
+            // Writing to a `String` does not fail.
             let _ = match self.component {
                 Component::Bool => write!(text, "{}", word != 0),
                 Component::I32 => write!(text, "{}", word.cast_signed()),

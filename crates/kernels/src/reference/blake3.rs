@@ -9,7 +9,7 @@ pub(super) const ROOT: u32 = 8;
 pub(super) const START: [u32; 8] =
     [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19];
 
-/// Index of each word of a round in the round before.
+/// Index of each word of a round in the previous round.
 const PERMUTATION: [usize; 16] = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8];
 
 /// Cells of the state that are mixed together: four columns, then four diagonals.

@@ -20,7 +20,7 @@ pub(super) fn blake3_chunks(
     }
 }
 
-// Returns the chaining value of at most 1024 bytes; `last` holds the flags of the last block.
+// Returns the chaining value of at most 1024 bytes; `last` contains the flags of the last block.
 fn value_of(chunk: &[u8], counter: u64, last: u32) -> [u32; 8] {
     let blocks = chunk.len().div_ceil(64).max(1);
     let mut value = START;
@@ -49,7 +49,7 @@ fn words(bytes: &[u8]) -> [u32; 16] {
 pub(super) mod tests {
     use super::*;
 
-    // Returns the values of `bytes` bytes of the common test input, whose byte `i` is `i % 251`.
+    // Returns the values for `bytes` bytes of the common test input, in which byte `i` is `i % 251`.
     pub(in super::super) fn values(bytes: u32, counter: u64, root: u32) -> Vec<[u32; 8]> {
         let input: Vec<u8> = (0..bytes.next_multiple_of(64)).map(|i| (i % 251) as u8).collect();
         let mut values = vec![[0_u32; 8]; bytes.div_ceil(1024).max(1) as usize];

@@ -1,4 +1,4 @@
-//! The sequential reference function of each built-in shader: a launch must compute the same.
+//! The sequential reference function of each built-in shader: a launch must compute the same results.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use number::{WrappingNumber, get, invocations, len, set};
 pub trait HostKernel: Send + Sync {
     /// Runs the whole grid: `groups` workgroups of `workgroup` invocations.
     ///
-    /// `params` are the bytes of the uniform block, `buffers` come in the order of
+    /// `params` are the bytes of the uniform block, and `buffers` are in the order of
     /// [`Interface::bindings`](crate::Interface::bindings).
     fn run(&self, groups: [u32; 3], workgroup: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]);
 }
@@ -59,7 +59,7 @@ impl HostBuffer<'_> {
     /// Returns the bytes for writing.
     ///
     /// # Panics
-    /// If the buffer is only for reading.
+    /// If the buffer is read-only.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         match self {
             Self::Read(_) => panic!("bug: a kernel writes a buffer that is declared `read`"),

@@ -1,6 +1,6 @@
 //! Arithmetic and element access on plain bytes.
 
-/// A 32-bit number that calculates as the device does: integers wrap.
+/// A 32-bit number with the device's arithmetic: integers wrap.
 pub(super) trait WrappingNumber: bytemuck::Pod {
     fn plus(self, other: Self) -> Self;
     fn times(self, other: Self) -> Self;
@@ -50,7 +50,8 @@ pub(super) fn len<T>(bytes: &[u8]) -> usize {
     bytes.len() / size_of::<T>()
 }
 
-// Counts the invocations that `linear_id` numbers: workgroups along each axis, of invocations along x.
+// Returns the number of invocations that `linear_id` can number, from the workgroups along each axis and the
+// invocations of a workgroup along x.
 pub(super) fn invocations(groups: [u32; 3], workgroup: [u32; 3]) -> usize {
     groups.map(|count| count as usize).iter().product::<usize>() * workgroup[0] as usize
 }

@@ -19,7 +19,7 @@ const OWN: [&str; 8] = [
 
 /// Operations on floats.
 const OF_FLOATS: [&str; 3] = ["atomicAdd", "atomicSub", "atomicExchange"];
-/// Most turns of the loops around an addition to a shared float.
+/// Maximum number of executions of an addition to a shared float in loops.
 const MOST_SUMMED: u32 = 16;
 
 impl Generator {
@@ -68,7 +68,7 @@ impl Generator {
                 self.declare(&name, &F32, false);
                 Some(Stmt::Own(name, operation, value))
             }
-            // A sum of few whole numbers is the same in every order.
+            // A sum of a few integers is the same in every order.
             7 | 8 if self.has("shared_f") && self.weight <= MOST_SUMMED => {
                 let operation = self.pick(&OF_FLOATS[..2]);
                 let value = self.not_constant_of(&U32, 2);

@@ -30,7 +30,7 @@ impl Generator {
         }
     }
 
-    /// Adds statements in which the invocations diverge, and after which they are together again.
+    /// Adds statements in which the invocations diverge, and then converge again.
     fn own_ways(&mut self, depth: u32, body: &mut Vec<Stmt>) {
         let keeps_flow = self.keeps_flow;
         let loops = self.loops;

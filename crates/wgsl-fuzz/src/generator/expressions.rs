@@ -7,7 +7,7 @@ use crate::tree::types::{BOOL, F32, I32, Scalar, Type, U32};
 use crate::tree::{Argument, Expr, Node};
 
 impl Generator {
-    /// Returns an expression whose value a variable may hold.
+    /// Returns an expression with a value that may be stored in a variable.
     pub(super) fn stored(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
         if self.parts.free_floats { found } else { self.narrow(found) }
@@ -69,7 +69,7 @@ impl Generator {
         Expr::new(ty.clone(), node)
     }
 
-    /// Returns an expression whose value no compiler knows.
+    /// Returns an expression that no compiler can evaluate.
     pub(super) fn unknown(&mut self, ty: &Type) -> Expr {
         let (scalar, size) = ty.lanes().unwrap_or((Scalar::F32, 1));
         let root = match scalar.word() {
@@ -89,7 +89,7 @@ impl Generator {
         if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }
     }
 
-    /// Returns a value of a type of which a compiler knows no part.
+    /// Returns a value of a type, no part of which a compiler can evaluate.
     pub(super) fn filled(&mut self, ty: &Type) -> Expr {
         let parts: Vec<Type> = match ty {
             Type::Scalar(_) | Type::Vector(..) => return self.unknown(ty),
@@ -120,7 +120,7 @@ impl Generator {
         Expr::new(ty, Node::Builtin(name, of))
     }
 
-    /// Limits a float to the values that a variable may hold.
+    /// Limits a float to values that may be stored in a variable.
     pub(super) fn narrow(&mut self, expr: Expr) -> Expr {
         if is_storable(&expr) {
             return expr;
@@ -150,7 +150,7 @@ impl Generator {
         Expr::new(ty, Node::Builtin("clamp", vec![whole, low, high]))
     }
 
-    /// Returns a vector of parts: scalars, a splat, or letters of another vector.
+    /// Returns a vector constructed from scalars, from a single repeated scalar, or from a swizzle of another vector.
     pub(super) fn assembled(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
         let ty = Type::vector(scalar, size);
         let part = Type::Scalar(scalar);
@@ -250,11 +250,11 @@ impl Generator {
             pointed.push(found.clone());
             arguments.push(Argument::Pointer(found));
         }
-        // The arguments of a call must not read what one of its pointers writes.
+        // The arguments of a call must not read memory that the call writes through a pointer.
         let ty = function.result.clone().unwrap_or(I32);
         Some(Expr::new(ty, Node::Call(function.name, arguments)))
     }
 }
 
-/// Most steps in a loop for all calls of one function.
+/// Maximum number of steps in a loop for all calls of one function.
 const MOST_CALL: u32 = super::MOST_STEPS / 8;

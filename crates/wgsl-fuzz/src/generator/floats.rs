@@ -66,7 +66,7 @@ impl Generator {
         self.builtin(ty.clone(), name, of)
     }
 
-    /// Returns an operand, sometimes limited so that an operation can use it exactly.
+    /// Returns an operand, sometimes limited so that an operation on it is exact.
     fn operand(&mut self, ty: &Type, depth: u32) -> Expr {
         let found = self.expr(ty, depth);
         if self.one_in(3) { self.narrow(found) } else { found }

@@ -27,7 +27,8 @@ impl Generator {
             let name = self.name("a");
             let mut ty = self.any_type(1);
             let pointer = self.parts.pointers && self.one_in(2);
-            // A call needs a variable of the pointer's type, so most pointers are to types that many variables have.
+            // A call needs a variable of the pointer's type, so most pointers have types that are common among
+            // variables.
             if pointer && !self.one_in(4) {
                 ty = self.pick(&[I32, U32, F32]);
             }

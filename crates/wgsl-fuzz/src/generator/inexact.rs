@@ -55,7 +55,7 @@ impl Generator {
         Expr::new(F32, Node::Binary("+", Box::new(size), Box::new(Expr::new(F32, Node::F32(1)))))
     }
 
-    /// Returns a number between two bounds, which are given in quarters.
+    /// Returns a number between two bounds, which are given in units of 1/4.
     fn within(&mut self, low: i32, high: i32) -> Expr {
         limited(self.any(), low, high)
     }

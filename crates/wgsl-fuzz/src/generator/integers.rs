@@ -53,7 +53,7 @@ impl Generator {
         let amount_type = ty.with_scalar(Scalar::U32);
         let left = self.expr(ty, depth);
         let mut amount = self.expr(&amount_type, depth);
-        // A compiler refuses a constant that is too wide, even in one component; naga refuses a `let` of one too.
+        // A compiler refuses a constant shift that is too wide, even in one component; naga also refuses it in a `let`.
         let is_unknown = match &amount.node {
             Node::Read(place) => ["params.", "in_", "out_"].iter().any(|start| place.root.starts_with(start)),
             _ => false,
@@ -110,7 +110,7 @@ impl Generator {
         if self.options.known_zeros && !of.is_const() { of } else { self.not_known(of) }
     }
 
-    /// Returns a parameter in place of a constant; adds a parameter to any other expression.
+    /// Replaces a constant by a parameter, or adds a parameter to any other expression.
     pub(super) fn not_known(&mut self, of: Expr) -> Expr {
         let ty = of.ty.clone();
         let unknown = self.unknown(&ty);
@@ -242,7 +242,7 @@ impl Generator {
         }
     }
 
-    /// Packs floats that do not lie on a boundary between two results.
+    /// Packs floats that are not on a boundary between two results.
     fn packed_floats(&mut self, depth: u32) -> Expr {
         let (name, size) = self.pick(&[
             ("pack4x8snorm", 4),

@@ -1,8 +1,8 @@
 //! Makes a program from a seed.
 //!
 //! Each program ends, and WGSL defines its results: each invocation writes its own elements, workgroup memory is
-//! exchanged only across barriers, and each shared atomic has a single kind of operation. In a portable program floats
-//! are exact and each index is in bounds; on the other programs, only the engines of the CPU agree.
+//! exchanged only across barriers, and each shared atomic has a single kind of operation. In a portable program, floats
+//! are exact and each index is in bounds; for other programs, only the engines on the CPU agree.
 
 mod atomics;
 mod barriers;
@@ -27,20 +27,21 @@ use self::scope::{Scope, Variable};
 use crate::tree::Tree;
 use crate::tree::types::Type;
 
-/// Most steps of an invocation, roughly. Far below the number of turns after which lavapipe cuts an invocation off.
+/// Approximate maximum of steps of an invocation: far below the number of iterations after which lavapipe ends an
+/// invocation.
 const MOST_STEPS: u32 = 6_000;
 
 /// Options of the generator.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// `true` if every engine must give the same results. Other programs may do what WGSL leaves to the engine, as long
-    /// as the engines of the CPU agree on it.
+    /// `true` if every engine must give the same results. Other programs may use behaviour that WGSL leaves to the
+    /// engine, as long as the engines on the CPU agree.
     pub is_portable: bool,
-    /// `true` to allow zero vectors and integer clamps that a compiler can fold. SwiftShader returns the zeros for
+    /// `true` to allow zero vectors and integer clamps that a compiler can evaluate. SwiftShader returns zeros for
     /// `select(vec4(5), vec4<i32>(), false_variable)`, and 127 for each byte of `pack4xI8Clamp(zeros)`.
     pub known_zeros: bool,
-    /// `true` to allow indices into vectors of the uniform struct that differ between invocations. lavapipe 22.3 reads
-    /// the component of one invocation for all of them.
+    /// `true` to allow indices into vectors of the uniform struct that differ between invocations. lavapipe 22.3 uses
+    /// the index of one invocation for all of them.
     pub uniform_indices: bool,
 }
 
@@ -57,17 +58,17 @@ struct Generator {
     parts: Parts,
     tree: Tree,
     scope: Scope,
-    /// Names of the buffers that the program may use: WebGPU promises eight.
+    /// Names of the buffers that the program may use; WebGPU guarantees eight.
     buffers: Vec<&'static str>,
     /// Number of names used so far.
     names: u32,
     /// Number of statements that may still be made.
     left: i32,
-    /// Cost factor of a statement: the product of the turns of the loops around it.
+    /// Cost factor of a statement: the product of the iteration counts of the loops around it.
     weight: u32,
     /// Steps of the function so far, roughly.
     steps: u32,
-    /// Number of loops around the statement that it may leave.
+    /// Number of surrounding loops that the statement may leave.
     loops: u32,
     /// `true` between a barrier and its partner, where no invocation may return.
     keeps_flow: bool,
@@ -80,7 +81,7 @@ struct Generator {
 /// Makes the tree of a seed.
 pub(crate) fn generate(seed: u64, mut options: Options) -> Tree {
     if !options.is_portable {
-        // The engines of the CPU compute these as WGSL says, so every program may have them.
+        // The engines on the CPU compute these correctly, so every program may contain them.
         options.known_zeros = true;
         options.uniform_indices = true;
     }

@@ -2,26 +2,26 @@
 
 use fastrand::Rng;
 
-/// Parts of the language that a program may use. Each program has only some of them: an engine that refuses a part
-/// still runs the programs without it, and a program with few parts has more of each.
+/// Parts of the language that a program may use. Each program uses only some of them, so that an engine that refuses a
+/// part still runs other programs, and a program with few parts uses each more often.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parts {
     /// Private variables. Without them, functions get the invocation number as an argument.
     pub(super) privates: bool,
-    /// Functions with statements; other functions only evaluate expressions.
+    /// Functions with statements; without this part, functions only evaluate expressions.
     pub(super) branching_functions: bool,
     /// Functions with barriers.
     pub(super) waiting_functions: bool,
     /// Pointers, including pointer parameters.
     pub(super) pointers: bool,
-    /// Largest depth of a statement's expressions.
+    /// Maximum depth of a statement's expressions.
     pub(super) depth: u32,
     /// Variables of structs, arrays and matrices.
     pub(super) composites: bool,
     pub(super) switches: bool,
     pub(super) atomics: bool,
     pub(super) arrays: bool,
-    /// Indices that are expressions. Inputs always have these.
+    /// Indices that are expressions. Inputs are always indexed by expressions.
     pub(super) dynamic: bool,
     /// Indices past the end, which are clamped to the last element. Engines with a device may do something else.
     pub(super) wild: bool,

@@ -119,7 +119,7 @@ impl Generator {
         }
     }
 
-    /// Returns an index and the number of elements, or any index and [`ANY`].
+    /// Returns an index below a number of elements with that number, or any index with [`ANY`].
     pub(super) fn any_index(&mut self, len: u32, depth: u32) -> (Expr, u32) {
         if depth == 0 || !self.parts.wild || self.one_in(2) {
             return (self.index(len, depth), len);
@@ -138,7 +138,7 @@ impl Generator {
         (Expr::new(ty, Node::Binary("&", Box::new(value), Box::new(mask))), ANY)
     }
 
-    /// Returns an index that grows by one from each invocation to the next. It may wrap.
+    /// Returns an index that increases by one from each invocation to the next, and may wrap.
     fn adjacent_index(&mut self) -> Expr {
         let name = self.pick(&NUMBERS);
         let number = Expr::read(U32, name);
@@ -151,7 +151,7 @@ impl Generator {
         Expr::new(U32, Node::Binary(operator, Box::new(number), Box::new(other)))
     }
 
-    /// Returns an index, which the printer limits.
+    /// Returns an index, which the printer limits to the valid range.
     pub(super) fn index(&mut self, len: u32, depth: u32) -> Expr {
         if depth == 0 || self.one_in(3) {
             return Expr::u32(self.rng.u32(0..len));

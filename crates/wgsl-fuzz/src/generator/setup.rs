@@ -121,7 +121,7 @@ impl Generator {
         self.tree.structs.push(Struct { name, fields });
     }
 
-    /// Chooses three inputs, and two of the buffers other than the outputs of numbers.
+    /// Chooses three inputs, and two of the buffers that are not plain outputs.
     fn choose_buffers(&mut self) {
         let mut inputs = ["in_u", "in_i", "in_f", "in_v", "in_s"];
         let mut others = vec!["out_s", "own", "shared_u", "out_s", "own", "shared_u", "out_x"];

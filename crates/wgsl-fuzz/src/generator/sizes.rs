@@ -56,7 +56,7 @@ impl Generator {
     }
 
     fn sized_float(&mut self, scalar: Scalar, size: u8, depth: u32) -> Expr {
-        /// Number of exact functions; they come first.
+        /// Number of exact functions, which come first.
         const EXACT: usize = 14;
         const NAMES: [(&str, usize); 26] = [
             ("abs", 1),
@@ -117,7 +117,7 @@ impl Generator {
         }
     }
 
-    /// Returns a call of a function whose arguments have its result's type, and which no compiler can fold.
+    /// Returns a call that no compiler can evaluate, of a function whose arguments have the type of the result.
     fn sized_builtin(&mut self, ty: &Type, name: &'static str, count: usize, depth: u32) -> Expr {
         let of = (0..count).map(|_| self.not_constant_of(ty, depth)).collect();
         Expr::new(ty.clone(), Node::Builtin(name, of))

@@ -6,7 +6,7 @@ use crate::tree::statement::{Loop, LoopForm, Stmt};
 use crate::tree::types::{BOOL, I32, Scalar, Type, U32};
 use crate::tree::{Expr, Node};
 
-/// Most turns of all loops around a statement, multiplied.
+/// Maximum product of the iteration counts of all loops around a statement.
 const MOST_TURNS: u32 = 128;
 
 impl Generator {

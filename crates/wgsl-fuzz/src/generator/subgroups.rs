@@ -94,7 +94,7 @@ impl Generator {
         Expr::new(of[0].ty.clone(), Node::Builtin(name, of))
     }
 
-    /// Returns an invocation number or a distance, mostly within the subgroup.
+    /// Returns a lane index or a lane offset, mostly within the subgroup.
     fn lane(&mut self) -> Expr {
         let lane = self.expr(&U32, 2);
         if self.one_in(4) {

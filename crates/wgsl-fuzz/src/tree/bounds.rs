@@ -1,8 +1,8 @@
 //! Bounds of the floats in an expression, which prove that every operation is exact.
 //!
-//! A float is a multiple of `2^-fraction` whose magnitude has a bound. While the product of the bound and `2^fraction`
-//! fits the bits of a mantissa, 24 of an `f32`, no operation rounds; so neither a fused multiply nor another order of
-//! additions changes a result.
+//! A float is a multiple of `2^-fraction` whose magnitude has a bound. As long as the product of the bound and
+//! `2^fraction` fits into the mantissa (24 bits for `f32`), no operation rounds; so fused multiplication or another
+//! order of additions does not change a result.
 
 use super::types::Type;
 use super::visit::expressions;
@@ -15,7 +15,7 @@ pub(crate) struct Bound {
     most: f64,
 }
 
-/// Bound of each float in memory: quarters up to 64.
+/// Bound of each float in memory: multiples of 1/4 up to 64.
 pub(crate) const STORED: Bound = Bound { fraction: 2, most: 64.0 };
 
 impl Bound {
@@ -27,7 +27,7 @@ impl Bound {
         self.most * 2_f64.powi(self.fraction)
     }
 
-    /// Returns `true` if a variable may hold the value.
+    /// Returns `true` if the value may be stored in a variable.
     pub(crate) fn is_storable(self) -> bool {
         self.fraction <= STORED.fraction && self.most <= STORED.most
     }
@@ -123,15 +123,15 @@ fn builtin(name: &str, of: &[Expr]) -> Option<Bound> {
     })
 }
 
-/// Returns `true` if no float operation in the expression can round, and a variable may hold every float that it passes
-/// on.
+/// Returns `true` if no float operation in the expression can round, and every float in it that is stored may be in a
+/// variable.
 pub(crate) fn is_exact(expr: &Expr) -> bool {
     let mut exact = true;
     expressions(expr, &mut |inner| exact &= is_exact_here(inner));
     exact
 }
 
-/// Returns `true` if a variable may hold the value.
+/// Returns `true` if the value may be stored in a variable.
 pub(crate) fn is_storable(expr: &Expr) -> bool {
     !expr.ty.is_float() || bound(expr).is_some_and(Bound::is_storable)
 }
@@ -164,7 +164,7 @@ fn is_ordered(low: &Expr, high: &Expr) -> bool {
     }
 }
 
-/// Returns `true` if the bits of an offset and a count lie within a word.
+/// Returns `true` if a range of bits, given by offset and count, is within a word.
 fn fits_word(of: &[Expr], _: &str) -> bool {
     match (numbers(&of[0]), numbers(&of[1])) {
         (Some(offset), Some(count)) => offset[0] + count[0] <= 32,

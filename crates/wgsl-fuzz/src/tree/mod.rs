@@ -21,7 +21,7 @@ pub(crate) struct Tree {
     pub(crate) groups: [u32; 3],
     /// Seed of the inputs.
     pub(crate) data_seed: u64,
-    /// `true` if inputs hold only floats on which operations are exact.
+    /// `true` if inputs contain only floats on which operations are exact.
     pub(crate) is_portable: bool,
     /// `true` if the invocation number is in private variables; otherwise each function gets it as an argument.
     pub(crate) has_privates: bool,
@@ -79,7 +79,7 @@ pub(crate) enum Node {
     Bool(bool),
     I32(i32),
     U32(u32),
-    /// A number of quarters.
+    /// A float, as a multiple of 1/4.
     F32(i32),
     /// The zero value of the type.
     Zero,
@@ -109,16 +109,16 @@ pub(crate) struct Place {
     pub(crate) steps: Vec<Step>,
 }
 
-/// Number of elements that lets an index have any value.
+/// Pseudo number of elements that allows any index.
 pub(crate) const ANY: u32 = u32::MAX;
 
 /// A step into a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     Field(String),
-    /// Index below a number of elements; the printer limits it, unless the number is [`ANY`].
+    /// Index, and a number of elements to which the printer limits it unless the number is [`ANY`].
     Index(Box<Expr>, u32),
-    /// A text that the shrinker leaves as it is.
+    /// A text that the shrinker does not change.
     Fixed(String),
 }
 

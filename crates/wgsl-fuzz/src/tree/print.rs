@@ -17,7 +17,7 @@ pub(crate) fn functions(tree: &Tree) -> String {
     printer.text
 }
 
-/// Writes the module's structs and variables that `text` mentions.
+/// Writes the module's structs and variables that `text` uses.
 pub(crate) fn declarations(tree: &Tree, text: &str) -> String {
     let mut variables = String::new();
     for global in tree.globals.iter().filter(|global| mentions(text, &global.name)) {
@@ -39,7 +39,7 @@ pub(crate) fn declarations(tree: &Tree, text: &str) -> String {
     structs + &variables
 }
 
-/// Variables of the invocation's number in its workgroup and in the whole grid.
+/// Variables with the invocation's number in its workgroup and in the whole grid.
 pub(crate) const NUMBERS: [&str; 2] = ["invocation_of_group", "invocation"];
 
 /// Returns `true` if `text` has `name` as a whole word.
@@ -285,8 +285,7 @@ impl Printer<'_> {
         if len == ANY { self.expr(index) } else { self.limited(index, len - 1) }
     }
 
-    /// Writes a number of turns up to `most`. A remainder takes many values, while a minimum would nearly always be
-    /// `most`.
+    /// Writes an iteration count up to `most`, as a remainder, because a minimum would nearly always be `most`.
     fn turns(&self, value: &Expr, most: u32) -> String {
         match value.node {
             Node::Zero | Node::U32(_) => self.limited(value, most),

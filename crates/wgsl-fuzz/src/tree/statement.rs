@@ -27,7 +27,7 @@ pub(crate) enum Stmt {
     Broadcast(Broadcast),
     /// Changes of workgroup atomics by one operation, and a load of one of them after a barrier.
     Tally(Tally),
-    /// Change of the shared atomic of one operation.
+    /// Change of the shared atomic that belongs to an operation.
     Count(&'static str, Expr),
     /// Change of the invocation's atomic, with a name for the old value.
     Own(String, &'static str, Expr),
@@ -40,7 +40,7 @@ pub(crate) enum Stmt {
     Swap(String, Expr, Expr),
 }
 
-/// A loop. Its counter makes it end.
+/// A loop that a counter ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Loop {
     pub(crate) form: LoopForm,

@@ -60,7 +60,7 @@ fn rounds(expr: &Expr) -> bool {
     matches!(&expr.node, Node::Builtin(name, _) if Tolerance::of(name).is_some())
 }
 
-/// Returns the operands of a rounding function's argument, without the operations that limit it.
+/// Returns the operands of an argument of a rounding function, without the operations that limit them.
 fn free_operands(argument: &mut Expr) -> Vec<&mut Expr> {
     let limits = match &argument.node {
         Node::Builtin("clamp" | "abs", _) | Node::Construct(_) => true,
@@ -144,7 +144,7 @@ fn list(body: &mut Vec<Stmt>, found: &mut impl FnMut(&mut Vec<Stmt>)) {
     }
 }
 
-/// Returns `true` if a compiler may know a zero vector or the operand of a clamp of integers.
+/// Returns `true` if a compiler may evaluate a zero vector or the operand of an integer clamp.
 pub(crate) fn has_known_zeros(tree: &mut Tree) -> bool {
     let mut known = has_unset_privates(tree);
     lists(tree, &mut |body| {

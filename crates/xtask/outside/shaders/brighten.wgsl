@@ -1,4 +1,4 @@
-// brighten: makes each byte brighter by 10, in words of four bytes
+// brighten: adds 10 to each byte, four bytes in a word
 //#use packed
 @group(0) @binding(0) var<storage, read_write> bytes: array<u32>;
 

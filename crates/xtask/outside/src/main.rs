@@ -1,5 +1,4 @@
-//! A program that takes Fencepost from a registry, together with the newest versions of crates that it exchanges types
-//! with.
+//! A program that gets Fencepost from a registry, with the newest versions of crates whose types Fencepost accepts.
 //!
 //! `cargo xtask outside` copies, builds and runs it. It runs on every adapter, and fails if a result is wrong.
 
@@ -73,8 +72,8 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Checks a kernel from a file of this package, a parameter from serde, and an array from ndarray with elements of
-/// num-complex.
+/// Checks a kernel from a file of this package, a parameter read with serde, and an ndarray array of num-complex
+/// elements.
 fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let settings = MapDeserializer::<_, Invalid>::new([("re", 0.6_f32), ("im", 0.8)].into_iter());
     let Settings { re, im } = Settings::deserialize(settings)?;
@@ -91,7 +90,7 @@ fn turned(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// Checks on a picture a kernel that uses a shared file of the library.
+/// Checks a kernel on a picture; its shader includes a snippet of the library.
 fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     let grey = GrayImage::from_fn(9, 4, |x, y| Luma([(20 * x + 30 * y) as u8]));
     let expected = GrayImage::from_fn(9, 4, |x, y| Luma([grey[(x, y)].0[0].saturating_add(10)]));
@@ -103,14 +102,14 @@ fn brightened(ctx: &Context, queue: &CommandQueue) -> Outcome {
     Ok(())
 }
 
-/// Checks an array whose elements come from half.
+/// Checks an array with elements of the crate half.
 fn halved(queue: &CommandQueue) -> Outcome {
     let halves = [0.5, 1.0, -2.0, 0.25].map(f16::from_f32);
     assert_eq!(queue.read(&queue.array(&halves)?).wait()?, halves);
     Ok(())
 }
 
-/// Makes a renderer of egui on the context's device; this compiles only if both use one version of wgpu.
+/// Makes an egui renderer on the context's device; this compiles only if both use the same version of wgpu.
 fn drawn(ctx: &Context) {
     let (device, _) = ctx.wgpu().expect("an adapter's context is on wgpu");
     let format = egui_wgpu::wgpu::TextureFormat::Rgba8Unorm;

@@ -1,4 +1,4 @@
-//! Runs a program under callgrind, and reads callgrind's files.
+//! Runs a program under callgrind, and reads callgrind's output files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::shell::{line, which};
 
 const VALGRIND: &str = "valgrind";
 
-/// The program that launches, run under callgrind.
+/// The counted program, run under callgrind.
 pub(super) struct Callgrind {
     pub(super) program: PathBuf,
     /// Files that callgrind writes.
@@ -54,7 +54,7 @@ impl Callgrind {
         counted.collect()
     }
 
-    /// Returns the files that a launch of a row executes code of.
+    /// Returns the source files whose code a launch of a row executes.
     pub(super) fn files(&self, contestant: &str, row: &str, root: &Path) -> Result<Files> {
         let rows = self.run(contestant)?;
         for (at, line) in rows.lines().enumerate() {
@@ -95,7 +95,7 @@ fn part(dumps: &Path, number: usize) -> PathBuf {
     name.into()
 }
 
-/// Returns the row that a line of the program names, and the number of launches that were counted.
+/// Parses a line of the program: the row, and the number of counted launches.
 fn counted(line: &str) -> Result<(String, f64)> {
     let row: serde_json::Value = serde_json::from_str(line).with_context(|| format!("`{line}`"))?;
     let name = row["row"].as_str().with_context(|| format!("no row in `{line}`"))?;
@@ -103,7 +103,7 @@ fn counted(line: &str) -> Result<(String, f64)> {
     Ok((name.to_owned(), launches))
 }
 
-/// Returns the row that a line of the program names, and its instructions per launch.
+/// Parses a line of the program: the row, and its instructions per launch.
 fn per_launch(line: &str, dump: &Path) -> Result<(String, f64)> {
     let (name, launches) = counted(line)?;
     let text = fs::read_to_string(dump).with_context(|| format!("cannot read {}", dump.display()))?;

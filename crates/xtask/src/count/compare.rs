@@ -9,10 +9,10 @@ const TOLERANCE: f64 = 0.05;
 /// Counts that differ from the stored ones.
 pub(super) struct Comparison {
     origins: Option<String>,
-    // Counts in these two lists fail a check.
+    // Counts in the next two lists fail a check.
     more: Vec<String>,
     gone: Vec<String>,
-    // Counts in these two lists do not.
+    // Counts in the next two lists do not.
     fewer: Vec<String>,
     new: Vec<String>,
 }

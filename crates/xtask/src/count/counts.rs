@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 /// Instructions per launch: for each contestant, for each row.
 pub(super) type PerLaunch = BTreeMap<String, BTreeMap<String, f64>>;
 
-/// Compiler and target of a count.
+/// Compiler and target of the counted program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub(super) rustc: String,
@@ -41,7 +41,7 @@ impl Origin {
 }
 
 impl Counts {
-    /// Rounds the counts as the file stores them, so that the file has the printed numbers.
+    /// Rounds the counts, so that the file has the printed numbers.
     pub(super) fn new(origin: Origin, mut per_launch: PerLaunch) -> Self {
         let rounded = |count: &mut f64| *count = (*count * 10.0).round() / 10.0;
         per_launch.values_mut().flat_map(BTreeMap::values_mut).for_each(rounded);
@@ -62,7 +62,7 @@ impl Counts {
         fs::write(file, self.to_json()).with_context(|| format!("cannot write {}", file.display()))
     }
 
-    /// Writes one line for each count, so that a change of one count is a change of one line.
+    /// Writes one line for each count, so that a changed count changes one line.
     pub(super) fn to_json(&self) -> String {
         let Origin { rustc, target } = &self.origin;
         let all = json!({ "rustc": rustc, "target": target, "instructions_per_launch": self.per_launch });

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// The contestant whose files are listed; with `ROW`, one launch and its wait on one queue.
+/// The contestant whose files are listed. Together with `ROW`, it is one launch and its wait on one queue.
 pub(super) const CONTESTANT: &str = "fencepost direct";
 pub(super) const ROW: &str = "launch independent 1";
 
@@ -13,7 +13,7 @@ pub(super) const ROW: &str = "launch independent 1";
 /// it is written. An instruction without a source line counts for no file.
 pub(super) type Files = BTreeMap<String, f64>;
 
-/// Reads the files below `root/crates` from the text of a callgrind file, which counts `launches` launches.
+/// Reads the files below `root/crates` from the text of a callgrind file with the counts of `launches` launches.
 ///
 /// # Errors
 /// Fails if the text names no file of the library: the program was built without line tables.
@@ -48,7 +48,8 @@ pub(super) fn of(text: &str, root: &Path, launches: f64) -> Result<Files> {
     Ok(files)
 }
 
-/// Returns the source line at a position: `7` is line 7, `+2` and `-2` count from the line before, `*` repeats it.
+/// Returns the source line at a position: `7` is line 7, `+2` and `-2` are relative to the previous line, `*` repeats
+/// it.
 fn source_line(position: &str, before: i64) -> Option<i64> {
     match position.split_at_checked(1)? {
         ("*", "") => Some(before),

@@ -1,4 +1,4 @@
-//! `cargo xtask count`: counts the instructions that a launch costs its caller. It uses wgpu's noop back end, where
+//! `cargo xtask count`: counts the instructions that a launch costs its caller. It uses wgpu's noop back end, on which
 //! every run costs the same.
 
 mod callgrind;
@@ -62,7 +62,7 @@ fn compared(counted: &Counts, kept: Option<&Counts>) -> Result<()> {
     }
 }
 
-/// Prints the source files that one launch executes code of, with the instructions in each.
+/// Prints the source files whose code one launch executes, with the number of instructions in each.
 pub(crate) fn print_files(workspace: &Workspace, may_install: bool, json: bool) -> Result<()> {
     callgrind::ensure(may_install)?;
     let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };
@@ -71,7 +71,7 @@ pub(crate) fn print_files(workspace: &Workspace, may_install: bool, json: bool) 
     Ok(())
 }
 
-/// Counts every contestant, each in its own process, all at once: counts do not depend on time.
+/// Counts all contestants at the same time, each in its own process; counts do not depend on time.
 fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch> {
     callgrind::ensure(may_install)?;
     let callgrind = Callgrind { program: program(workspace)?, dumps: workspace.made("instructions")? };
@@ -83,7 +83,7 @@ fn counts(workspace: &Workspace, may_install: bool) -> Result<counts::PerLaunch>
     })
 }
 
-/// Builds the program that launches, and returns its path.
+/// Builds the counted program, and returns its path.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     let build = ["build", "--profile", PROFILE, "-p", "fencepost-launches", "--bin", "instructions"];
     cargo().args(build).dir(workspace.root()).run_aside()?;

@@ -1,4 +1,4 @@
-//! Rust source with comments, strings and characters blanked out, so that rules see only code.
+//! Blanks out comments, strings and characters of Rust source, so that rules see only code.
 
 /// Replaces every comment, string and character literal by spaces; lines and columns stay where they are.
 pub(super) fn code_only(source: &str) -> String {
@@ -9,7 +9,7 @@ pub(super) fn code_only(source: &str) -> String {
     blanker.out
 }
 
-/// A comment or a string of a source.
+/// A comment or a string literal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Prose<'a> {
     /// Line on which it starts.
@@ -44,7 +44,7 @@ struct Blanker<'a> {
 }
 
 impl Blanker<'_> {
-    /// Takes one literal, comment, word or character off the front.
+    /// Removes one literal, comment, word or character from the front.
     fn step(&mut self) {
         let rest = self.rest;
         let literal =

@@ -1,4 +1,4 @@
-//! The floors of the core crate: an import between rooms goes down.
+//! Checks that an import between rooms of the core crate goes down.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::imports::{Import, imports, refused};
 use super::rules::Finding;
 use crate::workspace::Workspace;
 
-/// The crate that has floors, and the list of them.
+/// The crate with floors, and the list of the floors.
 pub(super) const SRC: &str = "crates/core/src";
 pub(super) const LIST: &str = "docs/floors.txt";
 
@@ -17,7 +17,7 @@ pub(super) const LIST: &str = "docs/floors.txt";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Room {
     pub(crate) name: String,
-    /// One sentence that says what the room does.
+    /// One sentence that describes the room.
     pub(crate) sentence: String,
 }
 
@@ -47,14 +47,14 @@ impl Floors {
         &self.0
     }
 
-    /// Returns the floor of a file, counted from the top.
+    /// Returns the floor number of a file, counted from the top.
     fn floor(&self, file: &str) -> Option<usize> {
         let room = room_of(file);
         self.0.iter().position(|own| own.name == room)
     }
 }
 
-/// Returns the room that a file lies in.
+/// Returns the room of a file.
 pub(crate) fn room_of(file: &str) -> &str {
     file.split('/').next().unwrap_or(file).trim_end_matches(".rs")
 }

@@ -1,4 +1,4 @@
-//! The host functions: each verb of the algorithms has one, or is listed with the reason why not.
+//! Checks that each verb of the algorithms has a host function, or is listed with a reason why not.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use syn::{Item, Visibility};
 use super::rules::Finding;
 use super::verbs::{ALGORITHMS, verbs};
 
-/// File of the module with the host functions, and prefix of the paths of the others.
+/// File with the host functions, and path prefix of further files.
 const HOST: &str = "crates/algorithms/src/host";
 
 /// Verbs without a host function, each with the reason.
@@ -16,7 +16,7 @@ const WITHOUT: [(&str, &str); 2] = [
     ("warm_up", "it compiles kernels and computes nothing"),
 ];
 
-/// Endings of verbs that share the host function of the name without the ending.
+/// Suffixes of verbs that share the host function of the verb without the suffix.
 const SHARED: [&str; 2] = ["_in_place", "_and_total"];
 
 /// Returns each verb without a host function, and each entry of [`WITHOUT`] whose verb has one or does not exist.
@@ -43,7 +43,7 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Returns the name of a verb's host function: without a shared ending.
+/// Returns the name of a verb's host function, without a shared suffix.
 fn function(verb: &str) -> String {
     let shared = SHARED.iter().find_map(|ending| verb.strip_suffix(ending));
     shared.unwrap_or(verb).to_owned()

@@ -1,9 +1,8 @@
-//! The imports of a crate: the files whose items each file names.
+//! Finds the imports of a crate: for each file, the files whose items it names.
 //!
-//! Each `use` of an item of the crate is an import, even in an export, and a path is followed through each `use` to the
-//! file that defines the item, so that a re-export hides no import. Code under `#[cfg(test)]` and
-//! `#[cfg(all(test, ...))]` is left out: a test may use every floor. Code that this reader cannot follow to its file is
-//! refused.
+//! Each `use` of an item of the crate is an import, even in a re-export. Paths are followed through each `use` to the
+//! file that defines the item, so that a re-export hides no import. Code under `#[cfg(test)]` and `#[cfg(all(test,
+//! ...))]` is left out, because tests may use every floor. Code whose file cannot be found in this way is refused.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -58,9 +57,9 @@ struct Module {
     /// Name of every item that the file defines at its top level.
     defined: HashSet<String>,
     refused: Vec<Finding>,
-    /// Absolute paths of every item that the file names, and the line.
+    /// Absolute path and line of every item that the file names.
     named: Vec<(Names, usize)>,
-    /// Names that the file re-exports, or `*`, with the path of each.
+    /// Re-exported names, or `*`, each with its path.
     exported: Vec<(String, Names)>,
 }
 
@@ -105,7 +104,7 @@ impl Modules {
         })
     }
 
-    /// Returns the module that defines what `named` names, and the name.
+    /// Returns the module that defines the item at path `named`, and the item's name.
     fn resolve(&self, named: &[String], seen: &mut HashSet<Names>) -> Option<(Names, String)> {
         if !seen.insert(named.to_vec()) {
             return None;
@@ -134,7 +133,7 @@ impl Modules {
         )
     }
 
-    /// Returns the module that defines `rest`, if `target` is a module that has it.
+    /// Returns the module that defines the path `rest` relative to `target`, if `target` is a module that contains it.
     fn by_glob(
         &self,
         target: &[String],
@@ -169,21 +168,21 @@ fn name_of(item: &Item) -> Option<String> {
     Some(name.to_string())
 }
 
-/// Returns the file of the module `name` that a file declares whose children lie in `folder`.
+/// Returns the file of the module `name`, declared in a file whose child modules are in `folder`.
 fn file_of(folder: &Path, name: &str) -> Option<PathBuf> {
     let flat = folder.join(format!("{name}.rs"));
     let nested = folder.join(name).join("mod.rs");
     [flat, nested].into_iter().find(|file| file.is_file())
 }
 
-/// A visitor that collects what one file names.
+/// A visitor that collects the names in a file.
 #[derive(Default)]
 struct Reader {
     /// Path of the module that is read; modules inside the file extend it.
     path: Names,
     /// Number of open modules inside the file.
     depth: usize,
-    /// `true` inside a macro with `#[macro_export]`, whose `$crate::name!` calls a macro at the root.
+    /// `true` inside a macro with `#[macro_export]`, where `$crate::name!` is a macro at the root.
     exports_macro: bool,
     refused: Vec<Finding>,
     named: Vec<(Names, usize)>,
@@ -192,7 +191,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Returns `names` from the root of the crate; `None` for an item of another crate or of this file.
+    /// Resolves `names` to a path from the crate's root; `None` for an item of another crate or of this file.
     fn absolute(&self, names: &[String]) -> Option<Names> {
         let mut base = self.path.clone();
         let rest = match names.first().map(String::as_str) {
@@ -246,7 +245,7 @@ impl Reader {
         }
         let Some(path) = self.absolute(&names) else { return };
         let known_as = known_as.unwrap_or_else(|| name.to_owned());
-        // A child module names the imports of its parent by `super`.
+        // A child module refers to the imports of its parent with `super`.
         self.exported.push((known_as, path.clone()));
         self.named.push((path, line));
     }
@@ -270,7 +269,7 @@ impl Reader {
                     if is_call && names.last().is_some_and(|name| name == "include") {
                         self.refuse(line, INCLUDE);
                     }
-                    // A macro that the crate exports is at the root for `$crate`.
+                    // For `$crate`, an exported macro is at the root.
                     let is_at_root = self.exports_macro && is_call && names.len() == 2;
                     if names.len() > 1 && !is_at_root {
                         self.named.extend(self.absolute(&names).map(|path| (path, line)));
@@ -294,7 +293,7 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
-/// Returns the names of the path at the start of `tokens`, at least one.
+/// Returns the names of the path at the start of `tokens`; there is at least one.
 fn path_at(tokens: &[TokenTree]) -> Names {
     let is_colon = |token: Option<&TokenTree>| token.is_some_and(|token| is_punct(token, ':'));
     let mut names = Vec::new();
@@ -330,7 +329,7 @@ fn is_alone(tokens: &[TokenTree]) -> bool {
     ends && matches!(tokens.first(), Some(TokenTree::Ident(name)) if name == "test")
 }
 
-/// File of a module, as its attributes say.
+/// File of a module, by its attributes.
 enum Place {
     Usual,
     /// The file has this stem, in the folder of the module.
@@ -378,7 +377,7 @@ impl<'ast> Visit<'ast> for Reader {
             {
                 match place(&module.attrs) {
                     Place::Usual => self.children.push(module.ident.to_string()),
-                    // The module is read by the name of its file, besides the module of the same name for other
+                    // The module is read under its file's name, in addition to the module of the same name for other
                     // targets.
                     Place::Stem(stem) => self.children.push(stem),
                     Place::Hidden => self.refuse(module.mod_token.span.start().line, PLACE),
@@ -474,7 +473,7 @@ mod tests {
         (found.collect(), refused.collect())
     }
 
-    /// Returns what `heap` and `memory` import below a context in `api`.
+    /// Returns the imports of `heap` and `memory`, given a context in `api`.
     fn planted(memory: &str, heap: &str) -> (Vec<String>, Vec<String>) {
         read(&[
             ("lib.rs", "mod api;\nmod memory;\npub use api::context::Context;"),

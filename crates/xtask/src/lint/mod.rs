@@ -1,4 +1,4 @@
-//! Rules of the house that neither rustc nor clippy knows.
+//! House rules that neither rustc nor clippy checks.
 
 mod code;
 pub(crate) mod floors;
@@ -24,7 +24,7 @@ use crate::workspace::Workspace;
 /// Checks every Rust file, shader and page of the workspace and prints what breaks a rule.
 ///
 /// # Errors
-/// Anything breaks a rule, or a file cannot be read.
+/// A rule is broken, or a file cannot be read.
 pub(crate) fn lint(workspace: &Workspace) -> Result<()> {
     let words = words::Words::new();
     let sources = read(workspace, &files(workspace, &[".rs"])?)?;
@@ -91,7 +91,7 @@ fn relative(root: &Path, file: &Path) -> String {
     file.strip_prefix(root).unwrap_or(file).to_string_lossy().replace('\\', "/")
 }
 
-/// Returns every file with one of the endings below the folders that hold code, sorted.
+/// Returns every file with one of the endings in the folders with code, sorted.
 fn files(workspace: &Workspace, endings: &[&str]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in ["crates", "benches", "examples", "fuzz", "tests"].map(|name| workspace.path(name)) {
@@ -112,7 +112,7 @@ fn pages(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(pages)
 }
 
-/// Compile-fail cases break rules on purpose, and build outputs and the folders of tools are not ours.
+/// Leaves out compile-fail cases, which break rules on purpose, and folders of build outputs and tools.
 fn collect(dir: &Path, endings: &[&str], files: &mut Vec<PathBuf>) -> std::io::Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();

@@ -1,4 +1,4 @@
-//! One name for each thing: types and constants.
+//! Checks that names of types and constants are unique.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use syn::{Attribute, Item};
 use super::imports::is_test as is_left_out;
 use super::rules::Finding;
 
-/// Crates in each of which constants with different values have different names.
+/// Crates in which constants with different values must have different names.
 const CRATES: [&str; 5] = [
     "crates/core/src/",
     "crates/graph-file/src/",
@@ -16,16 +16,16 @@ const CRATES: [&str; 5] = [
     "crates/kernels/src/",
     "crates/profile/src/",
 ];
-/// Groups of crates in each of which no two types share a name.
+/// Groups of crates in which no two types may share a name.
 const TYPES: [&[&str]; 2] = [
     &["crates/core/src/", "crates/graph-file/src/", "crates/sync/src/", "crates/kernels/src/"],
     &["crates/profile/src/"],
 ];
 
-/// Types that every crate has: its error, and the results and pending results with this error.
+/// Type names that every crate may use: its error, and the results and pending results with this error.
 const OF_EACH_CRATE: [&str; 3] = ["Error", "Result", "Pending"];
 
-/// Returns every name that stands for two things; `files` are paths from the root, with their sources.
+/// Returns every name with two meanings; `files` are paths from the root, with their sources.
 pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     let mut findings = Vec::new();
     for of in CRATES {
@@ -46,7 +46,7 @@ fn is_test(path: &str) -> bool {
     path.contains("/tests/") || path.ends_with("tests.rs")
 }
 
-/// Returns the path of a crate's sources with its `/src/`.
+/// Returns the start of a path up to and including the crate's `/src/`.
 fn crate_of(path: &str) -> &str {
     path.find("/src/").map_or(path, |at| &path[..at + "/src/".len()])
 }
@@ -54,8 +54,8 @@ fn crate_of(path: &str) -> &str {
 /// Names in one file, without tests and function bodies.
 struct Defined<'a> {
     source: &'a str,
-    /// Path of each type inside the file, and the line. A module with a `cfg` has no name in the path, as its types are
-    /// forms of the same types for some targets.
+    /// Path of each type inside the file, and the line. A module with a `cfg` is left out of the path, because its
+    /// types are variants of the same types for some targets.
     types: Vec<(String, String, usize)>,
     /// Each constant with its value, and the line.
     constants: Vec<(String, String, usize)>,
@@ -96,7 +96,7 @@ impl<'a> Defined<'a> {
                         }
                     }
                 }
-                // The trait in a module `sealed` has the name of the trait that it seals.
+                // A trait in a module `sealed` has the same name as the trait that it seals.
                 Item::Mod(item) if item.ident != "sealed" && !is_left_out(&item.attrs) => {
                     let has_condition = item.attrs.iter().any(|attribute| attribute.path().is_ident("cfg"));
                     let inner =
@@ -125,12 +125,12 @@ impl<'a> Defined<'a> {
     }
 }
 
-/// A type that occurs twice in one module has one form for each target.
+/// A type that occurs twice in one module is defined once for each target.
 fn types(files: &[&(String, String)]) -> Vec<(String, Finding)> {
     let mut seen: BTreeMap<String, (&str, String)> = BTreeMap::new();
     let mut findings = Vec::new();
     for (path, source) in files.iter().filter(|(path, _)| !is_test(path)) {
-        // These modules are the other forms, for targets without the mechanism, and have the same names.
+        // These modules are variants for targets without the mechanism, and use the same names.
         if ["no_native_memory.rs", "no_kernel_checks.rs"].iter().any(|name| path.ends_with(name)) {
             continue;
         }

@@ -6,10 +6,10 @@ use syn::{Attribute, Expr, Lit, Meta};
 
 use super::rules::Finding;
 
-/// Verbs that begin no doc of a noun, one a line.
+/// Verbs that must not begin the doc of a type, field, variant or constant, one a line.
 const VERBS: &str = include_str!("verbs.txt");
 
-/// Words after the plural of a noun that looks like a verb.
+/// Words that mark a preceding word as a plural noun, although it looks like a verb.
 const AFTER_NOUNS: [&str; 4] = ["between", "in", "of", "that"];
 
 /// Derives of structs and enums whose docs are help texts of a program.

@@ -1,4 +1,4 @@
-//! The rules, one function each, over one file's text.
+//! Rules on the text of a single file, one function each.
 
 use super::code::{code_only, is_word, prose};
 
@@ -6,15 +6,14 @@ const MAX_FILE_LINES: usize = 900;
 /// The file with the trait of the algorithms: more than half of its lines are documentation, and a trait is in one file.
 const LONG_TRAIT: &str = "crates/algorithms/src/algorithms.rs";
 const MAX_FUNCTION_LINES: usize = 80;
-/// A reader takes an example in one go, so it is shorter; files next to it hold the code that is not part of the
-/// lesson.
+/// Limit for an example, which is read in one go; code that is not part of the lesson is in files next to it.
 const MAX_EXAMPLE_LINES: usize = 120;
 
 /// Macros that mark unfinished work.
 const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Files that touch native handles, compile kernels without runtime checks, or are tests that leave a barrier out,
-/// count barriers, refuse calls, count the heap, or hold a device up; all other code is safe.
+/// Files that may contain unsafe code: they use native handles, compile kernels without runtime checks, or are tests
+/// that leave out or count barriers, refuse calls, count heap memory, or block a device.
 const UNSAFE_FILES: [&str; 26] = [
     "crates/sync/src/backend/hal.rs",
     "crates/sync/src/fork.rs",
@@ -44,7 +43,7 @@ const UNSAFE_FILES: [&str; 26] = [
     "tests/process.rs",
 ];
 
-/// Folders of the library, which must not choose a kernel by the name of a driver.
+/// Folders of the library, which must not choose kernels by driver name.
 const LIBRARY: [&str; 5] = [
     "crates/algorithms/src/",
     "crates/core/src/",
@@ -52,7 +51,7 @@ const LIBRARY: [&str; 5] = [
     "crates/kernels/src/",
     "crates/sync/src/",
 ];
-/// Names of drivers. Only the file that selects an adapter for the user, and advises to install a driver, may name one.
+/// Names of drivers. Only the file that selects an adapter, and may advise to install a driver, may use them.
 const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
 const NAMES_DRIVERS: &str = "crates/core/src/device/adapter.rs";
 /// Folders of the crates that hold locks.
@@ -66,14 +65,14 @@ const LOCKING: [&str; 7] = [
     "crates/sync/src/",
 ];
 
-/// One broken rule: the line it starts on, and what is wrong.
+/// One broken rule: its line, and a description.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     pub(super) line: usize,
     pub(super) what: String,
 }
 
-/// Returns every broken rule of one file; `path` is relative to the root, with forward slashes.
+/// Returns every broken rule of one file; `path` is relative to the root and has forward slashes.
 pub(super) fn check(path: &str, source: &str) -> Vec<Finding> {
     let code = code_only(source);
     let mut findings = unfinished(&code);
@@ -121,8 +120,8 @@ fn unsafe_code(path: &str, code: &str) -> Vec<Finding> {
     words(code, "unsafe").map(|at| finding(code, at, what.to_owned())).collect()
 }
 
-/// Finds assignments that a search for `.field = ` or `field: ` misses: several fields by one tuple, and several
-/// variables by one `Default::default()`.
+/// Finds assignments that a search for `.field = ` or `field: ` would miss: of several fields with a tuple, and of
+/// several variables with one `Default::default()`.
 fn hidden_fields(code: &str) -> Vec<Finding> {
     let what = |line: &str| {
         let fields = line.split_once(") = (").map(|(fields, _)| fields);
@@ -138,8 +137,8 @@ fn hidden_fields(code: &str) -> Vec<Finding> {
     found.map(|(at, what)| Finding { line: at + 1, what: what.to_owned() }).collect()
 }
 
-/// Finds names of drivers in strings of the library, and uses of the interface's or the driver's name in the
-/// algorithms: the library decides by kinds, limits and abilities.
+/// Finds driver names in strings of the library, and uses of the graphics API's or the driver's name in the algorithms.
+/// The library must decide by kinds, limits and features.
 fn driver_names(path: &str, source: &str, code: &str) -> Vec<Finding> {
     if !LIBRARY.iter().any(|folder| path.starts_with(folder)) || path == NAMES_DRIVERS {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The tables of the verbs on a captured queue: every public method of a queue and of a capture has an entry, and so has
-//! every verb of the library of algorithms.
+//! Checks the tables of the verbs on a captured queue: every public method of a queue or a capture, and every verb of
+//! the algorithms, must have an entry.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use super::rules::Finding;
 
 /// The types whose methods the table lists.
 const TYPES: [&str; 2] = ["CommandQueue", "Capture"];
-/// The folder of the crate that has the types.
+/// Folder of the crate with these types.
 const CORE: &str = "crates/core/src/";
 /// The file with the table.
 const TABLE: &str = "tests/conformance/graphs/verb_table.rs";
 
-/// The folder of the crate whose traits have verbs.
+/// Folder of the crate whose traits contain verbs.
 pub(super) const ALGORITHMS: &str = "crates/algorithms/src/";
-/// The file with the table of these verbs.
+/// File with the table of these verbs.
 const TABLE_OF_ALGORITHMS: &str = "tests/conformance/algorithms/verb_table.rs";
 
 /// Returns each public method without an entry in its table, and each entry without a method.
@@ -27,7 +27,7 @@ pub(super) fn check(files: &[(String, String)]) -> Vec<(String, Finding)> {
     findings
 }
 
-/// Compares the methods that `of` finds in the files of a folder with a table.
+/// Compares a table with the methods that `of` finds in the files of a folder.
 fn compared(
     files: &[(String, String)],
     folder: &str,
@@ -58,7 +58,7 @@ fn compared(
     findings
 }
 
-/// Returns the methods of the traits of queues in a file, with their lines.
+/// Returns the methods of traits that are implemented for queues in a file, with their lines.
 pub(super) fn verbs(source: &str) -> Vec<(String, usize)> {
     let Ok(file) = syn::parse_file(source) else { return Vec::new() };
     let is_for_queues = |of: &ItemTrait| {
@@ -109,7 +109,7 @@ fn methods(source: &str) -> Vec<(String, usize)> {
     methods.0
 }
 
-/// Returns the names in the function `table`: the first words of the first arguments of calls, where they are strings.
+/// Returns the names in the function `table`: the first words of string literals that are first arguments of calls.
 fn entries(source: &str) -> Vec<(String, usize)> {
     #[derive(Default)]
     struct Entries(Vec<(String, usize)>);

@@ -1,4 +1,4 @@
-//! Refused words: in prose, at the beginnings of sentences, in identifiers.
+//! Finds refused words: in prose, at the beginning of sentences, and in identifiers.
 
 use super::code::{Prose, code_only, is_word, prose};
 use super::rules::Finding;
@@ -6,17 +6,17 @@ use super::rules::Finding;
 /// The list, one word a line.
 const LIST: &str = include_str!("words.txt");
 
-/// Every word of the list, by its use.
+/// The words of the list, grouped by their kind.
 pub(super) struct Words {
     prose: Vec<&'static str>,
     heads: Vec<&'static str>,
-    /// Each refused part of an identifier, and the term to use.
+    /// Refused parts of identifiers, each with the term to use.
     names: Vec<(&'static str, &'static str)>,
 }
 
 impl Words {
     /// # Panics
-    /// If a line of the list has another form: a bug of the list.
+    /// If a line of the list is malformed, which is a bug.
     pub(super) fn new() -> Self {
         let mut words = Self { prose: Vec::new(), heads: Vec::new(), names: Vec::new() };
         for line in LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -151,7 +151,7 @@ impl Words {
     }
 }
 
-/// Returns the parts of an identifier in small letters, of `snake_case` and of `CamelCase`.
+/// Splits an identifier in `snake_case` or `CamelCase` into lowercase parts.
 fn parts(identifier: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut small = false;
@@ -219,7 +219,7 @@ impl Sentences {
     }
 }
 
-/// Returns the fault of a sentence without a verb: one that begins with `Those of`, or is only `As [..].`
+/// Returns a finding if a sentence has no verb: if it begins with `Those of`, or consists only of `As [..].`
 fn headless(sentence: &str) -> Option<String> {
     if sentence.starts_with("Those of ") {
         return Some("`Those of` begins a sentence: write `Fails as ..` or name the thing".to_owned());

@@ -1,4 +1,4 @@
-//! The list of faults, and their places in the sources.
+//! The list of faults, and the lookup of their places in the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ pub(super) const LIST: &str = "tests/faults.json";
 #[serde(deny_unknown_fields)]
 pub(super) struct Fault {
     pub(super) name: String,
-    /// Path of the file, relative to the root; the list has it once, before the file's faults.
+    /// Path of the file, relative to the root. In the list, it stands once before all faults of the file.
     #[serde(skip)]
     pub(super) file: String,
     /// Text that comes before `find`, needed if `find` occurs more than once.
@@ -37,7 +37,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// Returns the broken rule, with which the promise begins: `Q08: ...`.
+    /// Returns the broken rule, which is the start of the promise: `Q08: ...`.
     pub(super) fn rule(&self) -> Option<&str> {
         let (rule, _) = self.breaks.split_once(':')?;
         rule_of(&format!("{rule}_")).is_some().then_some(rule)
@@ -74,7 +74,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// Parses a list, which has the faults of each file.
+/// Parses a list with the faults of each file.
 fn listed(text: &str) -> Result<Vec<Fault>> {
     let files: BTreeMap<String, Vec<Fault>> = serde_json::from_str(text)?;
     let of_file = |(file, faults): (String, Vec<Fault>)| {
@@ -148,7 +148,7 @@ pub(super) mod tests {
             let text = fs::read_to_string(workspace.path(file)).expect("it is there");
             let woven = super::super::weave::weave(&text, &own).expect("no two overlap");
             let at = |error: syn::Error| format!("{file}:{}: {error}", error.span().start().line);
-            // A choice replaces an expression or statements, not the arm of a match.
+            // Faults can replace expressions and statements, but not arms of a match.
             assert_eq!(syn::parse_file(&woven).map(drop).map_err(at), Ok(()));
         }
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask mutants`: puts seeded faults into the library, and finds the test that detects each.
 //!
-//! All faults are built at once into a copy of the sources. Each stands next to the text that it replaces, and a
-//! variable chooses one of them, or none, when a test program starts.
+//! All faults are built at once into a copy of the sources, next to the text that they replace. An environment variable
+//! selects one fault or none when a test program starts.
 
 mod faults;
 mod outcome;
@@ -80,7 +80,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
         };
         let outcome = Outcome::new(placed, ended, begun.elapsed());
         if options.json {
-            println!("{}", serde_json::to_string(&outcome)?); // printed at once, because a run may take long
+            println!("{}", serde_json::to_string(&outcome)?); // printed immediately, because a run may take long
         }
         outcomes.push(outcome);
         bar.inc(1);
@@ -89,7 +89,7 @@ fn run(workspace: &Workspace, all: &[Placed], chosen: &[&Placed], options: &Opti
     Ok(outcomes)
 }
 
-/// Builds the copy. Faults in lines that the compiler refuses are left out; their names are returned too.
+/// Builds the copy. Faults that do not compile are left out, and their names are returned.
 fn build(scratch: &Scratch, all: &[Placed], limit: Duration) -> Result<(Proofs, Vec<String>)> {
     let mut broken: Vec<String> = Vec::new();
     loop {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::faults::Placed;
 use super::proofs::Run;
 
-/// End of a fault's run.
+/// How the run of a fault ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// The named test detected the fault.

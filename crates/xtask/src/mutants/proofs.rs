@@ -1,4 +1,4 @@
-//! The quick proofs: unit tests, random programs and the conformance suite, in the simulator and the CPU device.
+//! The quick proofs: unit tests, random programs and the conformance suite, on the simulator and the CPU device.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ use super::weave::{VARIABLE, meet};
 use crate::shell::cargo;
 use crate::suite;
 
-/// Variables that would change the tests.
+/// Environment variables that would change the tests.
 const UNSET: [&str; 6] = [
     "FENCEPOST_RECORDER",
     "FENCEPOST_TEST_MEMORY",
@@ -23,9 +23,9 @@ const UNSET: [&str; 6] = [
     "FENCEPOST_SEED",
     "FENCEPOST_SEEDS",
 ];
-/// Time limit of a proof with a fault: this many times its time without, and at least this duration.
+/// Time limit of a proof with a fault: this multiple of its time without the fault, and at least this duration.
 const PATIENCE: (u32, Duration) = (8, Duration::from_secs(20));
-/// Repetitions of a failed test, which show that the fault made it fail.
+/// Number of repetitions of a failed test, to make sure that the fault made it fail.
 const AGAIN: usize = 3;
 
 /// The test programs, with faults in them.
@@ -42,7 +42,7 @@ struct Proof {
     limit: Duration,
 }
 
-/// End of a run of all proofs.
+/// How a run of all proofs ended.
 pub(super) enum Run {
     Passed,
     /// The named test detected the fault.
@@ -136,7 +136,7 @@ impl Proofs {
         Ok(Run::Passed)
     }
 
-    /// Runs the proofs with a fault, up to the first failure: first the conformance tests of the broken rule, then all
+    /// Runs the proofs with a fault until the first failure: first the conformance tests of the broken rule, then all
     /// tests.
     pub(super) fn run(&self, fault: &Fault) -> Result<Run> {
         let name = Some(&*fault.name);
@@ -158,8 +158,8 @@ impl Proofs {
 }
 
 impl Proof {
-    /// Runs the tests with this filter, and returns the one that failed, if one did. A failed test is run again: if it
-    /// passes then, it is skipped, and the other tests go on.
+    /// Runs the tests with this filter, and returns the one that failed, if one did. A failed test is repeated; if it
+    /// then passes, it is skipped, and the other tests continue.
     fn run(&self, fault: Option<&str>, filter: &[&str]) -> Result<Option<String>> {
         let what = self.plan.what;
         let mut skipped: Vec<String> = Vec::new();
@@ -222,7 +222,7 @@ impl RefusedBuild {
         Self { said: text, places }
     }
 
-    /// Returns `true` if the compiler points at a line of this fault.
+    /// Returns `true` if a compiler error is in a line of this fault.
     pub(super) fn has(&self, placed: &Placed) -> bool {
         let here = |file: &str| Path::new(file).ends_with(&placed.fault.file);
         self.places.iter().any(|(file, lines)| here(file) && meet(lines, &placed.lines))

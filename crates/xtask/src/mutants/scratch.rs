@@ -1,4 +1,4 @@
-//! A copy of the sources that holds the faults. The working tree stays as it is.
+//! A copy of the sources with the faults. The working tree is not changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -34,13 +34,13 @@ impl Scratch {
         &self.target
     }
 
-    /// Makes it a copy of the sources with these faults. Unchanged files are not written, so that cargo rebuilds only
+    /// Updates the copy to the sources with these faults. Unchanged files are not written, so that cargo rebuilds only
     /// what changed.
     pub(super) fn lay(&self, faults: &[&Placed]) -> Result<()> {
         copy(&self.source, &self.root, &self.woven(faults)?)
     }
 
-    /// Returns the files with faults, and the roots of their crates.
+    /// Returns the files with faults, and the root files of their crates.
     fn woven(&self, faults: &[&Placed]) -> Result<BTreeMap<PathBuf, String>> {
         let read = |file: &Path| text_of(&self.source.join(file));
         let mut texts = BTreeMap::new();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// End of a program.
+/// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Passed,
@@ -18,7 +18,7 @@ pub(super) enum Seen {
     Seed(String),
     /// The program reached its time limit.
     Late,
-    /// The program ended itself in this way, without naming a failed test.
+    /// The program exited with this status, without naming a failed test.
     Ended(String),
 }
 

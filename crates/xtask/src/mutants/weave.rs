@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 
 use super::faults::Placed;
 
-/// Variable that chooses a fault.
+/// Environment variable that selects a fault.
 pub(super) const VARIABLE: &str = "FENCEPOST_FAULT";
 
-/// Code that is added to the root of a crate with faults.
+/// Code that is added to the root of each crate with faults.
 const CHOICE: &str = r#"
 pub(crate) mod seeded_fault {
     pub(crate) fn on(name: &str) -> bool {
@@ -20,7 +20,7 @@ pub(crate) mod seeded_fault {
 }
 "#;
 
-/// Adds the code that chooses faults to the root of a crate.
+/// Adds the code that selects faults to the root of a crate.
 pub(super) fn with_choice(root: &str) -> String {
     format!("{root}{CHOICE}")
 }
@@ -35,7 +35,7 @@ pub(super) fn weave(text: &str, faults: &[&Placed]) -> Result<String> {
     part(text, 0..text.len(), &faults)
 }
 
-/// Returns the bytes `whole` of `text` with the faults that lie in them, the outer ones first.
+/// Returns the range `whole` of `text` with the faults in it, the outer ones first.
 fn part(text: &str, whole: Range<usize>, faults: &[&Placed]) -> Result<String> {
     let mut out = String::new();
     let mut end = whole.start;

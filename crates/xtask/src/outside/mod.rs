@@ -1,8 +1,8 @@
 //! `cargo xtask outside`: builds a program that takes the library from a registry, together with the newest versions of
 //! other crates.
 //!
-//! The tests of the workspace use the crates as folders, with the versions of Cargo.lock. A user's program gets
-//! packages, which may lack a file, and the newest versions.
+//! The workspace's tests use the crates from folders, with the dependency versions of Cargo.lock. A user's program gets
+//! packages, which may lack a file, and the newest dependencies.
 
 mod registry;
 
@@ -58,12 +58,12 @@ const SINGLE: [&str; 16] = [
     "wgpu-types",
 ];
 
-/// Packs the crates, puts the packages into a registry that is a folder, and builds and runs a program that takes the
+/// Packages the crates, puts the packages into a registry in a folder, and builds and runs a program that gets the
 /// library from there. Skipped if downloads are not allowed.
 ///
 /// # Errors
-/// The crates cannot be packed, the program does not build, it has two versions of a crate that must be one, or
-/// its results are wrong on an adapter.
+/// The crates cannot be packaged, the program does not build, it contains two versions of a crate where only one is
+/// allowed, or its results are wrong on an adapter.
 pub(crate) fn outside(workspace: &Workspace, may_fetch: bool) -> Result<Done> {
     if !may_fetch {
         return Ok(Done::Skipped("downloads are not allowed".to_owned()));
@@ -117,8 +117,8 @@ fn in_folder(folder: &Path, target: &Path, args: &[&str]) -> Line {
     cargo().args(args).var("CARGO_TARGET_DIR", target).without("RUSTFLAGS").dir(folder)
 }
 
-/// Returns the crates that a program must have once and that `cargo tree --duplicates` lists with two versions. The
-/// command also lists crates that are built twice, for the program and for a derive.
+/// Returns the crates that `cargo tree --duplicates` lists with two versions although only one is allowed. The command
+/// also lists crates that are built twice, for the program and for a derive.
 fn twice(tree: &str) -> Vec<&'static str> {
     let versions = |name: &&str| {
         let of_it = tree.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(" v"));

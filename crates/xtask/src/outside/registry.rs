@@ -1,4 +1,4 @@
-//! A registry in a folder: it has packages, and an index of their dependencies.
+//! A registry in a folder, with packages and an index of their dependencies.
 //!
 //! The folder has the format of cargo's local registries, and the index has the lines of any registry: see cargo's
 //! documentation, "Registry Index".
@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// Registry of the other crates.
 const CRATES_IO: &str = "https://github.com/rust-lang/crates.io-index";
 
-/// A folder of packages.
+/// A registry in a folder.
 pub(super) struct Registry {
     folder: PathBuf,
     /// Version of the library in it.
@@ -58,10 +58,10 @@ impl Registry {
         Ok(())
     }
 
-    /// Returns the configuration that defines the registry `local` for cargo. Its address is a host that does not
-    /// exist; cargo never connects to it.
+    /// Returns the configuration that defines the registry `local` for cargo. Its address does not exist; cargo never
+    /// connects to it.
     pub(super) fn config(&self) -> String {
-        let folder = json!(self.folder.to_string_lossy()); // a string of JSON is also one of TOML
+        let folder = json!(self.folder.to_string_lossy()); // a JSON string is also a TOML string
         let address = "https://fencepost.invalid/index";
         format!(
             "[registries.local]\nindex = \"{address}\"\n\n[source.local]\nregistry = \"{address}\"\nreplace-with = \"folder\"\n\n\
@@ -70,7 +70,7 @@ impl Registry {
     }
 }
 
-/// Returns cargo's description of the package that a `.crate` file holds.
+/// Returns cargo's description of the package in a `.crate` file.
 fn described<'a>(metadata: &'a Value, package: &Path) -> Result<&'a Value> {
     let file = package.file_name().unwrap_or_default().to_string_lossy();
     let is = |described: &&Value| {
@@ -85,13 +85,13 @@ fn checksum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the path in the index of a crate whose name has four letters or more.
+/// Returns the index path of a crate with a name of at least four letters.
 fn index_path(name: &str) -> PathBuf {
     [["index"], [&name[..2]], [&name[2..4]], [name]].concat().iter().collect()
 }
 
-/// Returns a package's line in the index, made from `cargo metadata`. Dependencies of its own tests are left out,
-/// because programs do not use them.
+/// Returns a package's line in the index, made from `cargo metadata`. Dev-dependencies are left out, because programs
+/// do not use them.
 fn index_line(package: &Value, checksum: &str) -> Value {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     let dependencies: Vec<Value> =
@@ -110,7 +110,7 @@ fn index_line(package: &Value, checksum: &str) -> Value {
 }
 
 /// Describes a dependency. In the index, a dependency without a registry is in the same registry; in `cargo metadata`,
-/// it is in crates.io.
+/// it is on crates.io.
 fn dependency(of: &Value) -> Value {
     let registry = if of["path"].is_null() { json!(CRATES_IO) } else { Value::Null };
     let (name, package) = match &of["rename"] {

@@ -54,12 +54,12 @@ pub(crate) fn semantics(workspace: &Workspace, options: &Options) -> Result<bool
     let absent = absent(&shown, &promises, &outcomes);
     print(&shown, &outcomes, &absent, options.json)?;
     failed.iter().for_each(|error| eprintln!("semantics: {error:#}"));
-    // A filter leaves out tests that prove a rule at other places.
+    // With a filter, tests that prove a rule at other places may be missing.
     let is_complete = options.filter.is_some() || !options.models || absent.is_empty();
     Ok(failed.is_none() && is_complete && outcomes.iter().all(|outcome| outcome.result != Ended::Fail))
 }
 
-/// Rules that are not proved at all their places, each with the places where it is not.
+/// Rules that are not proved at some of their places, with these places.
 type Absent = BTreeMap<String, Vec<&'static str>>;
 
 fn absent(rules: &[Rule], promises: &[Promise], outcomes: &[Outcome]) -> Absent {
@@ -85,19 +85,19 @@ fn mistakes(
     Ok(promises::mistakes(promises, rules, &proved, &mutants::broken_rules(workspace)?))
 }
 
-/// Returns the mistakes in the list of rules that the sources show without a run.
+/// Returns mistakes in the list of rules that can be found from the sources alone.
 pub(crate) fn check(workspace: &Workspace, sources: &[(String, String)]) -> Result<Vec<String>> {
     let (rules, promises) = listed(workspace)?;
     let tests = sources.iter().filter(|(path, _)| !path.starts_with("crates/xtask/"));
     let names = tests.flat_map(|(_, source)| source.split(|c: char| !(c.is_alphanumeric() || c == '_')));
     let named = names.filter(|name| name.len() > 8 && name.starts_with(|c: char| c.is_ascii_lowercase()));
-    // `f32_...` is named after a type.
+    // `f32_...` is a type name, not a rule.
     let letter = |number: &String| number.starts_with(['Q', 'E', 'M', 'P', 'T', 'G', 'D', 'K', 'A', 'R']);
     mistakes(workspace, (&rules, &promises), named.filter_map(rule_of).filter(letter).collect())
 }
 
-/// Returns the rules that have an outcome. A filter leaves out the tests of the others, which must not be shown as
-/// failing.
+/// Returns the rules that have an outcome. With a filter, the tests of other rules did not run, and these rules must
+/// not be shown as failing.
 fn of_outcomes(rules: Vec<Rule>, outcomes: &[Outcome]) -> Vec<Rule> {
     let ran = |rule: &Rule| outcomes.iter().any(|outcome| outcome.rule == rule.number);
     rules.into_iter().filter(ran).collect()

@@ -38,7 +38,7 @@ pub(super) struct Outcome {
     pub(super) reason: Option<String>,
 }
 
-/// A line of JSON for a rule with a remark, with the keys of an outcome.
+/// A JSON line for a rule with a remark, with the same keys as an outcome.
 #[derive(Serialize)]
 pub(super) struct Remarked<'a> {
     rule: &'a str,
@@ -71,7 +71,7 @@ pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     };
     let mut all: Vec<Outcome> =
         lines.lines().filter_map(|line| outcome(line).transpose()).collect::<Result<_>>()?;
-    // The runner notes the results of some programs, and does not know the backends of adapters.
+    // For some programs, the runner records the results; it does not know the backends of adapters.
     for at in 0..all.len() {
         if all[at].backend == "none" && all[at].adapter != "none" {
             all[at].backend = backend_of(&all[at].adapter, &all);
@@ -80,8 +80,7 @@ pub(super) fn parse(lines: &str, mode: &str) -> Result<Vec<Outcome>> {
     Ok(all)
 }
 
-/// Returns failures for the tests of a run that did not end because their program ended first. `ids` are
-/// `<test>::<adapter>`.
+/// Returns failures for tests that did not end because their program ended first. `ids` are `<test>::<adapter>`.
 pub(super) fn unended(ids: &[String], outcomes: &[Outcome], mode: &str) -> Vec<Outcome> {
     let ended: BTreeSet<(&str, &str)> =
         outcomes.iter().map(|outcome| (outcome.test.as_str(), outcome.adapter.as_str())).collect();

@@ -1,6 +1,6 @@
 //! The list `docs/rules.txt`: the rules of the contract, and the places where each is promised.
 //!
-//! `docs/semantics.md` alone cannot show that a rule was cut from it.
+//! With `docs/semantics.md` alone, a removed rule would not be noticed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::rules::{Rule, Standing};
 /// Path of the list.
 pub(crate) const LIST: &str = "docs/rules.txt";
 
-/// Places of tests, by their names in the list, with the backend that the tests note.
+/// Places of tests, by their names in the list, with the backend that the tests record.
 const PLACES: [(&str, &str); 4] =
     [("recorder", "host"), ("cpu", "native"), ("vulkan", "vulkan"), ("gl", "gl")];
 
@@ -20,7 +20,7 @@ const PLACES: [(&str, &str); 4] =
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Promise {
     pub(crate) number: String,
-    /// Names of the places where the rule is promised; empty for a rule that tests without a place prove.
+    /// Names of the places where the rule is promised; empty for a rule that is proved by tests without a place.
     places: Vec<&'static str>,
     /// The library does not have the feature yet.
     is_missing: bool,
@@ -66,7 +66,7 @@ fn only(what: &str, number: &str) -> Result<Vec<&'static str>> {
     names.split(',').map(place).collect()
 }
 
-/// Returns the differences between the list, the document, the names of tests, and the rules that planted faults break.
+/// Returns the differences between the list, the document, the names of tests, and the rules of planted faults.
 pub(crate) fn mistakes(
     promises: &[Promise],
     rules: &[Rule],
@@ -133,8 +133,8 @@ pub(crate) fn mistakes(
     all
 }
 
-/// Returns the places of a promise where no test of the rule passed, out of those that `outcomes` has, and `anywhere` if
-/// no test passed at all.
+/// Returns the places of a promise where no test of the rule passed, among those in `outcomes`, and `anywhere` if no
+/// test passed at all.
 pub(crate) fn unproved(promise: &Promise, outcomes: &[Outcome]) -> Vec<&'static str> {
     let own = |outcome: &&Outcome| outcome.rule == promise.number && outcome.result == Ended::Pass;
     if !outcomes.iter().any(|outcome| own(&outcome)) {

@@ -16,15 +16,15 @@ pub(crate) struct Rule {
 pub(crate) enum Standing {
     /// The rule has no remark: it holds.
     Kept,
-    /// `in part`: the rule holds in part, and its text names the absent part.
+    /// `in part`: the rule holds in part, and its text names the missing part.
     InPart,
     /// `broken`: the rule is promised, and its text names the broken part.
     Broken,
-    /// `no test yet`: the rule is said to hold, and no test proves it.
+    /// `no test yet`: the rule is believed to hold, but no test proves it.
     NoTest,
     /// `not yet`: the library does not have the feature.
     Missing,
-    /// The remark is unknown, which is a mistake of the document.
+    /// The remark is unknown, which is a mistake in the document.
     Unknown(String),
 }
 
@@ -55,8 +55,8 @@ impl Standing {
     }
 }
 
-/// Returns the rules in the order of the text. Each begins a line, in bold, with its number, optionally a remark in
-/// brackets, and a dot.
+/// Returns the rules in the order of the text. Each begins a line in bold: its number, an optional remark in brackets,
+/// and a dot.
 pub(crate) fn parse(text: &str) -> Vec<Rule> {
     let rule = |line: &str| {
         let bold = line.strip_prefix("**")?;
@@ -78,7 +78,7 @@ pub(crate) fn rule_of(test: &str) -> Option<String> {
     test[number.len()..].starts_with('_').then_some(number)
 }
 
-/// Returns the rules that the parts of a test's path are named after.
+/// Returns the rules named in the parts of a test's path.
 pub(crate) fn rules_of(id: &str) -> impl Iterator<Item = String> {
     id.split("::").filter_map(rule_of)
 }

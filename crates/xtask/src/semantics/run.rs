@@ -36,7 +36,7 @@ impl Programs {
 
     /// Runs every case in the modes, each mode only on adapters where it differs from the default mode.
     ///
-    /// Returns the outcomes, and an error if shards failed: a program may fail after its last test.
+    /// Returns the outcomes, and an error if shards failed, because a program may fail after its last test.
     pub(super) fn run(&self, plan: &Plan<'_>, ids: &Ids) -> Result<(Vec<Outcome>, Option<Error>)> {
         let shards = suite::cut(&self.programs, plan)?;
         let failed = suite::run(&shards).err();

@@ -10,8 +10,8 @@ use super::rules::{Rule, Standing};
 /// An adapter and a mode.
 type Column<'o> = (&'o str, &'o str);
 
-/// Writes a line for each rule with a column for each adapter and mode, and after the table the reasons of tests that
-/// failed or were not possible. The line of a rule with a remark ends with the remark's word.
+/// Writes a line for each rule with a column for each adapter and mode, then the reasons of tests that failed or were
+/// not possible. The line of a rule with a remark ends with the remark's word.
 pub(super) fn of(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
     let columns = columns(outcomes);
     let mut text = String::new();
@@ -95,7 +95,7 @@ fn reasons(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Writes one line of numbers: the rules by their standing, then the tests by their result.
+/// Writes one line of totals: the rules by status, then the tests by result.
 fn totals(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
     let stand = |rule: &Rule| stands(rule, &of_rule(rule, outcomes), absent);
     let of = |name: &str| rules.iter().filter(|rule| stand(rule) == name).count();
@@ -110,8 +110,8 @@ fn totals(rules: &[Rule], outcomes: &[Outcome], absent: &Absent) -> String {
     format!("{all}: {counts}; {passed} passed, {impossible} not possible, {failed} failed\n")
 }
 
-/// Returns the name under which a rule is counted. A remark of the document comes first. A rule without a remark is
-/// kept if its tests passed and none failed, and one passed at each place where the rule is promised.
+/// Returns the status of a rule. A remark in the document takes precedence. A rule without a remark is kept if none of
+/// its tests failed, and one passed at each place where the rule is promised.
 fn stands(rule: &Rule, own: &[&Outcome], absent: &Absent) -> &'static str {
     let has = |result| own.iter().any(|outcome| outcome.result == result);
     match &rule.standing {

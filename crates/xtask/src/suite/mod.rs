@@ -27,7 +27,7 @@ use crate::workspace::Workspace;
 pub(crate) struct Plan<'a> {
     pub(crate) vars: &'a Vars,
     pub(crate) modes: &'a [&'a Mode],
-    /// `true` for every case in every mode, every pair of recorders, every refused call.
+    /// `true` to run every case in every mode, every pair of recorders, and every refused call.
     pub(crate) full: bool,
     /// Arguments for each test program.
     pub(crate) filter: &'a [String],
@@ -43,7 +43,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<Vec<Program>> {
     programs::build(workspace)
 }
 
-/// Returns the folder for the results of `command`, made if missing, with empty files.
+/// Returns the folder for the results of `command`, created if missing, with empty files.
 ///
 /// # Errors
 /// The folder cannot be made or emptied.

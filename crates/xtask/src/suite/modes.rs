@@ -13,21 +13,21 @@ pub(crate) struct Mode {
     program: Option<&'static str>,
 }
 
-/// The places where a mode differs from the default mode.
+/// The places at which a mode differs from the default mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Places {
     All,
     Devices,
-    /// Devices whose recorder is native unless a variable chooses another.
+    /// Devices with a native recorder, unless a variable selects another.
     Native,
     Gl,
     Vulkan,
 }
 
-/// The program whose cases a plain run divides among the modes and the drivers.
+/// The program whose cases a plain run distributes over modes and drivers.
 const DIVIDED: &str = "conformance";
-/// The Vulkan driver on which a plain run has the other modes of the other programs, if the driver is there. It is
-/// asynchronous, so the order of commands differs most on it.
+/// The Vulkan driver on which a plain run executes the other programs in the other modes, if it is available. It is
+/// asynchronous, so the order of commands varies most on it.
 const PLAIN: &str = "swiftshader";
 
 /// The modes. The default mode comes first, and is the only one on the CPU, which has no choice of recorders.
@@ -76,7 +76,7 @@ impl Mode {
         }
     }
 
-    /// Returns `true` if a plain run has the mode for a program at one of its places. GL has each mode that differs
+    /// Returns `true` if a plain run executes a program in this mode at a place. On GL, it uses each mode that differs
     /// there.
     pub(super) fn is_plain(&self, program: &str, place: &str, places: &[String]) -> bool {
         let elsewhere =
@@ -118,7 +118,7 @@ mod tests {
         for place in ["swiftshader", "llvmpipe_gl", "cpu"] {
             assert_eq!(modes("programs", place, &all), modes_at(place));
         }
-        // A driver without others has all modes.
+        // If it is the only driver, it has all modes.
         assert_eq!(modes("programs", "lavapipe", &["lavapipe"]), modes_at("lavapipe"));
         assert_eq!(modes("conformance", "lavapipe", &all), modes_at("lavapipe"));
     }

@@ -1,4 +1,4 @@
-//! Runs shards side by side.
+//! Runs shards in parallel.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(super) struct Summary {
     pub(super) tests: usize,
 }
 
-/// Runs the shards, two more at a time than there are processors, because a device test waits most of its time.
+/// Runs the shards, two more at a time than there are processors, because device tests mostly wait.
 pub(super) fn run(shards: &[Shard]) -> Summary {
     let workers = thread::available_parallelism().map_or(2, usize::from) + 2;
     let next = AtomicUsize::new(0);
@@ -66,12 +66,12 @@ fn run_one(shard: &Shard, bar: &ProgressBar) -> (bool, usize) {
         format!("{head}\n+ {}\n{}\n{}: {wrong}", shard.line, failures(&said), shard.name)
     });
     if wrong.is_some() || good + out > 0 {
-        bar.suspend(|| eprintln!("{text}")); // a filter leaves no tests to most shards
+        bar.suspend(|| eprintln!("{text}")); // with a filter, most shards have no tests
     }
     (wrong.is_none(), good + bad + out)
 }
 
-/// Returns why a shard failed, if it did: its status, no result of its harness, or a wrong number of tests.
+/// Returns why a shard failed, if it did: its status, a missing result of its harness, or a wrong number of tests.
 fn verdict(passed: bool, counts: Option<[usize; 3]>, tests: Option<usize>) -> Option<String> {
     let Some(counts) = counts else { return Some("its harness printed no result".to_owned()) };
     let ran: usize = counts.iter().sum();
@@ -88,13 +88,13 @@ pub(crate) fn too_much(peak: Option<u64>, limit: u64) -> Option<String> {
     Some(format!("the process took {peak} MiB, the limit is {limit} MiB"))
 }
 
-/// Returns the peak memory of a test program in MiB, if it printed that: `tests/common/place_filter.rs`.
+/// Returns the peak memory of a test program in MiB, if the program printed it (`tests/common/place_filter.rs`).
 pub(crate) fn peak(said: &str) -> Option<u64> {
     let words = said.lines().rev().find_map(|line| line.strip_prefix("peak memory: "))?;
     words.strip_suffix(" MiB")?.parse().ok()
 }
 
-/// Counts the tests that passed, failed and were left out, by the last result that a test harness printed.
+/// Counts the tests that passed, failed and were left out, from the last result that a test harness printed.
 pub(super) fn counts(said: &str) -> Option<[usize; 3]> {
     let result = said.lines().rev().find_map(|line| line.strip_prefix("test result: "))?;
     let words: Vec<&str> = result.split([' ', ';']).filter(|word| !word.is_empty()).collect();

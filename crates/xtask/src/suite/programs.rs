@@ -12,14 +12,14 @@ use crate::workspace::Workspace;
 /// A test program, and the folder in which cargo starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// `conformance`, or `fencepost-core unit` for the unit tests of a crate.
+    /// Name: `conformance`, or `fencepost-core unit` for the unit tests of a crate.
     pub(crate) name: String,
     path: PathBuf,
     package: String,
     dir: PathBuf,
 }
 
-/// Variables that choose tests, recorders or adapters; a run of the suite sets its own.
+/// Environment variables that select tests, recorders or adapters; a run of the suite sets its own.
 const CHOICES: [&str; 9] = [
     "FENCEPOST_TEST_PLACE",
     "FENCEPOST_TEST_FULL",
@@ -32,10 +32,10 @@ const CHOICES: [&str; 9] = [
     "FENCEPOST_WATCHDOG",
 ];
 
-/// Flags of every build of tests: with other flags, cargo builds the dependencies once more.
+/// Flags of every test build; with different flags, cargo would rebuild the dependencies.
 const TESTS: [&str; 5] = ["test", "--quiet", "--workspace", "--features", "fencepost/validation"];
 
-/// Returns the command line that builds all tests, or the documentation's, with one set of flags.
+/// Returns the command line that builds all tests, or those of the documentation, with the same flags.
 pub(crate) fn tests() -> Line {
     cargo().args(TESTS)
 }
@@ -76,7 +76,7 @@ pub(crate) fn executable(messages: &[Value], (name, kind): (&str, &str)) -> Opti
     })
 }
 
-/// Returns the names of tests in the output of a test program that lists them.
+/// Returns the names of tests from the list that a test program printed.
 pub(crate) fn listed(list: &str) -> impl Iterator<Item = &str> {
     list.lines().filter_map(|line| line.strip_suffix(": test"))
 }

@@ -16,14 +16,15 @@ const PLACE: &str = "FENCEPOST_TEST_PLACE";
 /// Variable of the full suite, as in `tests/common/full.rs`.
 pub(super) const FULL: &str = "FENCEPOST_TEST_FULL";
 
-/// Programs that are cut by place: the validation layers report to a process, so each place has its own.
+/// Programs that are divided by place: validation layers report to the whole process, so each place has its own
+/// process.
 const BY_PLACE: [&str; 4] = ["conformance", "programs", "refusals", "storm"];
 /// Programs whose tests write their results.
 const NOTED: [&str; 4] = BY_PLACE;
-/// The program that has a process for each test: a lost device keeps its memory, and all refused calls in one process
-/// took 12 GB.
+/// The program with a separate process for each test: a lost device keeps its memory, and all refused calls in one
+/// process took 12 GB.
 const BY_TEST: &str = "refusals";
-/// Programs that run once more in other modes.
+/// Programs that also run in other modes.
 const IN_MODES: [&str; 3] = ["conformance", "programs", "storm"];
 /// Programs that start first, because they take longest. `compile_fail` calls cargo, which waits while another cargo
 /// builds.
@@ -41,14 +42,14 @@ const FIRST: [&str; 10] = [
 ];
 
 /// Variable with the seconds that a context may live, as in `crates/core/src/runtime/watchdog.rs`; a test that hangs
-/// longer writes its dump. A busy machine must not reach the limit.
+/// longer writes its dump. Tests on a busy machine must not reach the limit.
 pub(super) const WATCHDOG: (&str, &str) = ("FENCEPOST_WATCHDOG", "240");
-/// The program that measures each bench for a moment. Its contexts live as long as a bench.
+/// The program that briefly runs each bench. Its contexts live as long as a bench.
 const BENCHES: &str = "quick";
-/// The variable for [`BENCHES`].
+/// The same variable, for [`BENCHES`].
 const WATCHDOG_OF_BENCHES: (&str, &str) = ("FENCEPOST_WATCHDOG", "600");
-/// Number of arenas of glibc's allocator: with one for each of many short-lived threads, a process takes half as much
-/// memory again.
+/// Number of arenas of glibc's allocator. With an arena for each of many short-lived threads, a process needs 1.5 times
+/// the memory.
 const ARENAS: (&str, &str) = ("MALLOC_ARENA_MAX", "2");
 /// Programs whose cases have their own watchdog and dump.
 const WATCHED: [&str; 7] = ["conformance", "programs", "refusals", "storm", "b3sum", "overdue", "growth"];
@@ -69,9 +70,9 @@ pub(crate) struct Shard {
     pub(super) line: Line,
 }
 
-/// Most memory of a process, in MiB.
+/// Memory limit of a process, in MiB.
 pub(crate) const MEMORY: u64 = 1536;
-/// Most memory of a process of the refusals, or of the full suite, in MiB.
+/// Memory limit of a process of the refusals or of the full suite, in MiB.
 const MORE_MEMORY: u64 = 2560;
 
 /// Tests of a program that one process runs.
@@ -157,7 +158,7 @@ fn line(program: &Program, plan: &Plan<'_>) -> Line {
     if plan.full { line.var(FULL, "1").var("FENCEPOST_REFUSALS", "all") } else { line }
 }
 
-/// Returns the shards of one of the places, in the modes of the plan that differ there. A plain run has fewer of them.
+/// Returns the shards for one of the places, in the modes of the plan that differ there. A plain run has fewer shards.
 fn at_place(
     program: &Program,
     line: &Line,

@@ -22,12 +22,12 @@ pub(super) struct Ended {
     pub(super) took: Duration,
 }
 
-/// Time limits without output. The time for which the program waits for a processor does not count.
+/// Time limits without output. Time spent waiting for a processor does not count.
 #[derive(Clone, Copy)]
 struct Silence {
-    /// Limit for a silent program where no watchdog applies. The compiler may take this long.
+    /// Limit for a silent program without a watchdog. The compiler may take this long.
     most: Duration,
-    /// Limit once the harness has reported a long test. The watchdog of the contexts writes its dump earlier.
+    /// Limit after the harness has reported a long test. The watchdog of the contexts writes its dump earlier.
     after_report: Duration,
 }
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(starved(&before, &after), Duration::from_nanos(28));
     }
 
-    /// Runs more threads than processors, here and in a child, until one had to wait.
+    /// Runs more threads than processors, in this process and in a child, until a thread had to wait.
     #[test]
     #[cfg(target_os = "linux")]
     fn the_system_tells_which_threads_wait_for_a_processor() {

@@ -9,7 +9,7 @@ const MOST: usize = 8;
 /// Vectors of a component, beginning with the first lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::compile) struct Vectors {
-    /// Elements past the count are copies of the first one.
+    /// Unused elements are copies of the first one.
     parts: [ir::Value; MOST],
     count: usize,
 }
@@ -24,7 +24,7 @@ impl Vectors {
         Self { parts, count }
     }
 
-    /// Repeats a vector.
+    /// Creates a component whose vectors are all equal.
     pub(super) fn repeat(count: usize, vector: ir::Value) -> Self {
         Self { parts: [vector; MOST], count }
     }

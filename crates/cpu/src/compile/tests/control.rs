@@ -114,7 +114,7 @@ fn a_switch_takes_one_case_and_shares_bodies() {
     assert_eq!(out, (-2..6).map(choose).collect::<Vec<_>>());
 }
 
-/// Returns a function that is too large to be expanded at its calls.
+/// Returns a function that is too large to be inlined.
 fn large_function() -> String {
     let lines: String = (0..60).map(|i| format!("t = t * {}u + (t >> {}u);\n", 2 * i + 3, i % 7)).collect();
     format!(

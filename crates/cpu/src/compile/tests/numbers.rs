@@ -285,7 +285,8 @@ fn a_division_by_a_constant_agrees_with_the_interpreter() {
         );
         let values: Vec<u32> = INTEGERS.iter().copied().cycle().take(16).collect();
         let test = Test::new(&wgsl).buffer(&values).buffer(&[7_u32; 2 * 9 * 16]).run([1; 3]);
-        // The least integer is divided by itself: it is the eighth value as the divisor, and the ninth as the dividend.
+        // The pair for which the least integer is divided by itself: eighth value as the divisor, ninth as the
+        // dividend.
         assert_eq!(INTEGERS[8], 0x8000_0000);
         let out = test.get::<u32>(1);
         assert_eq!((out[2 * 7 * 16 + 8], out[(2 * 7 + 1) * 16 + 8]), (1, 0), "{ty}");

@@ -1,8 +1,8 @@
 //! Random kernels against the interpreter.
 //!
 //! The invocations of a kernel exchange values through workgroup memory, in branches and loops that all of them take
-//! together. Between the barriers each one has its own control flow: loops with `break` and `continue`, `switch`, calls
-//! of functions that return early, atomic operations, variables with indices. No kernel has a race.
+//! together. Between barriers, each invocation has its own control flow: loops with `break` and `continue`, `switch`,
+//! calls of functions that return early, atomic operations, indexed variables. No kernel has a race.
 
 use super::{Test, program};
 use crate::compile::Compiled;
@@ -18,7 +18,7 @@ struct Around {
     a_switch: bool,
 }
 
-/// Part of the kernel to which the text under construction belongs.
+/// Part of the kernel that is being generated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Entry point up to its last barrier.
@@ -37,7 +37,7 @@ struct Maker {
     text: String,
     /// Number of names that the kernel has used.
     names: usize,
-    /// `let`s that are visible at the current place, and `true` for each one that is equal in all invocations.
+    /// Visible `let`s, each with `true` if it is equal in all invocations.
     lets: Vec<(String, bool)>,
     part: Part,
 }
@@ -67,7 +67,7 @@ impl Maker {
         }
     }
 
-    /// Returns `true` if the text may call the functions.
+    /// Returns `true` if the current part may call functions.
     fn may_call(&self) -> bool {
         matches!(self.part, Part::Kernel | Part::Tail)
     }
@@ -151,7 +151,7 @@ impl Maker {
         self.line(&format!("if {value} % 4u == 1u {{ x1.x += 1u; {jump} }}"));
     }
 
-    /// Writes a statement that each invocation executes by itself.
+    /// Writes a statement that invocations execute independently.
     fn alone(&mut self, depth: u32, around: Around) {
         let value = self.own(2);
         let index = self.own(1);
@@ -272,7 +272,7 @@ impl Maker {
         }
     }
 
-    /// Generates the text of a part that each invocation executes by itself.
+    /// Generates a part that invocations execute independently.
     fn part(&mut self, part: Part, least: u32) -> String {
         self.part = part;
         self.lets.clear();

@@ -7,7 +7,7 @@ use crate::run::{Cells, GridRun};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Checks that a kernel with these statements is refused for a reason.
+/// Checks that a kernel with these statements is refused for the given reason.
 fn check(declarations: &str, statements: &str, reason: &str) {
     let refused = refused(&format!(
         "@group(0) @binding(0) var<storage, read_write> out: array<u32>;

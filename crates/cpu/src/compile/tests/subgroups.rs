@@ -1,4 +1,4 @@
-//! Subgroup operations in code of each width with lanes, compared with the interpreter.
+//! Subgroup operations in code for 4, 8 and 16 lanes, compared with the interpreter.
 
 use super::{Compiled, compare, execute, program, without_barriers_in_calls};
 use crate::error::Fault;

@@ -1,4 +1,4 @@
-//! Numbers of 64 and of 16 bits: each width against the interpreter, with the values at the edges of the types.
+//! 64-bit and 16-bit numbers: code for each number of lanes against the interpreter, with edge values of the types.
 
 use super::Test;
 

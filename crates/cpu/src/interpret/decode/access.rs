@@ -33,7 +33,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(to)
     }
 
-    /// Returns the place that a pointer names.
+    /// Returns the place to which a pointer refers.
     pub(super) fn address(&mut self, handle: Handle<Expression>) -> Result<Address> {
         if let Some(Value::Address(at)) = self.values[handle.index()] {
             return Ok(at);
@@ -189,7 +189,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Returns the number of a shape, or `None` for consecutive words.
+    /// Returns the index of a shape, or `None` for consecutive words.
     fn shape(&mut self, pointer: Handle<Expression>, ty: &TypeResolution) -> Result<Option<u32>> {
         let runs = self.decoder.shapes.runs(self.decoder.shapes.inner(ty));
         let runs = runs.ok_or_else(|| self.unsupported_value(pointer))?;
@@ -207,7 +207,7 @@ impl FunctionDecoder<'_, '_> {
     }
 }
 
-/// Returns the slot that an address always names, if its value has one slot.
+/// Returns the slot of a constant address, if its value has one slot.
 fn slot_of(at: &Address, count: u32) -> Option<Slot> {
     (at.root == Root::Frame && at.index.is_none() && count == 1).then_some(at.offset as Slot)
 }

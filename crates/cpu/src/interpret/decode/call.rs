@@ -17,7 +17,7 @@ impl FunctionDecoder<'_, '_> {
                 self.push(Op::Barrier);
                 let to = self.result(result)?;
                 self.load(pointer, to)?;
-                // The second barrier keeps later writes of other invocations away from the load.
+                // The second barrier keeps later writes of other invocations from overtaking the load.
                 self.push(Op::Barrier);
                 Ok(())
             }

@@ -4,10 +4,10 @@ use crate::interpret::shape::Shapes;
 use naga::{Arena, Expression, Handle, Literal, Module};
 use std::rc::Rc;
 
-/// Most slots of all constants of a function.
+/// Maximum number of slots of all constants of a function.
 const LIMIT: usize = 1 << 22;
 
-/// Slots of each expression of an arena, `None` for an expression that is not constant.
+/// Values of the expressions of an arena; `None` for an expression that is not constant.
 pub(super) type Constants = Vec<Option<Rc<[u64]>>>;
 
 /// Evaluates the constants of the module.
@@ -48,7 +48,7 @@ impl Source<'_> {
         self.known.get(handle.index())?.clone()
     }
 
-    /// Returns the slots of an expression, unless there are more than `left`.
+    /// Returns the values of an expression, unless there are more than `left`.
     fn value(&self, expression: &Expression, left: usize) -> Option<Rc<[u64]>> {
         match *expression {
             Expression::Literal(literal) => Some([bits(literal)?].into()),

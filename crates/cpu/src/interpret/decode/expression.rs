@@ -128,7 +128,7 @@ impl FunctionDecoder<'_, '_> {
         Ok(())
     }
 
-    /// Appends a quick function of operands that have as many slots as the result.
+    /// Appends a quick function whose operands have as many slots as the result.
     pub(super) fn push_quick(&mut self, function: Quick, to: To, operands: [Slot; 2]) {
         let [a, b] = operands;
         let each = |slot| Strided { slot, step: 1 };
@@ -177,8 +177,8 @@ impl FunctionDecoder<'_, '_> {
     }
 }
 
-/// Returns the rows, the inner dimension and the columns of a product of matrices, where one operand may be a vector.
-/// Returns `None` for products of components.
+/// Returns the rows, the inner dimension and the columns of a matrix product, where one operand may be a vector.
+/// Returns `None` for a componentwise product.
 fn product(left: &TypeInner, right: &TypeInner) -> Option<(u8, u8, u8)> {
     match (left, right) {
         (TypeInner::Matrix { columns, rows, .. }, TypeInner::Vector { .. }) => {

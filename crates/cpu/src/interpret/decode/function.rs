@@ -29,7 +29,7 @@ pub(super) struct FunctionDecoder<'d, 'p> {
     pub(super) info: &'p FunctionInfo,
     /// Values of the constant expressions.
     pub(super) known: Constants,
-    /// Places of the expressions that have one already.
+    /// Places of the expressions decoded so far.
     pub(super) values: Vec<Option<Value>>,
     pub(super) ops: Vec<Op>,
     origins: Vec<Origin>,
@@ -50,7 +50,7 @@ pub(super) struct FunctionDecoder<'d, 'p> {
 }
 
 impl<'d, 'p> FunctionDecoder<'d, 'p> {
-    /// Prepares to decode a function.
+    /// Creates the decoder of a function.
     pub(super) fn new(decoder: &'d mut Decoder<'p>, function: &'p Function, info: &'p FunctionInfo) -> Self {
         let module = decoder.program.module();
         let known = constant::evaluate(module, &decoder.shapes, &function.expressions, &decoder.constants);
@@ -162,7 +162,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         let (root, offset) = match self.decoder.globals.get(&variable) {
             Some(&Global::Region(region, byte)) => (Root::Region(region), byte),
             Some(&Global::Private(slot)) => (Root::Private, slot),
-            // Nothing loads or stores through a pointer to a variable that the entry point does not use.
+            // There are no loads or stores through a pointer to a variable that the entry point does not use.
             None if program.info().get_entry_point(program.entry_index())[variable].is_empty() => {
                 match program.module().global_variables[variable].space {
                     AddressSpace::Private => (Root::Private, 0),
@@ -208,7 +208,7 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         if self.constants.len() + value.len() > STACK {
             return Err(self.unsupported(format!("a function with more than {STACK} words of constants")));
         }
-        // The list is reversed at the end: its first value is just below the base.
+        // The list is reversed at the end, so its first value is just below the base.
         self.constants.extend(value.iter().rev());
         let slot = -(self.constants.len() as Slot);
         self.constant_slots.insert(value.clone(), slot);
@@ -280,13 +280,13 @@ impl<'d, 'p> FunctionDecoder<'d, 'p> {
         scalar.ok_or_else(|| self.unsupported_value(handle))
     }
 
-    /// Returns the reason for which a type has no values here.
+    /// Returns the reason why a type is not supported.
     fn refused(&self, ty: Handle<Type>) -> &'static str {
         let module = self.decoder.program.module();
         refusal::of_type(module, &module.types[ty].inner)
     }
 
-    /// Returns the error for an expression whose type has no values here.
+    /// Returns the error for an expression with an unsupported type.
     pub(super) fn unsupported_value(&self, handle: Handle<Expression>) -> Error {
         let what = refusal::of_type(self.decoder.program.module(), self.inner(handle));
         self.unsupported_at(handle, what)

@@ -17,10 +17,10 @@ use function::FunctionDecoder;
 use naga::{AddressSpace, BuiltIn, GlobalVariable, Handle, Span, TypeInner};
 use rustc_hash::FxHashMap;
 
-/// Most slots of an invocation.
+/// Maximum number of slots of an invocation.
 pub(super) const STACK: usize = 1 << 22;
 
-/// Most slots of all invocations of a workgroup together.
+/// Maximum number of slots of all invocations of a workgroup.
 const WORKGROUP: usize = 1 << 25;
 
 /// Slot of a built-in value of the entry point.
@@ -40,9 +40,9 @@ pub(super) struct Decoded {
     pub(super) inputs: Vec<Input>,
     /// First values of the private variables.
     pub(super) private: Vec<u64>,
-    /// Variables of a workgroup, each with its first byte.
+    /// Workgroup variables, each with its offset.
     pub(super) workgroup_variables: Vec<(u64, Handle<GlobalVariable>)>,
-    /// Bytes of the variables of a workgroup.
+    /// Size of the workgroup variables in bytes.
     pub(super) workgroup_bytes: u64,
     /// Number of slots of an invocation.
     pub(super) stack: usize,
@@ -66,7 +66,7 @@ struct Decoder<'p> {
     constants: constant::Constants,
     globals: FxHashMap<Handle<GlobalVariable>, Global>,
     runs: Vec<Vec<Run>>,
-    /// Functions before the one that is being decoded. A function that is not supported is an error.
+    /// Functions decoded so far; an error for each unsupported function.
     functions: Vec<Result<Code>>,
 }
 

@@ -2,10 +2,10 @@
 
 use naga::{Expression, Module, PredeclaredType, ScalarKind, Statement, TypeInner};
 
-/// Returns the reason for which a type has no values here.
+/// Returns the reason why a type is not supported.
 pub(super) fn of_type(module: &Module, inner: &TypeInner) -> &'static str {
     let types = &module.types;
-    // Arrays and structs are searched for a part that has a name.
+    // Arrays and structs are searched for an unsupported part that can be named.
     let mut todo = vec![inner];
     // The pointer type of an expression is not in the module's list of types.
     let mut left = types.len() + 1;

@@ -1,13 +1,13 @@
 //! The statements.
 //!
-//! Nested blocks are tasks of a list, so that deep nesting does not use the host's stack.
+//! Decodes statements. Nested blocks become tasks in a list, so that deep nesting does not use the host's stack.
 
 use super::function::FunctionDecoder;
 use crate::error::Result;
 use crate::interpret::op::{Cases, Op, Origin, Target};
 use naga::{Barrier, Block, Expression, Handle, Span, Statement, SwitchCase, SwitchValue};
 
-/// Labels that `break` and `continue` go to.
+/// Target labels of `break` and `continue`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scope {
     end: Target,
@@ -23,9 +23,9 @@ pub(super) enum Task<'p> {
     Jump(Target),
     /// The place of a label.
     Bind(Target),
-    /// The end of the use of all slots from this one on.
+    /// The release of all slots from this one on.
     Free(u32),
-    /// A jump if a loop ends here.
+    /// A jump out of a loop, if a condition holds.
     BreakIf(Handle<Expression>, Target),
     /// The end of a loop or a switch.
     Leave,

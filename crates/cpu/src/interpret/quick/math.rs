@@ -1,4 +1,4 @@
-//! The math functions of scalars as functions of bits.
+//! Math functions of scalars, as functions on bits.
 
 use super::{f, i, of_f, of_i, u};
 use crate::arith::{float, formula};

@@ -1,7 +1,7 @@
-//! Operators and functions on the common types, as functions of bits.
+//! Operators and functions of the common types, as functions on bits.
 //!
-//! They compute the same as [`arith`](crate::arith), without choosing the type for each operation. A function of fewer
-//! operands ignores the others.
+//! They give the same results as [`arith`](crate::arith), but do not choose the type at each operation. Unused operands
+//! are ignored.
 
 mod math;
 mod operator;
@@ -42,7 +42,7 @@ mod tests {
     use crate::interpret::op::Quick;
     use naga::{MathFunction as Fun, Scalar, UnaryOperator};
 
-    /// Returns numbers of a type: the edges, and random bits.
+    /// Returns numbers of a type: edge values and random bits.
     fn numbers(ty: Scalar) -> Vec<u64> {
         if ty == Scalar::BOOL {
             return vec![0, 1];

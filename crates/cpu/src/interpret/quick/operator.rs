@@ -1,4 +1,4 @@
-//! The operators and the conversions as functions of bits.
+//! Operators and conversions, as functions on bits.
 
 use super::{f, i, of_f, of_i, of_u, u};
 use crate::arith::formula;

@@ -59,7 +59,7 @@ impl Bug {
     }
 }
 
-/// Fails if the findings of any bug in a list differ from the expected ones.
+/// Fails if the findings for any planted bug differ from the expected ones.
 fn check(bugs: &[Bug]) {
     let failures: Vec<String> = bugs.iter().filter_map(Bug::failure).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -1,9 +1,9 @@
-//! The calls of the table: each operator and function of WGSL with each type that it takes.
+//! The calls of the table: each WGSL operator and function with each of its types.
 
 /// Range of random values for an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// Small and large numbers, or for integers all kinds of bits.
+    /// Small and large numbers; for integers, arbitrary bits.
     Any,
     /// Numbers of magnitude at most 10.
     Small,
@@ -11,11 +11,11 @@ pub(crate) enum Range {
     Unit,
     /// Positive numbers.
     Positive,
-    /// Any numbers of at least 1.
+    /// Numbers of at least 1.
     FromOne,
     /// Bit counts.
     Bits,
-    /// Any numbers but 0.
+    /// Nonzero numbers.
     NotZero,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Call {
     /// Types and ranges of the arguments.
     pub(crate) arguments: &'static [(&'static str, Range)],
     pub(crate) result: &'static str,
-    /// `true` if the call is made with vectors of three components too.
+    /// `true` to also make the call with vectors of three components.
     pub(crate) has_vectors: bool,
 }
 

@@ -2,7 +2,7 @@
 //! results with those of the CPU device.
 //!
 //! A child process runs the calls of an adapter, one after the other. If a call ends the process or hangs, another
-//! child goes on with the next call. The child prints its progress to standard output, which the parent reads; the
+//! child continues with the next call. The child prints its progress to standard output, which the parent reads; the
 //! parent prints results there, and errors and adapters to standard error.
 
 mod calls;

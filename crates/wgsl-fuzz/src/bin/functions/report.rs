@@ -10,7 +10,7 @@ use crate::run::{Form, Outcome};
 /// Known faults that the library does not work around: part of the adapter's name, function, type and reason.
 const KNOWN: &[(&str, &str, &str, &str)] = &[];
 
-/// Start and end of the part of a page that the table replaces.
+/// Markers of the part of the page that the table replaces.
 const MARKS: [&str; 2] = ["<!-- table -->", "<!-- end of the table -->"];
 
 /// Returns the reason of a known fault.

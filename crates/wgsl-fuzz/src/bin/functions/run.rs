@@ -9,22 +9,22 @@ use crate::calls::{ATOMICS, CALLS, Call, Range};
 
 /// Samples per call.
 const SAMPLES: usize = 48;
-/// Arguments per call.
+/// Maximum number of arguments per call.
 const ARGUMENTS: usize = 4;
 /// Components of each vector.
 const COMPONENTS: usize = 3;
 
-/// Samples of a call whose arguments the text has.
+/// Number of samples of a call whose arguments are in the shader's text.
 const CONSTANT_SAMPLES: usize = 24;
 
-/// Origin of the arguments of a call.
+/// Where the arguments of a call come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Arguments {
     /// The kernel reads them, so the device computes the call.
     Read,
-    /// Variables with values that the text has. The compiler of a driver may compute the call.
+    /// Variables with values given in the shader. A driver's compiler may evaluate the call.
     Variables,
-    /// Constants, some or all of them. naga may compute the call.
+    /// Constants for some or all arguments. naga may evaluate the call.
     Constants,
 }
 
@@ -94,7 +94,7 @@ impl Outcome {
 }
 
 impl Form {
-    /// Returns the type for `T`, or a vector of it.
+    /// Substitutes `T` in a type, or makes a vector of it.
     pub(crate) fn argument_type(&self) -> String {
         self.of(self.ty)
     }
@@ -189,7 +189,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         text + &self.store("i") + "    }\n"
     }
 
-    /// Writes the call with the arguments of a sample.
+    /// Writes the call with the arguments of a sample in the text.
     fn sample(&self, words: &[u32], sample: usize) -> String {
         let mut text = String::from("    {\n");
         for (at, (name, &(ty, _))) in ["a", "b", "c", "d"].iter().zip(self.call.arguments).enumerate() {
@@ -205,7 +205,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
                 "T" => number(sample, self.ty),
                 other => number(sample, other),
             };
-            // A call of constants alone, and one with an argument that the compiler does not know.
+            // One call with only constants, and one with an argument unknown to the compiler.
             let is_constant = self.arguments == Arguments::Constants
                 && (sample.is_multiple_of(2) || at % 2 == sample / 2 % 2);
             let keyword = if is_constant {
@@ -220,7 +220,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         text + &self.store(&format!("{sample}u")) + "    }\n"
     }
 
-    /// Writes the call, and the store of its result as that of a sample.
+    /// Writes the call, and stores the result as that of a sample.
     fn store(&self, sample: &str) -> String {
         let call = self.call.text.replace("T()", &format!("{}()", self.of(self.ty)));
         let mut text = format!("        let r: {} = {call};\n", self.of(self.result()));
@@ -277,7 +277,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         let of = |words: [u32; 2]| f64::from(f32::from_bits(words[0])) + f64::from(f32::from_bits(words[1]));
         let expected = of(expected);
         let found = of(found);
-        // WGSL leaves results open that are not finite, and drivers flush values near zero.
+        // WGSL does not define non-finite results, and drivers flush values near zero.
         if !expected.is_finite() {
             return true;
         }
@@ -388,7 +388,7 @@ fn value(ty: &str, range: Range, at: usize, rng: &mut fastrand::Rng) -> [u32; 2]
     [high.to_bits(), ((number - f64::from(high)) as f32).to_bits()]
 }
 
-/// The CPU device and an adapter, which run the calls.
+/// The CPU device and the adapter that run the calls.
 pub(crate) struct Runner {
     cpu: Context,
     adapter: Context,
@@ -434,7 +434,7 @@ impl Runner {
             Err(error) if matches!(error.detail(), fencepost::ErrorDetail::Unsupported { .. }) => {
                 Outcome::Lacking
             }
-            // A driver that does not compile a valid text has failed.
+            // If a driver does not compile a valid shader, it has failed.
             Err(error) if matches!(error.detail(), fencepost::ErrorDetail::Compile { .. }) => {
                 Outcome::Crash(error.to_string())
             }
@@ -453,7 +453,7 @@ impl Runner {
     }
 }
 
-/// Runs a text on a context; returns `None` if it does not finish in time.
+/// Runs a shader on a context; returns `None` if it does not finish in time.
 fn launch(ctx: &Context, text: &str, words: &[u32]) -> fencepost::Result<Option<Vec<u32>>> {
     let kernel = ctx.kernel_from(text, "k")?;
     let queue = ctx.queue("functions");

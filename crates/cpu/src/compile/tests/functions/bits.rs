@@ -8,7 +8,7 @@ fn bit(x: i128, at: u32) -> bool {
     x >> at & 1 == 1
 }
 
-/// Returns the number of the bit that a search found, or -1.
+/// Returns the bit number that a search found, or -1.
 fn place(found: Option<u32>) -> i128 {
     found.map_or(-1, i128::from)
 }
@@ -39,7 +39,7 @@ pub(super) fn leading(x: &[i128], width: u32) -> i128 {
     place((0..width).rev().find(|&at| bit(x[0], at) != (x[0] < 0)))
 }
 
-/// Limits a range of bits to an integer. Returns the first bit and the number of bits.
+/// Clamps a range of bits to an integer. Returns the first bit and the number of bits.
 fn range(offset: i128, count: i128, width: u32) -> (u32, u32) {
     let offset = offset.min(width.into()) as u32;
     (offset, count.min((width - offset).into()) as u32)
@@ -50,7 +50,7 @@ pub(super) fn extract_unsigned(x: &[i128], width: u32) -> i128 {
     (0..count).filter(|&at| bit(x[0], offset + at)).map(|at| 1 << at).sum()
 }
 
-/// Extracts bits, of which the highest is the sign.
+/// Extracts bits as a signed number.
 pub(super) fn extract_signed(x: &[i128], width: u32) -> i128 {
     let (field, (_, count)) = (extract_unsigned(x, width), range(x[1], x[2], width));
     if count > 0 && bit(field, count - 1) { field - (1 << count) } else { field }
@@ -98,12 +98,12 @@ pub(super) fn pack(field: impl Fn(f64) -> Option<i64> + 'static) -> Reference {
     })
 }
 
-/// Packs numbers from `low` to 1 into integers up to `most`.
+/// Packs numbers from `low` to 1 as integers up to `most`.
 pub(super) fn pack_normalized(low: f64, most: f64) -> Reference {
     pack(move |x| Some((0.5 + most * x.clamp(low, 1.0)).floor() as i64))
 }
 
-/// Packs the nearest `f16`s. Numbers beyond the finite `f16`s have no bound.
+/// Packs the nearest `f16`s. Numbers beyond the finite `f16`s may give any result.
 pub(super) fn pack_halves() -> Reference {
     pack(|x| (x.abs() <= 65504.0).then(|| nearest_half(x).to_bits().into()))
 }

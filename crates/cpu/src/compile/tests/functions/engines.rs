@@ -42,7 +42,7 @@ fn calls(@builtin(global_invocation_id) id: vec3<u32>) {{\n    let i = id.x;\n{b
     )
 }
 
-/// Buffers of a run.
+/// Buffers for a run.
 #[derive(Clone)]
 struct Buffers {
     words: Vec<Vec<u128>>,

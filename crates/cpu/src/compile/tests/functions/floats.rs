@@ -5,7 +5,7 @@ use super::reference::{each, each_integer, exact, frexp, ldexp, of_components, o
 use super::rows::{row, row_of_integers, row_of_words, row_without_halves};
 use naga::MathFunction as Fun;
 
-/// Returns the call of a function of one number whose reference and bound are in the table of the arithmetic.
+/// Returns the calls of a function of one number, with the reference and error bound of the tests in `arith`.
 fn one(text: &'static str, fun: Fun) -> Vec<Row> {
     let (reference, bound) = of_one(fun);
     vec![row(text, "f* -> f*", reference, bound)]
@@ -113,7 +113,7 @@ pub(super) fn curves(fun: Fun) -> Vec<Row> {
     }
 }
 
-/// Returns the calls of a function that takes numbers apart or puts them together.
+/// Returns the calls of a function that splits floats into fraction and exponent, or combines them.
 pub(super) fn parts(fun: Fun) -> Vec<Row> {
     match fun {
         Fun::Ceil => vec![row("ceil(a)", "f* -> f*", each(|x| x[0].ceil()), exact())],
@@ -125,7 +125,7 @@ pub(super) fn parts(fun: Fun) -> Vec<Row> {
             row("modf(a).fract", "f* -> f*", each(|x| x[0].fract()), exact()),
             row("modf(a).whole", "f* -> f*", each(|x| x[0].trunc()), exact()),
         ],
-        // naga declares an exponent of 16 bits for `f16`, which no kernel can use.
+        // For `f16`, naga declares a 16-bit exponent, which no kernel can use.
         Fun::Frexp => vec![
             row_without_halves("frexp(a).fract", "f* -> f*", each(|x| frexp(x[0]).0), exact()),
             row_without_halves("frexp(a).exp", "f* -> i*", each(|x| frexp(x[0]).1), exact()),

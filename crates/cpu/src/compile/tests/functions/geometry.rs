@@ -88,8 +88,8 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
             let types = ["m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
             let mut rows =
                 of_sizes("refract(a, b, c)", types, refracted, || ulps_of(64.0, size_of_refracted));
-            // Total reflections are frequent among directions. A direction of `f16` is rounded, which the reference
-            // does not do.
+            // Total reflections are frequent among directions. `f16` directions are rounded, but the reference does not
+            // round.
             rows.extend(types.map(|types| {
                 let bound = ulps_of(64.0, |x| 1.0 + x[2][0].abs() * 4.0);
                 let text = "refract(normalize(a), normalize(b), c)";
@@ -132,7 +132,7 @@ pub(super) fn matrices(fun: Fun) -> Vec<Row> {
     }
 }
 
-/// Returns the transposed matrix of these types.
+/// Returns the calls of `transpose` with these types.
 fn transposed(types: &str) -> Reference {
     let number = |at: usize| usize::from(types.as_bytes()[at] - b'0');
     let (columns, rows) = (number(1), number(2));
@@ -144,7 +144,7 @@ fn transposed(types: &str) -> Reference {
     })
 }
 
-/// Returns the refracted vector. It has no bound where the argument of its root is near 0.
+/// Returns the refracted vector. It has no bound where the argument of the square root is near 0.
 fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
     let (cosine, ratio) = (dot(&x[0], &x[1]), x[2][0]);
     let square = 1.0 - ratio * ratio * (1.0 - cosine * cosine);
@@ -156,7 +156,7 @@ fn refracted(x: &[Vec<f64>]) -> Vec<f64> {
     x[0].iter().zip(&x[1]).map(part).collect()
 }
 
-/// Returns the refracted vector of two directions, which have no bound if one vector is 0.
+/// Returns the refracted vector for two directions. There is no bound if one vector is 0.
 fn refracted_directions(x: &[Vec<f64>]) -> Vec<f64> {
     let unit = |at: usize| -> Vec<f64> { x[at].iter().map(|part| part / length(&x[at])).collect() };
     refracted(&[unit(0), unit(1), x[2].clone()])
@@ -168,7 +168,7 @@ fn size_of_refracted(x: &[Vec<f64>]) -> f64 {
     ratio * length(&x[0]) + (ratio * along + square_size(ratio, along).sqrt()) * length(&x[1])
 }
 
-/// Returns the sum of the absolute terms of the argument of the root in a refraction.
+/// Returns the sum of the absolute terms under the square root of a refraction.
 fn square_size(ratio: f64, along: f64) -> f64 {
     1.0 + ratio * ratio * (1.0 + along * along)
 }

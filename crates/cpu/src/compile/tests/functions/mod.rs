@@ -1,7 +1,7 @@
-//! Every built-in function of naga with each width of numbers that it takes: the results are within the bounds of WGSL
-//! around a reference, and the interpreter and the machine code for 1, 4, 8 and 16 invocations have equal results.
+//! Tests every built-in function of naga with each supported width of numbers: the results are within WGSL's bounds
+//! around a reference, and are equal in the interpreter and in machine code for 1, 4, 8 and 16 invocations.
 //!
-//! If machine code refuses a kind of numbers of 16 or of 64 bits, only the interpreter is checked.
+//! If machine code does not support a 16-bit or 64-bit type, only the interpreter is checked.
 
 mod bits;
 mod engines;
@@ -22,28 +22,28 @@ use reference::{Bound, Integers, Place, Reference};
 use std::collections::HashSet;
 use types::{Type, Width};
 
-/// Number of calls of an expression with several components, and the least number of calls of any other.
+/// Number of calls of an expression with several components, and minimum number of calls of others.
 const CALLS: usize = 256;
 
 /// A call of a built-in function.
 struct Row {
     /// Expression of the arguments `a`, `b`, `c` and `d`.
     text: &'static str,
-    /// Types of the arguments, and after an arrow the type of the result. A type is a letter followed by its number of
-    /// components, by its numbers of columns and rows, or by a `*`, which stands for each number of components.
+    /// Types of the arguments, an arrow, and the type of the result. A type is a letter followed by the number of
+    /// components, the numbers of columns and rows, or `*` for every number of components.
     types: &'static str,
     /// Widths of the numbers.
     widths: &'static [Width],
     expected: Expected,
 }
 
-/// Result that a call must have.
+/// Expected result of a call.
 enum Expected {
     Real(Reference, Bound),
     Integers(Integers),
 }
 
-/// A row with a width of the numbers and a number of components for `*`.
+/// A row with a chosen width of the numbers and a number of components for `*`.
 struct Call<'a> {
     row: &'a Row,
     width: Width,
@@ -61,8 +61,8 @@ impl<'a> Call<'a> {
         Self { row, width, arguments, result: Type::new(result, size, width), what }
     }
 
-    /// Returns the bits of the components of each argument of each call: every value of a single component, or a random
-    /// choice of several components.
+    /// Returns the bits of the components of each argument of each call: all values if there is a single component,
+    /// otherwise a random choice.
     fn inputs(&self) -> Vec<Vec<u64>> {
         let mut rng = fastrand::Rng::with_seed(5);
         let values: Vec<Vec<u64>> = self.arguments.iter().map(|argument| argument.values()).collect();
@@ -94,7 +94,7 @@ impl<'a> Call<'a> {
         assert!(checked * 16 >= calls, "{}: {checked} results have a bound", self.what);
     }
 
-    /// Checks the components of a result that a reference of exact integers computes. Returns their number.
+    /// Compares result components with a reference on exact integers. Returns the number of components.
     fn check_integers(&self, parts: &[(Type, &[u64])], found: &[u64], reference: &Integers) -> usize {
         let values: Vec<Vec<i128>> =
             parts.iter().map(|(ty, input)| input.iter().map(|&bits| ty.integer(bits)).collect()).collect();
@@ -104,7 +104,7 @@ impl<'a> Call<'a> {
         found.len()
     }
 
-    /// Checks the components of a result for which WGSL has a bound. Returns their number.
+    /// Checks the result components for which WGSL has a bound. Returns their number.
     fn check_real(
         &self,
         parts: &[(Type, &[u64])],
@@ -137,8 +137,8 @@ impl<'a> Call<'a> {
         checked
     }
 
-    /// Returns `true` if WGSL has a bound around an exact result: it has none around a number that is too large.
-    /// Functions of `f16` return an infinity for such a number.
+    /// Returns `true` if WGSL has a bound for an exact result, which it does not if the number is too large. Functions
+    /// of `f16` return an infinity for such a number.
     fn has_bound(&self, exact: f64) -> bool {
         let most = match self.width {
             Width::Half => f64::INFINITY,
@@ -148,11 +148,10 @@ impl<'a> Call<'a> {
         !exact.is_nan() && (!self.result.is_float() || exact.abs() <= most)
     }
 
-    /// Returns the nearest result, and the error that is allowed for another one.
+    /// Returns the nearest representable result, and the error that other results may have.
     ///
     /// Functions of `f16` round once, which adds half a unit in the last place to the error of a computation with
-    /// `f64`. For `f16`, WGSL allows at least the numbers on both sides of an exact result, and more for most
-    /// functions.
+    /// `f64`. For `f16`, WGSL allows at least the two neighbours of the exact result, and more for most functions.
     fn nearest(&self, place: &Place<'_>, bound: &Bound) -> (f64, f64) {
         let bound = bound(place);
         match self.width {

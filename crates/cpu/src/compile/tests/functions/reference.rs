@@ -4,12 +4,10 @@ use super::types::Width;
 use crate::arith::tests::accuracy::{Format, PAIRS, TABLE};
 use naga::MathFunction as Fun;
 
-/// Function from the components of the arguments to the components of a result. A NaN stands for a result without a
-/// bound.
+/// Function from the components of the arguments to the components of a result. A NaN means that any result is allowed.
 pub(super) type Reference = Box<dyn Fn(&[Vec<f64>]) -> Vec<f64>>;
 
-/// Function from the components of the arguments, and the number of bits of an integer, to the components of a result,
-/// which wraps.
+/// Function from the components of the arguments and the integer width to the components of the result, which wrap.
 pub(super) type Integers = Box<dyn Fn(&[Vec<i128>], u32) -> Vec<i128>>;
 
 /// Function that returns the error that is allowed for a component of a result.
@@ -17,7 +15,7 @@ pub(super) type Bound = Box<dyn Fn(&Place<'_>) -> f64>;
 
 /// A component of a result.
 pub(super) struct Place<'a> {
-    /// Width of the numbers. Functions of `f16` compute with `f64`, and have the bound of that computation.
+    /// Width of the numbers. Functions of `f16` compute with `f64`, and have its bound.
     pub(super) width: Width,
     pub(super) arguments: &'a [Vec<f64>],
     /// Index of the component.
@@ -32,13 +30,13 @@ impl Place<'_> {
         if self.width == Width::Word { Format::F32 } else { Format::F64 }
     }
 
-    /// Returns the distance between neighbours at a number in the format of the computation.
+    /// Returns the distance between adjacent numbers near a number, in the format of the computation.
     pub(super) fn ulp(&self, x: f64) -> f64 {
         self.format().ulp(x)
     }
 }
 
-/// Applies a function to each component. An argument with one component has the same one everywhere.
+/// Applies a function to each component. An argument with one component is used for all of them.
 pub(super) fn each(f: impl Fn(&[f64]) -> f64 + 'static) -> Reference {
     Box::new(move |arguments| {
         let count = arguments.iter().map(Vec::len).max().expect("there is an argument");
@@ -76,12 +74,12 @@ pub(super) fn of_components(f: impl Fn(&Place<'_>, &[f64]) -> f64 + 'static) -> 
     Box::new(move |place| f(place, &components(place.arguments, place.at)))
 }
 
-/// Allows an error in units in the last place of a number that the arguments bound.
+/// Allows an error in units in the last place of a number computed from the arguments.
 pub(super) fn ulps_of(count: f64, scale: impl Fn(&[Vec<f64>]) -> f64 + 'static) -> Bound {
     Box::new(move |place| count * place.ulp(scale(place.arguments)))
 }
 
-/// Greatest difference, in units in the last place, between a function of `f64` and the standard library.
+/// Greatest difference between an `f64` function and the standard library, in units in the last place.
 const OF_LIBRARY: f64 = 4.0;
 
 /// Returns the error that WGSL allows for a function of `f32`, or the error of the computation with `f64`.
@@ -148,7 +146,7 @@ pub(super) fn frexp(x: f64) -> (f64, f64) {
     (fraction, exponent)
 }
 
-/// Returns a number times a power of two. The power of two alone may be too large for an `f64`.
+/// Returns a number times a power of two. The power of two itself may be too large for an `f64`.
 pub(super) fn ldexp(x: f64, exponent: f64) -> f64 {
     let half = (exponent / 2.0).trunc();
     x * half.exp2() * (exponent - half).exp2()

@@ -40,7 +40,7 @@ pub(super) fn rows(fun: Fun) -> Vec<Row> {
         | Fun::Pack4xI8 | Fun::Pack4xU8 | Fun::Pack4xI8Clamp | Fun::Pack4xU8Clamp => packing::packing(fun),
         Fun::Unpack4x8snorm | Fun::Unpack4x8unorm | Fun::Unpack2x16snorm | Fun::Unpack2x16unorm
         | Fun::Unpack2x16float | Fun::Unpack4xI8 | Fun::Unpack4xU8 => packing::unpacking(fun),
-        // WGSL has no name for these.
+        // These are not functions of WGSL.
         Fun::Outer | Fun::Inverse => Vec::new(),
     }
 }

@@ -23,9 +23,9 @@ impl Width {
 }
 
 /// A type of a row. The letters are:
-/// - `f`: any float; `m`: a float of moderate size
+/// - `f`: any float; `m`: a float of moderate magnitude
 /// - `i`, `u`: any integer
-/// - `o`: a `u32` that counts or numbers bits; `e`: an `i32` that is an exponent
+/// - `o`: a `u32` that is a bit index or count; `e`: an `i32` exponent
 #[derive(Clone, Copy)]
 pub(super) struct Type {
     letter: u8,
@@ -68,7 +68,7 @@ impl Type {
         self.naga().kind == naga::ScalarKind::Float
     }
 
-    /// Returns the bytes of a component.
+    /// Returns the size of a component in bytes.
     pub(super) fn bytes(self) -> usize {
         usize::from(self.naga().width)
     }
@@ -93,7 +93,7 @@ impl Type {
         }
     }
 
-    /// Returns the index of a component as WGSL.
+    /// Returns the WGSL suffix that selects a component.
     pub(super) fn index(self, component: usize) -> String {
         match (self.columns, self.rows) {
             (1, 1) => String::new(),
