@@ -1,1 +1,1 @@
-//! The tests of the derive are in `tests`; this crate holds nothing else.
+//! The tests of the derive are in `tests`; this crate contains nothing else.

@@ -22,7 +22,7 @@ impl Origin {
     }
 }
 
-/// Types that a shader's `alias` takes.
+/// Types for a shader's `alias`.
 pub(crate) struct Alias {
     pub(crate) name: Ident,
     pub(crate) types: Vec<Type>,

@@ -51,7 +51,7 @@ fn fields(input: &DeriveInput) -> Result<Vec<Field>> {
     }
 }
 
-// Rust lays out a struct without `repr(C)` in an order of its own.
+// Without `repr(C)`, Rust may reorder the fields of a struct.
 fn require_repr(input: &DeriveInput) -> Result<()> {
     let is_c = |attribute: &syn::Attribute| {
         attribute.path().is_ident("repr")

@@ -35,14 +35,14 @@ pub(crate) fn kernel_args(input: &DeriveInput) -> Result<TokenStream> {
     Ok(whole(input, &attribute, &quote!(#implementation #assertions), errors.as_ref()))
 }
 
-// Returns the error together with an implementation: without one, every use of the struct would be another error.
+// Returns the error together with an implementation, because otherwise every use of the struct would be another error.
 fn broken(input: &DeriveInput, attribute: &Attribute, fields: &[Field], error: &Error) -> TokenStream {
     let source = quote!((|| -> __k::Result<__k::ShaderSource> { ::core::unreachable!() })());
     let implementation = implementation(input, attribute, &source, &named(attribute), fields);
     whole(input, attribute, &implementation, Some(&error.to_compile_error()))
 }
 
-// Returns the entry points that the attribute names, for an implementation that is never run.
+// Returns the entry points of the attribute, for an implementation that is never executed.
 fn named(attribute: &Attribute) -> Vec<String> {
     match &attribute.entries {
         Entries::Several(entries) => entries.iter().map(syn::LitStr::value).collect(),
@@ -169,7 +169,7 @@ fn implementation(
     }
 }
 
-// Returns the items of the traits that only some kernels have: those with a value, and those with several entry points.
+// Returns the trait items that only some kernels need: those that return a value, and those with several entry points.
 fn special_traits(entries: usize, returned: Option<&Type>) -> Vec<(syn::Ident, TokenStream)> {
     let returns = returned.map(|ty| (format_ident!("Returns"), quote!(type Value = #ty;)));
     let several =
@@ -190,7 +190,7 @@ fn source(input: &DeriveInput, attribute: &Attribute, expression: &TokenStream) 
     quote!(#expression #(#types)*)
 }
 
-// Returns a trait that only the listed types implement, so that another type is an error that lists them.
+// Returns a trait that only the listed types implement, so that the error for another type lists them.
 fn list_trait(alias: &Alias, entry: &str) -> TokenStream {
     let name = list_name(alias);
     let types = &alias.types;
@@ -252,8 +252,8 @@ fn bind(field: &Field) -> TokenStream {
     }
 }
 
-// Compares a field in a constant if its tokens do not show the element type; a struct with type parameters has no
-// constant.
+// Generates a constant that compares a field if its tokens do not show the element type. For a struct with type
+// parameters there is no such constant.
 fn assertions(input: &DeriveInput, verified: &Verified, fields: &[Field]) -> TokenStream {
     if input.generics.type_params().next().is_some() || input.generics.const_params().next().is_some() {
         return TokenStream::new();

@@ -1,4 +1,4 @@
-//! Reads the fields of the struct: each is a buffer or a value, of some type.
+//! Reads the fields of the struct: each is a buffer or a value.
 
 use crate::attribute::Returned;
 use fencepost_kernels::{ArgKind, DType, Scalar};
@@ -20,7 +20,7 @@ pub(crate) enum Pass {
     Read,
     ReadWrite,
     Value,
-    /// The kernel returns the value, and the struct has no such field.
+    /// The kernel returns the value; the struct has no field for it.
     Returned,
 }
 
@@ -43,7 +43,8 @@ impl Field {
         }
     }
 
-    /// Returns the element type if the tokens show it: the first type argument of an array, or the value's type.
+    /// Returns the element type if the tokens show it: the first type argument of an array type, or the type of a
+    /// value.
     pub(crate) fn element(&self) -> Option<&Type> {
         match self.pass {
             Pass::Value | Pass::Returned => Some(&self.ty),
@@ -74,7 +75,7 @@ impl Field {
     }
 }
 
-/// Returns the tokens of a type as a program spells them.
+/// Returns the tokens of a type as they are usually written.
 pub(crate) fn spelled(ty: &Type) -> String {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '\'');
     let mut spelled = String::new();
@@ -149,7 +150,7 @@ fn read_field(ident: Ident, ty: Type) -> Field {
     Field { name: ident.unraw().to_string(), ident, ty, pass }
 }
 
-/// Returns the element type if the tokens of `ty` spell one.
+/// Returns the element type if the tokens of `ty` name one.
 pub(crate) fn dtype(ty: &Type) -> Option<DType> {
     match ty {
         Type::Path(path) => {

@@ -1,9 +1,9 @@
 //! The derives of Fencepost: `KernelArgs`, for a struct of kernel arguments, and `Element`, for the elements of arrays.
 //!
-//! The framework exports both macros, with examples. The documentation here lists their attributes.
+//! `fencepost` re-exports both macros, with examples. The documentation here lists their attributes.
 //!
-//! The generated code refers to `fencepost::__private` and to nothing else. The crate that the attribute `crate` names
-//! must re-export `fencepost_kernels::__private`.
+//! The generated code refers only to `fencepost::__private`. A crate named with the attribute `crate` must re-export
+//! `fencepost_kernels::__private`.
 #![forbid(unsafe_code)]
 
 mod attribute;
@@ -15,7 +15,7 @@ mod verify;
 
 use proc_macro::TokenStream;
 
-/// Implements `KernelArgs` for a struct. The struct is checked against its WGSL while Rust compiles.
+/// Implements `KernelArgs` for a struct. The struct is checked against its WGSL at compile time.
 ///
 /// `#[kernel(...)]` takes
 ///
@@ -31,14 +31,14 @@ use proc_macro::TokenStream;
 /// | `handle = Name` | a name for the compiled kernel's type, without a lifetime, so that a struct can store it |
 /// | `crate = path` | the path of the framework; by default `::fencepost` |
 ///
-/// A line `//#use "path.wgsl"` of the shader appends another file of the package; the path is relative to the folder of
+/// A line `//#use "path.wgsl"` in the shader appends another file of the package; the path is relative to the folder of
 /// the file that has the line. A line `//#use name` appends the file `lib/name.wgsl` next to the shader, or a built-in
-/// snippet. The text of `wgsl` uses files as a file in `shaders/` does. Each file is appended once. Files that use each
-/// other are an error, and so is a file outside of the package, unless it is in the folder of a shader that is outside
-/// too.
+/// snippet. In the text of `wgsl`, paths are relative to `shaders/`. Each file is appended once. Files that use each
+/// other in a cycle are an error, and so is a file outside the package, unless the shader itself is outside and the
+/// file is in its folder.
 ///
-/// Names, types and access are compared with the shader when the struct is compiled. A difference is an error at the
-/// field that shows both sides. If an alias hides the element type, a constant compares the types instead. If the
+/// Names, types and access are compared with the shader at compile time. The error for a difference points at the field
+/// and shows both sides. If a type alias hides the element type, a generated constant compares the types. If the
 /// element type depends on a type parameter in another way, the check runs when the kernel is made.
 #[proc_macro_derive(KernelArgs, attributes(kernel))]
 pub fn kernel_args(input: TokenStream) -> TokenStream {
@@ -46,11 +46,11 @@ pub fn kernel_args(input: TokenStream) -> TokenStream {
     expand::kernel_args(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// Implements `Element` for a struct with `#[repr(C)]`, so that arrays of the device and parameters can hold it.
+/// Implements `Element` for a struct with `#[repr(C)]`, so that device arrays and parameters can have this type.
 ///
-/// Its fields are elements too, and have the names of the members of the WGSL struct; a name that begins with `_` marks
-/// padding. If a kernel's arguments name the struct, the two layouts are compared, number by number, when the program
-/// is compiled. A difference is an error that names the member, both offsets, and the padding to add.
+/// Its fields must be elements too, with the names of the members of the WGSL struct; a name that begins with `_` marks
+/// padding. For kernel arguments of this type, both layouts are compared number by number at compile time. A difference
+/// is an error that names the member, both offsets, and the padding to add.
 ///
 /// `#[element(crate = path)]` gives the path of the framework; by default `::fencepost`.
 #[proc_macro_derive(Element, attributes(element))]

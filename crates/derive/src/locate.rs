@@ -1,4 +1,4 @@
-//! Finds the shader's text, and writes the expression by which the program finds it at run time.
+//! Finds the shader's text, and generates the expression that makes its source at run time.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind};
@@ -15,7 +15,7 @@ use crate::attribute::Origin;
 pub(crate) struct Located {
     /// Source that the derive checks.
     pub(crate) source: ShaderSource,
-    /// Expression of type `Result<ShaderSource>` for the program; `__k` stands for the framework's private module.
+    /// Expression of type `Result<ShaderSource>` for the program; `__k` is the private module of `fencepost`.
     pub(crate) expression: TokenStream,
     /// Name of the entry point that the file's name suggests.
     pub(crate) stem: Option<String>,
@@ -41,18 +41,18 @@ pub(crate) fn locate(origin: &Origin, owner: &Ident) -> Result<Located> {
     }
 }
 
-// Refuses the absolute paths of every system, because the program may be compiled on another one.
+// Refuses absolute paths in the format of any system, because the program may be compiled on another one.
 fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':') || Path::new(path).is_absolute()
 }
 
-// The text finds the files that it uses as if it were a file of the package.
+// The text uses files as if it were a file of the package.
 fn inline(text: &LitStr, owner: &Ident) -> Result<Located> {
     let label = format!("{owner} (inline)");
     let package = package().unwrap_or_default();
     let source = ShaderSource::text(label.clone(), text.value());
     let read = |folder: &str| source.clone().with_files(|path| read_used(&package, folder, "", path));
-    // Only these errors mean that the files are elsewhere; the others are mistakes in files that were found.
+    // Only these errors mean that the files are elsewhere; others are mistakes in files that were found.
     let missing = |read: &fencepost_kernels::Result<ShaderSource>| {
         matches!(read, Err(Missing::Unreadable { .. } | Missing::UnknownSnippet { .. }))
     };

@@ -1,4 +1,4 @@
-//! The check at compile time: it makes the same comparison as a launch from a string, on the struct's tokens.
+//! The check at compile time: the same comparison as for a kernel from a string, but on the struct's tokens.
 
 use fencepost_kernels::{
     DType, Interface, Layout, Module, ShaderSource, StructType, check_access, check_argument, check_complete,
@@ -78,14 +78,14 @@ impl Choice<'_> {
         Ok(source)
     }
 
-    // Returns the element type of a field, with the types of this choice in the place of type parameters.
+    // Returns the element type of a field, with type parameters replaced by the types of this choice.
     fn dtype(&self, field: &Field) -> Option<DType> {
         let element = field.element()?;
         let chosen = self.0.iter().find(|(alias, ..)| fields::is_parameter(element, &alias.name));
         chosen.map(|(.., dtype)| *dtype).or_else(|| fields::dtype(element))
     }
 
-    // Returns ` (with T = u32)`, which tells the messages of several types apart.
+    // Returns ` (with T = u32)`, to distinguish the messages of several types.
     fn suffix(&self) -> String {
         let list: Vec<_> =
             self.0.iter().map(|(alias, _, dtype)| format!("{} = {dtype}", alias.name)).collect();
@@ -135,7 +135,7 @@ fn interfaces(attribute: &Attribute, module: &Module, entries: &[String]) -> Res
     entries.iter().enumerate().map(|(at, entry)| interface(attribute, module, entry, literal(at))).collect()
 }
 
-// Overrides get their values when the kernel is made, and no argument depends on them.
+// Arguments do not depend on overrides, which get their values when the kernel is made.
 fn interface(
     attribute: &Attribute,
     module: &Module,
@@ -170,7 +170,7 @@ fn compare(owner: &Ident, choice: &Choice<'_>, interfaces: &[Interface], fields:
     errors
 }
 
-// Describes a mistake of a field. The host does not pass a returned value.
+// Describes a mistake of a field or of the returned value, which the host does not pass.
 fn message(field: &Field, error: &fencepost_kernels::Error) -> String {
     use fencepost_kernels::Error as KernelError;
     let ty = fields::spelled(&field.ty);
@@ -202,8 +202,8 @@ fn compare_field(
     interfaces.iter().filter(declares).try_for_each(|interface| check(interface, name, kind).map(drop))
 }
 
-// Returns a placeholder for a type that the tokens do not show; a constant in the program compares the type. The type's
-// name is for messages and lives as long as the compiler's run.
+// Returns a placeholder for a type that the tokens do not show; a generated constant then compares the type. The type's
+// name is used in messages, and is leaked.
 fn unknown(field: &Field) -> DType {
     let name = fields::spelled(field.element().unwrap_or(field.target()));
     DType::Struct(Box::leak(Box::new(StructType { name: name.leak(), size: 0, fields: &[] })))

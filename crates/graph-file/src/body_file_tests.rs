@@ -1,4 +1,4 @@
-//! Tests of the nodes of graph files in bodies, and of nodes that a file repeats.
+//! Tests of body nodes and of repeated nodes in graph files.
 
 use crate::container::assemble;
 use crate::contents::entry_kind::{AGAIN, ONE};
@@ -30,7 +30,7 @@ fn reason(entries: &[&[u32]]) -> String {
     fault(&with_entries(entries)).reason
 }
 
-/// Returns the reason why the order of the gates is refused after `change`.
+/// Applies `change`, and returns the reason why the order of the gates is then refused.
 fn unordered(change: impl FnOnce(&mut GraphFile)) -> Option<String> {
     let mut graph = example();
     change(&mut graph);
@@ -81,14 +81,14 @@ fn an_entry_that_names_what_does_not_exist_is_an_error() {
 
 #[test]
 fn a_short_file_does_not_become_a_long_list() {
-    // Fills in no body are not limited by the dispatches of bodies.
+    // Fills outside bodies do not count towards the limit of dispatches in bodies.
     let fill = &[ONE, 4, 0, 0, 0, 0][..];
     let most = MOST_REPEATED as u32;
     let longest = with_entries(&[READ, fill, &[AGAIN, 1, most]]);
     assert_eq!(decode(&longest).expect("the file is valid").graph.nodes.len() as u64, MOST_REPEATED + 2);
     let found = reason(&[READ, fill, &[AGAIN, 1, u32::MAX]]);
     assert!(found.contains("repeated more than 262144 times"), "{found}");
-    // The earlier nodes that a repeated node names count too.
+    // The earlier nodes to which a repeated node refers count too.
     let many = [&[ONE, 4, 1, 0, 0, 9][..], &[1; 9]].concat();
     let found = reason(&[READ, fill, &many, &[AGAIN, 1, most / 10 + 1]]);
     assert!(found.contains("repeated more than 262144 times"), "{found}");
@@ -127,13 +127,13 @@ fn a_node_that_does_not_come_after_its_gate_is_an_error() {
     // Node 9 is on the side queue, in the body of the gate that is node 8.
     let apart = |graph: &mut GraphFile| graph.nodes[9].after.clear();
     assert!(unordered(apart).is_some_and(|reason| reason.contains("node 9 does not come after the gate")));
-    // An inner gate on the side queue, which nothing orders after the gate around it.
+    // An inner gate on the side queue, which is not ordered after the gate around it.
     let inner = |graph: &mut GraphFile| {
         graph.nodes.truncate(9);
         graph.nodes.push(FileNode { queue: 1, command: 10, gate: Some(0), ..FileNode::default() });
     };
     assert!(unordered(inner).is_some());
-    // A gate on the side queue, which nothing orders after the gate of the previous iteration.
+    // A gate on the side queue, which is not ordered after the gate of the previous iteration.
     let previous = |graph: &mut GraphFile| {
         graph.nodes.truncate(9);
         graph.nodes.push(FileNode { queue: 1, command: 10, previous: Some(0), ..FileNode::default() });

@@ -1,5 +1,5 @@
 //! The checks of a decoded graph that need no device: every index exists, every range is inside its block, and a body
-//! has only work that can be in one.
+//! contains only allowed work.
 
 use crate::contents::{
     ALIGNMENT, BlockContents, FileBlock, FileGate, FileInput, FileLaunch, FileNode, FileRange, FileRegion,
@@ -8,9 +8,9 @@ use crate::contents::{
 use rustc_hash::FxHashSet;
 use std::ops::Range;
 
-/// Most gates and dispatches in the bodies of a graph.
+/// Maximum number of gates and of dispatches in bodies of a graph.
 pub const MOST_DISPATCHES: u64 = 65_536;
-/// Most axes of a region.
+/// Maximum number of axes of a region.
 const MOST_AXES: usize = 64;
 /// Size in bytes of the group counts of an indirect launch.
 const GROUP_COUNTS: u64 = 12;
@@ -119,7 +119,7 @@ pub(crate) fn check_outputs(graph: &GraphFile) -> Checked {
     })
 }
 
-/// Checks that no two inputs and no two values have one name.
+/// Checks that no two inputs and no two values have the same name.
 ///
 /// # Errors
 /// Returns the first name that is not unique.
@@ -196,8 +196,8 @@ fn check_launch(graph: &GraphFile, launch: &FileLaunch) -> Checked {
     Ok(())
 }
 
-/// Checks the rows of a region: they are inside their blocks, no two rows of the target share a byte, and source and
-/// target share no word.
+/// Checks the rows of a region: they are inside their blocks, rows of the target do not overlap, and source and target
+/// share no word.
 fn check_region(graph: &GraphFile, region: &FileRegion) -> Checked {
     ensure(region.row > 0 && region.axes.len() <= MOST_AXES, || {
         format!("a region of rows of {} bytes on {} axes does not exist", region.row, region.axes.len())
@@ -235,7 +235,7 @@ fn words(graph: &GraphFile, block: u32, start: u64, bytes: u64) -> Result<Range<
 #[derive(Default)]
 pub(crate) struct BodyChecks {
     gates: u32,
-    /// Number of gates and of nodes that a gate allows.
+    /// Number of gates, and of nodes in bodies.
     bodies: u64,
 }
 
@@ -265,7 +265,8 @@ impl BodyChecks {
     }
 }
 
-/// Checks that work can be in a body. The invocations of a dispatch copy in any order, so the sides of a copy are apart.
+/// Checks that work can be in a body. The invocations of a dispatch copy in any order, so source and target of a copy
+/// must not overlap.
 fn check_in_body(work: &FileWork) -> Checked {
     match work {
         FileWork::Nothing => Err("a body has a marker".into()),

@@ -1,11 +1,11 @@
 //! The container of a graph file: a header, a table of sections with their checksums, and the sections.
 //!
-//! All numbers are little endian. The header has the magic bytes, the version of the format, the oldest version of a
-//! reader that understands the file, the length of the file, and the number of sections. A row of the table has the
-//! kind of a section, its flags, its offset, its length and its CRC-32C. The CRC-32C of header and table follows the
-//! table. The sections follow each other without gaps up to the end of the file.
+//! All numbers are little endian. The header has the magic bytes, the version of the format, the oldest reader version
+//! that understands the file, the length of the file, and the number of sections. A row of the table has the kind of a
+//! section, its flags, its offset, its length and its CRC-32C. The CRC-32C of header and table follows the table. The
+//! sections follow each other without gaps up to the end of the file.
 //!
-//! Every read of a section's bytes is checked, and no read allocates more bytes than the section has.
+//! Every read from a section is checked, and no read allocates more bytes than the section has.
 
 use crate::contents::{FileFault, section};
 
@@ -20,7 +20,7 @@ pub const HEADER: u64 = 28;
 pub const ROW: u64 = 28;
 /// Flag of a section that a reader may skip if it does not know the section.
 pub const MAY_BE_SKIPPED: u32 = 1;
-/// Most sections of a file.
+/// Maximum number of sections of a file.
 const MOST_SECTIONS: u32 = 1024;
 
 /// A section of a file.
@@ -56,7 +56,7 @@ pub fn assemble(sections: &[(u32, u32, Vec<u8>)]) -> Vec<u8> {
 /// Reads the start of a file and returns the length of the whole file.
 ///
 /// # Errors
-/// Returns the fault if the bytes do not begin a file of a version that this library reads.
+/// Returns the fault if the bytes are not the start of a file in a supported version.
 pub fn length(head: &[u8]) -> Result<u64, FileFault> {
     let mut cursor = ByteCursor::new(head, 0);
     if cursor.take(8).ok() != Some(&GRAPH_MAGIC) {
@@ -79,8 +79,8 @@ pub fn length(head: &[u8]) -> Result<u64, FileFault> {
     cursor.u64()
 }
 
-/// Returns the version of the layout of the sections, and the sections whose kinds this library knows. Each kind occurs
-/// at most once. The layout is that of the oldest reader that understands the file.
+/// Returns the version of the sections' layout, and the sections of known kinds. Each kind occurs at most once. The
+/// layout version is that of the oldest reader that understands the file.
 ///
 /// # Errors
 /// Returns the first fault of the header or the table, or a wrong checksum.
@@ -217,7 +217,7 @@ impl<'b> ByteCursor<'b> {
         text.map(str::to_owned).map_err(not_text)
     }
 
-    /// Reads a count, then that many items. Each item has at least one byte, so the bytes limit the count.
+    /// Reads a count, then that many items. Each item has at least one byte, so the remaining bytes limit the count.
     ///
     /// # Errors
     /// Returns the first fault of `read`.
@@ -266,7 +266,7 @@ impl<'b> ByteCursor<'b> {
     }
 }
 
-/// Bytes of a section, as they are written.
+/// Writer of a section's bytes.
 #[derive(Clone, Debug, Default)]
 pub struct ByteWriter {
     /// Bytes so far.

@@ -1,33 +1,33 @@
 //! The contents of a graph file as plain data.
 
-/// The part of a graph that a file keeps. All numbers of queues, kernels, blocks and so on are indices in these lists.
+/// The contents of a graph file. All numbers of queues, kernels, blocks and so on are indices into these lists.
 ///
-/// The methods panic for an index that does not exist. A decoded graph has none.
+/// The methods panic for an invalid index. A decoded graph contains only valid indices.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GraphFile {
     /// Name and version of the program that wrote the file.
     pub creator: String,
     /// Label of the graph.
     pub label: String,
-    /// `true` if the graph orders two uses of the same bytes that the program left unordered.
+    /// `true` if the graph's order includes waits that the program left out.
     pub adds_order: bool,
     /// Labels of the captured queues.
     pub queues: Vec<String>,
     /// Texts of the kernels.
     pub texts: Vec<FileText>,
-    /// Kernels that the launches name.
+    /// Kernels of the launches.
     pub kernels: Vec<FileKernel>,
-    /// Blocks of memory that the commands name.
+    /// Blocks of memory of the commands.
     pub blocks: Vec<FileBlock>,
-    /// Named values, each with a name of its own.
+    /// Named values with unique names.
     pub values: Vec<FileValue>,
-    /// Outputs, each of which one node reads.
+    /// Outputs; each is read by one node.
     pub outputs: Vec<FileOutput>,
-    /// Commands that the nodes name.
+    /// Commands of the nodes.
     pub commands: Vec<FileCommand>,
-    /// Loops that the gates count.
+    /// Loops whose iterations the gates count.
     pub loops: Vec<FileLoop>,
-    /// Nodes, in an order in which each node comes after those that it names.
+    /// Nodes, each after the nodes to which it refers.
     pub nodes: Vec<FileNode>,
 }
 
@@ -49,7 +49,7 @@ pub struct FileKernel {
     pub entry: String,
     /// Overrides, with the bits of each value.
     pub overrides: Vec<(String, u64)>,
-    /// Hash of the interface that the launches were checked against.
+    /// Hash of the interface against which the launches were checked.
     pub interface: u64,
 }
 
@@ -60,16 +60,16 @@ pub struct FileBlock {
     pub label: String,
     /// Size in bytes: a number of whole words.
     pub size: u64,
-    /// Source of the first bytes.
+    /// Initial contents.
     pub contents: BlockContents,
 }
 
-/// Source of the bytes of a block.
+/// Initial contents of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BlockContents {
-    /// The graph owns the block, which is zero before the first replay.
+    /// The graph owns the block, which is initially zero.
     Owned,
-    /// The graph owns the block, which has these bytes before the first replay.
+    /// The graph owns the block, which initially contains these bytes.
     Constant(Vec<u8>),
     /// Each replay binds an array of the program.
     Input(FileInput),
@@ -111,7 +111,7 @@ pub struct FileValue {
     pub name: String,
     /// Name of its type.
     pub element: String,
-    /// Bytes of the value unless a replay sets another one.
+    /// Default bytes of the value; a replay may set others.
     pub default: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ pub struct FileOutput {
 pub struct FileLoop {
     /// Name that the program has given the loop, if any.
     pub label: Option<String>,
-    /// Most iterations of a loop in chunks. The file has the nodes of one part of such a loop.
+    /// Maximum iterations of a chunked loop. The file has the nodes of one part of such a loop.
     pub chunks: Option<u32>,
 }
 
@@ -140,13 +140,13 @@ pub struct FileLoop {
 pub struct FileNode {
     /// Index of the queue. The nodes of one queue execute in their order.
     pub queue: u32,
-    /// Earlier nodes that come before this one.
+    /// Earlier nodes after which this node must execute.
     pub after: Vec<u32>,
     /// Index of the command.
     pub command: u32,
-    /// Gate that decides if the node executes, if the node is in a body.
+    /// Gate that decides if the node executes; `None` outside bodies.
     pub gate: Option<u32>,
-    /// Gate of the previous iteration, if the node is the gate of a later iteration.
+    /// Gate of the previous iteration; `None` unless the node is the gate of a later iteration.
     pub previous: Option<u32>,
 }
 
@@ -207,11 +207,11 @@ pub struct FileGate {
     pub condition: FileRange,
     /// Test of the condition.
     pub test: FileTest,
-    /// Loop that the gate counts, if any.
+    /// Loop whose iterations the gate counts, if any.
     pub counter: Option<FileCounter>,
 }
 
-/// Loop that a gate counts.
+/// Loop whose iterations a gate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileCounter {
     /// Index of the loop.
@@ -220,7 +220,7 @@ pub struct FileCounter {
     pub last: bool,
 }
 
-/// Test of a gate. A count is compared with the number of earlier iterations.
+/// Test of a gate. Tests of a count compare it with the number of earlier iterations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FileTest {
     /// Any value passes.
@@ -242,13 +242,13 @@ pub enum FileTest {
 pub struct FileLaunch {
     /// Index of the kernel.
     pub kernel: u32,
-    /// Numbers of workgroups. They are zeros for an empty grid, and if the device reads them.
+    /// Numbers of workgroups; zeros for an empty grid and for an indirect launch.
     pub groups: [u32; 3],
-    /// Place of the numbers of workgroups, if the device reads them.
+    /// Place of the numbers of workgroups of an indirect launch.
     pub indirect: Option<FileRange>,
     /// Range of each array argument, in the order of the kernel.
     pub bindings: Vec<FileRange>,
-    /// Bytes of the other arguments.
+    /// Bytes of the parameters.
     pub params: Vec<u8>,
     /// Named values that a replay writes into the parameters.
     pub values: Vec<BoundValue>,
@@ -319,7 +319,7 @@ pub struct FileFault {
     pub reason: String,
 }
 
-/// A decoded part of a file, or its first fault.
+/// Result of decoding a part of a file: the part, or its first fault.
 pub(crate) type Decoded<T> = Result<T, FileFault>;
 
 /// The numbers of the sections.
@@ -365,15 +365,15 @@ pub(crate) mod contents_kind {
 pub(crate) mod entry_kind {
     /// One node.
     pub(crate) const ONE: u32 = 0;
-    /// A run of nodes that repeats earlier nodes.
+    /// A repetition of earlier nodes.
     pub(crate) const AGAIN: u32 = 1;
 }
 
 /// The kinds of loops.
 pub(crate) mod loop_kind {
-    /// A loop whose iterations are nodes of the file.
+    /// A loop with nodes for all its iterations.
     pub(crate) const UNROLLED: u32 = 0;
-    /// A loop in chunks: the nodes of one part are nodes of the file.
+    /// A chunked loop, with nodes for one part.
     pub(crate) const CHUNKED: u32 = 1;
 }
 
@@ -405,7 +405,7 @@ impl FileRange {
 }
 
 impl FileInput {
-    /// Counts the bytes of the input, with the padding. Returns `None` if they cannot be counted.
+    /// Returns the size of the input in bytes, with padding; `None` on overflow.
     pub fn bytes(&self) -> Option<u64> {
         let bytes =
             self.padded.iter().try_fold(u64::from(self.element.size), |all, &axis| all.checked_mul(axis))?;
@@ -414,7 +414,7 @@ impl FileInput {
 }
 
 impl FileBlock {
-    /// Returns the first byte that nodes may use.
+    /// Returns the offset of the first byte that nodes may use.
     pub(crate) fn start(&self) -> u64 {
         if let BlockContents::Input(input) = &self.contents { input.offset } else { 0 }
     }
@@ -434,13 +434,13 @@ impl GraphFile {
         })
     }
 
-    /// Returns the bound of the loop in chunks that a gate counts, if it counts one.
+    /// Returns the bound of the chunked loop of a gate, if it belongs to one.
     pub fn bound_of(&self, gate: &FileGate) -> Option<u32> {
         self.loops[gate.counter?.index as usize].chunks
     }
 
-    /// Returns for each gate the number of earlier iterations that its test adds to a count. A gate of a loop in chunks
-    /// decides about many iterations, and counts the earlier ones itself.
+    /// Returns for each gate the number of earlier iterations with which its test compares a count. A gate of a chunked
+    /// loop decides about many iterations, and counts the earlier ones itself.
     pub fn past_iterations(&self) -> Vec<u32> {
         let mut past: Vec<u32> = Vec::new();
         for (_, node, gate) in self.gates() {
@@ -455,13 +455,13 @@ impl GraphFile {
         self.gates().next().is_some()
     }
 
-    /// Counts the bytes of memory that a load of the graph takes: its blocks, and the tables of its order. The count
-    /// saturates.
+    /// Returns the bytes of memory that loading the graph needs: for its blocks, and for the tables of its order. The
+    /// count saturates.
     pub fn memory(&self) -> u64 {
         let nodes = self.nodes.len() as u64;
         let queues = self.queues.len() as u64;
-        // With several queues, a clock of 4 bytes for each queue is kept for each node and for each queue.
-        // The check of the gates has the same clocks once more.
+        // With several queues, each node and each queue has a clock with 4 bytes for every queue. The check of the
+        // gates needs the same clocks again.
         let each = if self.has_gates() { 8 } else { 4 };
         let clocks = if queues > 1 { (nodes + queues).saturating_mul(queues * each) } else { 0 };
         let blocks = self.blocks.iter().filter(|block| !matches!(block.contents, BlockContents::Input(_)));

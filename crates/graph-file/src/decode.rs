@@ -47,7 +47,7 @@ pub fn decode(file: &[u8]) -> Result<DecodedFile, FileFault> {
     Ok(decoded)
 }
 
-/// Reads a section that every file has.
+/// Reads a required section.
 fn needed(
     sections: &[Section<'_>],
     kind: u32,
@@ -288,7 +288,7 @@ struct NodeReader<'d> {
     decoded: &'d mut DecodedFile,
     /// Nodes so far.
     relative: Vec<RelativeNode>,
-    /// Number of nodes that entries have repeated, plus the earlier nodes that these name.
+    /// Number of repeated nodes so far, plus the number of earlier nodes to which they refer.
     repeated: u64,
     checks: BodyChecks,
 }
@@ -336,7 +336,7 @@ impl NodeReader<'_> {
         Ok(())
     }
 
-    /// Returns a node with the numbers of the nodes and gates that it names.
+    /// Converts the distances in a node to numbers of nodes and gates.
     fn node(&self, relative: &RelativeNode) -> Result<FileNode, String> {
         let graph = &self.decoded.graph;
         let below = |item: &str, index: u32, limit: usize| match (index as usize) < limit {

@@ -7,13 +7,13 @@ use crate::contents::{
 };
 use crate::packing::{NodeEntry, packed, relative};
 
-/// Flag in META of a graph that orders uses which the program left unordered.
+/// Flag in META for a graph whose order includes waits that the program left out.
 pub(crate) const ADDS_ORDER: u32 = 1;
 
 /// Returns the bytes of a file. Equal graphs have equal bytes.
 ///
 /// # Panics
-/// Panics if a node names a command that does not exist, or a node or a gate that does not come before it.
+/// Panics if a node refers to a command that does not exist, or to a node or a gate that does not come before it.
 pub fn encode(graph: &GraphFile) -> Vec<u8> {
     let section = |kind, flags, write: fn(&mut ByteWriter, &GraphFile)| {
         let mut out = ByteWriter::default();

@@ -93,7 +93,7 @@ pub(super) fn example() -> GraphFile {
     }
 }
 
-/// Returns the nodes of a loop of three iterations, each with an `if_else`. All commands of bodies occur.
+/// Returns the nodes of a loop of three iterations, each with an `if_else`. All kinds of body commands occur.
 fn bodies() -> Vec<FileNode> {
     let node = |command, gate, previous| FileNode { queue: 0, after: Vec::new(), command, gate, previous };
     let mut nodes = Vec::new();
@@ -110,7 +110,7 @@ fn bodies() -> Vec<FileNode> {
     nodes
 }
 
-/// Returns a graph with a loop in chunks: its part has two iterations, each with a gate of an inner loop and a fill on
+/// Returns a graph with a chunked loop: its part has two iterations, each with a gate of an inner loop and a fill on
 /// the other queue. A condition follows the loop.
 pub(super) fn chunked_example() -> GraphFile {
     let mut graph = example();
@@ -184,7 +184,7 @@ fn a_file_with_any_bit_flipped_is_an_error() {
     for at in 0..file.len() * 8 {
         let mut damaged = file.clone();
         damaged[at / 8] ^= 1 << (at % 8);
-        // A larger version number is not damage that the old reader could detect, but the checksum is.
+        // A larger version number alone would be valid for the reader, but the checksum is then wrong.
         assert!(decode(&damaged).is_err(), "bit {} of byte {}", at % 8, at / 8);
     }
 }
@@ -202,7 +202,7 @@ fn a_file_with_more_bytes_is_an_error() {
     let mut file = encode(&example());
     file.push(0);
     assert!(fault(&file).reason.contains("bytes, and the file has"));
-    // The header counts the byte too.
+    // The length in the header includes the byte.
     let total = file.len() as u64;
     file[16..24].copy_from_slice(&total.to_le_bytes());
     repair_table(&mut file);
@@ -229,7 +229,7 @@ fn a_newer_file_is_an_error_unless_it_names_this_reader() {
     let newer = fault(&file);
     assert_eq!(newer.offset, 8);
     assert!(newer.reason.contains("needs a reader of version 3"), "{}", newer.reason);
-    // The nodes of another version are not those of this file.
+    // In another version, these nodes are encoded differently.
     file[12] = 1;
     repair_table(&mut file);
     assert!(decode(&file).is_err());
@@ -259,12 +259,12 @@ fn a_missing_or_repeated_section_is_an_error() {
     }
 }
 
-/// Returns the reason why a graph is refused after `change`. Its checksums are correct.
+/// Applies `change`, and returns the reason why the graph is then refused. Its checksums are correct.
 pub(super) fn refused(change: impl FnOnce(&mut GraphFile)) -> String {
     refused_in(example(), change)
 }
 
-/// Returns the reason why `graph` is refused after `change`. Its checksums are correct.
+/// Applies `change` to `graph`, and returns the reason why it is then refused. Its checksums are correct.
 pub(super) fn refused_in(mut graph: GraphFile, change: impl FnOnce(&mut GraphFile)) -> String {
     change(&mut graph);
     fault(&encode(&graph)).reason
@@ -450,7 +450,7 @@ fn the_memory_of_a_graph_counts_blocks_and_clocks_and_saturates() {
     assert_eq!(graph.memory(), u64::MAX);
 }
 
-/// Changes some bytes of the sections, with values that are likely to hurt.
+/// Changes some bytes of the sections, with values that are likely to cause errors.
 fn mutate(rng: &mut fastrand::Rng, parts: &mut [(u32, u32, Vec<u8>)]) {
     for _ in 0..rng.usize(1..4) {
         let part = rng.choice(&mut *parts).expect("there are sections");

@@ -1,8 +1,8 @@
-//! The file format of saved graphs: bytes in, plain data out, and the other way round.
+//! The file format of saved graphs: converts bytes to plain data and back.
 //!
-//! `fencepost` saves a captured graph as bytes and loads it on this or another machine. This crate has the format of
-//! these bytes. It knows neither devices nor queues: a [`GraphFile`] is plain data, whose numbers are indices in its own
-//! lists.
+//! `fencepost` saves a captured graph as bytes and loads it on this or another machine. This crate defines the format
+//! of these bytes. It uses neither devices nor queues: a [`GraphFile`] is plain data, and its numbers are indices into
+//! its own lists.
 //!
 //! A file has a header, a table of sections with their checksums, and the sections; [`container`] has this layout. The
 //! sections are:
@@ -16,10 +16,11 @@
 //! | 5 | NODES | the commands, the loops, and the nodes |
 //! | 6 | NAMES | the labels of the commands; a reader may skip the section |
 //!
-//! [`encode`] writes a file. A run of nodes that repeats, as the iterations of a loop do, is in the file once. [`decode`]
-//! reads a file and checks the checksums, the indices, the ranges, and the bodies of conditions and loops: any bytes give
-//! a graph or a [`FileFault`]. [`check_gate_order`] is the last check. It takes memory for each pair of a node and a
-//! queue, so a reader first compares [`GraphFile::memory`] with its limit. The checks that need a device are not here.
+//! [`encode`] writes a file. Repeated nodes, such as the iterations of a loop, are in the file only once. [`decode`]
+//! reads a file and checks the checksums, the indices, the ranges, and the bodies of conditions and loops: for any
+//! bytes, the result is a graph or a [`FileFault`]. [`check_gate_order`] is the last check. It needs memory for each
+//! pair of a node and a queue, so a reader first compares [`GraphFile::memory`] with its limit. Checks that need a
+//! device are elsewhere.
 //!
 //! This crate is a part of Fencepost, and only `fencepost-core` uses it. Any version may change it.
 //!

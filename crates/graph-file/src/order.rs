@@ -1,4 +1,4 @@
-//! The order of the gates: the nodes of a file come after the gates that they read, on whatever queue.
+//! Checks the order of the gates: nodes must come after the gates that they read, even on other queues.
 
 use crate::contents::{FileFault, FileNode, FileWork};
 use crate::decode::DecodedFile;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 /// Checks that each node of a body comes after its gate, and each gate after the gate around it, after the gate of the
 /// previous iteration, and after the earlier gates of its loop. The device writes and reads the words of gates in this
-/// order. The last gate of a loop in chunks writes the word that the first body reads, so it comes after all nodes of the
+/// order. The last gate of a chunked loop writes the word that the first body reads, so it comes after all nodes of the
 /// part.
 ///
 /// # Errors
@@ -51,10 +51,9 @@ pub fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
     Ok(())
 }
 
-/// Order of the nodes so far, derived from the queues and the lists of earlier nodes.
+/// Order of the nodes so far, derived from their queues and lists of earlier nodes.
 struct Clocks {
-    /// Clock of each queue: for every queue, the number of its nodes (as an index plus 1) that the next node comes
-    /// after.
+    /// Clock of each queue: for every queue, the index plus 1 of its last node that comes before the next node.
     queues: Vec<Vec<u32>>,
     /// Last node of each queue, as an index plus 1.
     last: Vec<u32>,
@@ -63,7 +62,7 @@ struct Clocks {
 }
 
 impl Clocks {
-    /// Orders the next node of a queue after the nodes that it names.
+    /// Orders the next node of a queue after the nodes to which it refers.
     fn enter(&mut self, node: &FileNode) {
         let own = &mut self.queues[node.queue as usize];
         for &earlier in &node.after {
@@ -73,12 +72,12 @@ impl Clocks {
         }
     }
 
-    /// Returns `true` if the next node, which has entered, comes after the node `earlier`.
+    /// Returns `true` if the entered next node comes after the node `earlier`.
     fn comes_after(&self, node: &FileNode, earlier: u32, of: &FileNode) -> bool {
         node.queue == of.queue || self.queues[node.queue as usize][of.queue as usize] > earlier
     }
 
-    /// Returns a node from `start` on that the next node, which has entered, does not come after.
+    /// Returns a node, from `start` on, after which the entered next node does not come.
     fn not_before(&self, node: &FileNode, start: u32) -> Option<u32> {
         let known = self.queues[node.queue as usize].iter().zip(&self.last).enumerate();
         let late = known.filter(|&(queue, (&known, &last))| queue as u32 != node.queue && known < last);

@@ -1,16 +1,16 @@
-//! The packing of nodes: a file has a repeated run of nodes once.
+//! The packing of nodes: a repeated run of nodes is in the file once.
 //!
-//! In a file, a node names other nodes and gates by their distance. So the nodes of all iterations of a loop are equal,
-//! and an entry that repeats earlier nodes stands for them.
+//! In a file, a node refers to other nodes and gates by their distance. So the nodes of all iterations of a loop are
+//! equal, and a single entry can repeat earlier nodes.
 
 use crate::contents::FileNode;
 use rustc_hash::FxHashMap;
 
-/// Most nodes that a file repeats, plus the earlier nodes that these name, so that a short file does not become a long
-/// list. A graph has fewer nodes in bodies.
+/// Maximum number of repeated nodes, plus the earlier nodes to which they refer, so that a short file cannot become a
+/// long list. The limit exceeds the number of nodes allowed in bodies.
 pub(crate) const MOST_REPEATED: u64 = 1 << 18;
 
-/// A node, described by distances.
+/// A node that refers to others by distance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct RelativeNode {
     pub(crate) command: u32,
@@ -27,14 +27,14 @@ pub(crate) struct RelativeNode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NodeEntry {
     One(RelativeNode),
-    /// `count` nodes, each of which equals the node `distance` nodes before it.
+    /// `count` nodes, each equal to the node `distance` nodes before it.
     Again {
         distance: u32,
         count: u32,
     },
 }
 
-/// Returns 1 for the node, plus the number of earlier nodes that it names.
+/// Returns 1 for the node, plus the number of earlier nodes to which it refers.
 pub(crate) fn weight(node: &RelativeNode) -> u64 {
     1 + node.after.len() as u64
 }
@@ -57,8 +57,8 @@ pub(crate) fn relative(nodes: &[FileNode], is_gate: impl Fn(u32) -> bool) -> Vec
     nodes.iter().enumerate().map(of_node).collect()
 }
 
-/// Returns entries that a simple search finds: a run of nodes that equals the run from the latest occurrence of its
-/// first node becomes one entry.
+/// Packs nodes with a simple search: a run of nodes that equals the run at the latest occurrence of its first node
+/// becomes one entry.
 pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
     let mut latest: FxHashMap<&RelativeNode, usize> = FxHashMap::default();
     let mut entries = Vec::new();
@@ -87,8 +87,7 @@ pub(crate) fn packed(nodes: &[RelativeNode]) -> Vec<NodeEntry> {
     entries
 }
 
-/// Returns the number of nodes from `at` on that equal those from `earlier` on, and their weight, which is at most
-/// `most`.
+/// Returns the number of nodes from `at` on that equal those from `earlier` on, and their weight, limited to `most`.
 fn equal_nodes(nodes: &[RelativeNode], earlier: usize, at: usize, most: u64) -> (usize, u64) {
     let mut count = 0;
     let mut all = 0;
@@ -110,7 +109,7 @@ mod tests {
         RelativeNode { command, ..RelativeNode::default() }
     }
 
-    /// Returns the nodes of entries.
+    /// Unpacks entries to nodes.
     fn unpacked(entries: &[NodeEntry]) -> Vec<RelativeNode> {
         let mut nodes: Vec<RelativeNode> = Vec::new();
         for entry in entries {

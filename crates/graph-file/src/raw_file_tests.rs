@@ -70,7 +70,7 @@ fn a_file_of_too_many_sections_is_an_error() {
 
 #[test]
 fn a_section_that_does_not_follow_the_section_before_is_an_error() {
-    // The section that is skipped has the bytes of the next one, so the checksum is that of either place.
+    // The skipped section has the same bytes as the next one, so the checksum is right for both places.
     let mut parts = parts(&encode(&example()));
     parts.insert(0, (77, MAY_BE_SKIPPED, parts[0].2.clone()));
     let mut file = assemble(&parts);
@@ -81,7 +81,7 @@ fn a_section_that_does_not_follow_the_section_before_is_an_error() {
     repair_table(&mut file);
     let reason = fault(&file).reason;
     assert!(reason.contains("section kind 1") && reason.contains("out of place"), "{reason}");
-    // A section that begins at its place and is longer than the file.
+    // A section that begins at the right place but is longer than the file.
     let longer = with_head(|file| file[(HEADER + 16) as usize + 4] = 1);
     assert!(fault(&longer).reason.contains("out of place"));
 }
@@ -110,7 +110,7 @@ fn a_loop_with_two_labels_is_an_error() {
     let graph = GraphFile { nodes: Vec::new(), loops: vec![FileLoop::default()], ..example() };
     let mut parts = parts(&encode(&graph));
     let bytes = &mut parts[4].2;
-    // The number of labels of the only loop and the number of entries end the section.
+    // The section ends with the label count of the only loop, and the number of entries.
     bytes.truncate(bytes.len() - 8);
     let mut labels = ByteWriter::default();
     labels.list(&["one", "two"], |out, label| _ = out.text(label)).u32(0);

@@ -1,8 +1,7 @@
-//! The loops in chunks of a file.
+//! The chunked loops of a file.
 //!
-//! The gates that count a loop in chunks form its *ring*. The first one comes before the part, and each other one
-//! follows the body of an iteration. The last one sets the word of the first one, which the first body of the next part
-//! reads.
+//! The gates of a chunked loop form its *ring*. The first gate comes before the part, and each other one follows the
+//! body of an iteration. The last one sets the word of the first one, which the first body of the next part reads.
 
 use crate::checks::{Checked, ensure};
 use crate::contents::{Decoded, FileFault, FileNode, FileWork, GraphFile};
@@ -10,15 +9,15 @@ use crate::decode::DecodedFile;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
-/// Fewest iterations of a part: with fewer, a gate would read and write the same word.
+/// Minimum number of iterations of a part: with fewer, a gate would read and write the same word.
 const SHORTEST_PART: usize = 2;
 
-/// Ring of a loop in chunks.
+/// Ring of a chunked loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// Index of the loop in the file.
     pub index: u32,
-    /// Most iterations of the loop.
+    /// Maximum number of iterations of the loop.
     pub bound: u32,
     /// Numbers of the gates, each with its node.
     pub gates: Vec<(u32, u32)>,
@@ -45,7 +44,7 @@ impl Ring {
 }
 
 impl GraphFile {
-    /// Returns the rings of the loops in chunks, in the order of the loops.
+    /// Returns the rings of the chunked loops, in the order of the loops.
     pub fn rings(&self) -> Vec<Ring> {
         let chunked = self.loops.iter().zip(0..).filter_map(|(of, index)| Some((index, of.chunks?)));
         let mut rings: Vec<Ring> =
@@ -59,7 +58,7 @@ impl GraphFile {
         rings
     }
 
-    /// Returns for each gate the word that it sets, and the number of words.
+    /// Returns for each gate the index of the word that it sets, and the number of words.
     pub fn words(&self) -> (Vec<u32>, u32) {
         let rings = self.rings();
         let shared: FxHashMap<u32, u32> = rings.iter().map(|ring| (ring.last().0, ring.first().0)).collect();
@@ -78,7 +77,7 @@ impl GraphFile {
     }
 }
 
-/// Checks that each loop in chunks has one part, whose nodes are gates of its ring and bodies of gates in the part.
+/// Checks that each chunked loop has one part, whose nodes are gates of its ring and bodies of gates in the part.
 ///
 /// # Errors
 /// Returns the first fault.
@@ -115,10 +114,10 @@ fn check_ring(graph: &GraphFile, ring: &Ring) -> Checked {
     Ok(())
 }
 
-/// Walk over a file's nodes, into the parts of loops in chunks and out of them.
+/// State of a walk over a file's nodes, into and out of the parts of chunked loops.
 struct LoopParts<'r> {
     rings: &'r [Ring],
-    /// For each gate so far, the ring whose part contains it. A ring's first gate counts as in its part.
+    /// For each gate so far, the ring whose part contains it. The first gate of a ring counts as inside its part.
     of_gates: Vec<Option<usize>>,
     /// Ring whose part contains the next node.
     open: Option<usize>,

@@ -1,4 +1,4 @@
-// random: out[i] = number skip + i of a random sequence, counted from the first number of a block
+// random: out[i] = element skip + i of a random sequence, counted from the first number of a block
 //
 // Shape      out: at least n elements, as bits
 // Dispatch   one invocation per block of numbers: 2 for whole numbers in a range, else 4; the others do nothing

@@ -1,4 +1,4 @@
-// rank_count: table[d] += the number of keys of x with digit d, of those whose higher digits are decided
+// rank_count: table[d] += the number of keys of x with digit d, counting only keys with the decided higher digits
 //
 // Shape      x: at least n elements, as bits; table: 258 elements: the counts of the digits, the decided digits, a rank
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty

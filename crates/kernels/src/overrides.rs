@@ -224,7 +224,7 @@ impl<'a> Overrides<'a> {
             task_payload: None,
             incoming_ray_payload: None,
         });
-        let nothing_known = ModuleInfo::default(); // naga returns a borrowed module if there are no overrides, but here there is one
+        let nothing_known = ModuleInfo::default(); // naga returns it only without overrides; here there is one
         let applied = guarded(|| process_overrides(&module, &nothing_known, None, &self.given).ok());
         let (applied, _) = applied.ok()??;
         let (_, result) =

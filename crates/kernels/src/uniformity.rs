@@ -20,7 +20,7 @@ const QUOTED: usize = 40;
 /// Number of inputs of a function with a bit each; the last bit also represents all others.
 const MOST_INPUTS: usize = 127;
 
-/// What a value, the contents of a variable, or the control flow depends on.
+/// Dependence of a value, of the contents of a variable, or of the control flow on invocations and inputs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dependence {
     /// Place of something that may differ between the invocations of a workgroup.

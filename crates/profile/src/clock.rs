@@ -2,10 +2,10 @@
 //!
 //! Each batch has four times. The host knows the time before the submission and the time at which it observed the
 //! completion; the device knows the start of the first command and the end of the last command. The device's two times
-//! lie between the host's two times, so the offset of the clocks is known up to the remaining difference. This is the
+//! are between the host's two times, so the offset of the clocks is known up to the remaining difference. This is the
 //! method of F. Cristian, Probabilistic clock synchronization, 1989.
 
-/// A sighting of both clocks: their times around one batch.
+/// A reading of both clocks around one batch.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockBounds {
     /// Host time in seconds, before the submission.
@@ -21,7 +21,7 @@ pub struct ClockBounds {
 /// A function from ticks of a device to seconds of the host's clock.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ClockFit {
-    /// First tick of all sightings.
+    /// First tick of all readings.
     origin: u64,
     /// Host time in seconds at the tick `origin`.
     offset: f64,
@@ -44,10 +44,10 @@ struct Offset {
 const DRIFT: f64 = 2e-4;
 
 impl ClockFit {
-    /// Fits the function to the sighting with the smallest error, or to the best sightings of the first and of the
-    /// second half of the time, whichever fit has the smaller error. Returns `None` if there are no sightings.
+    /// Fits the function either to the reading with the smallest error, or to the best readings of the first and of the
+    /// second half of the time, and returns the fit with the smaller error; `None` if there are no readings.
     ///
-    /// The driver reports the length of a tick. It is used unless the two sightings contradict it.
+    /// The driver reports the length of a tick. It is used unless the two readings contradict it.
     pub fn of(sightings: &[ClockBounds], seconds_a_tick: f64) -> Option<Self> {
         let origin = sightings.iter().map(|sighting| sighting.first).min()?;
         let end = sightings.iter().map(|sighting| sighting.last).max()?;
@@ -87,8 +87,8 @@ impl ClockBounds {
     }
 }
 
-/// Returns the line through two offsets: its value at 0, its slope, and its largest possible error. The slope is 0 if
-/// one offset fits both.
+/// Returns the line through two offsets: its value at 0, its slope, and its largest possible error. The slope is 0 if a
+/// constant offset fits both.
 fn line(start: Offset, end: Offset) -> (f64, f64, f64) {
     let least = (start.middle - start.error).max(end.middle - end.error);
     let most = (start.middle + start.error).min(end.middle + end.error);

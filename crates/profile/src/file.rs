@@ -1,4 +1,4 @@
-//! Writing a profile to a file.
+//! Writes a profile to a file.
 
 use crate::file_error::FileError;
 use crate::profile::Profile;
@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
+// Repeats the `cfg` of the module, because the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile to a file: a `.json` file contains the trace of

@@ -1,11 +1,11 @@
 //! Profiles of GPU command queues: which command ran when, on which queue, and what it waited for.
 //!
 //! This crate knows neither devices nor queues. `fencepost` records a [`Profile`] and re-exports this crate. This crate
-//! has the rows of a profile, and computes and writes the reports about them:
+//! defines the rows of a profile, and computes and writes reports about them:
 //!
-//! * [`Row`]: a command, a wait or a callback, with its [`Interval`] or the reason why it has none;
+//! * [`Row`]: a command, a wait or a callback, with its [`Interval`], or the reason why it has none;
 //! * [`ClockFit`]: the conversion of a device's ticks to the host's time;
-//! * [`Summary`], [`Overlap`], [`CriticalPath`]: the times of kernels, what ran at once, and the longest chain;
+//! * [`Summary`], [`Overlap`], [`CriticalPath`]: the times of kernels, overlapping work, and the longest chain;
 //! * `Profile::write` with the feature `profile`: a timeline in one HTML file, or a trace for Perfetto.
 //!
 //! # Example

@@ -25,7 +25,7 @@ pub struct Overlap {
     pub queues: Vec<Busy>,
     /// Idle times of the hardware queues between two commands, the longest first.
     pub gaps: Vec<Gap>,
-    /// Number of commands of the device without a time. The other fields do not include them.
+    /// Number of device commands without a time, which the other fields do not include.
     pub unmeasured: usize,
 }
 
@@ -58,7 +58,7 @@ impl Profile {
     ///
     /// Intervals are united and intersected by one sweep over their ends, so that no moment counts twice (V. Klee,
     /// 1977; J. L. Bentley). Commands on one level count as overlapping, because the device may run them at the same
-    /// time. The report is the same if the driver runs them one after the other.
+    /// time, even if the driver runs them one after the other.
     ///
     /// # Example
     /// ```

@@ -20,13 +20,13 @@ pub struct CriticalPath {
 }
 
 impl Profile {
-    /// *Returns* the longest chain of commands, connected by the order of each queue and by waits.
+    /// *Returns* the longest chain of commands that are connected by queue order and by waits.
     ///
     /// The rest of the wall time is launch overhead, idle time, and commands of other queues on the same hardware. A
-    /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its whole time.
+    /// command with other commands on its level ([`level_peers`](Row::level_peers)) counts with its full time.
     ///
-    /// The chain is the longest path in the graph of the order: J. E. Kelley and M. R. Walker, Critical-path planning
-    /// and scheduling, 1959. One pass over the rows finds the path, because a wait is always for earlier rows.
+    /// The chain is the longest path in the graph of dependencies: J. E. Kelley and M. R. Walker, Critical-path
+    /// planning and scheduling, 1959. One pass over the rows finds the path, because waits only refer to earlier rows.
     ///
     /// # Example
     /// ```
@@ -59,7 +59,7 @@ impl Profile {
     }
 }
 
-/// The longest chain that ends with a row: its time, and the row before its last row.
+/// The longest chain that ends with a given row: its time, and its second-to-last row.
 #[derive(Clone, Copy)]
 struct Chain {
     seconds: f64,
@@ -72,10 +72,10 @@ fn chains(rows: &[Row]) -> Vec<Chain> {
     let mut context = None;
     for (at, row) in rows.iter().enumerate() {
         if row.replay.is_some() {
-            chains.push(Chain { seconds: 0.0, before: None }); // the row of the replay stands for its nodes
+            chains.push(Chain { seconds: 0.0, before: None }); // the row of the replay represents its nodes
             continue;
         }
-        // A command that the context enqueues comes before all commands that any queue enqueues later.
+        // A command of the context comes before all later commands of any queue.
         let awaited = row.awaited_row();
         let own = last.insert(row.queue_number, at);
         let before = [context, awaited, own].into_iter().flatten();

@@ -6,10 +6,10 @@ use crate::row::{Interval, Row};
 /// `Profiler::finish`.
 ///
 /// The device's clock is read between commands. The device's times are converted to the host's clock with readings of
-/// both clocks around the batches. Commands of several queues without an order between them are on one *level*: the
-/// device may run them at the same time, and the clock does not show which of them starts first. So all commands of a
-/// level have the same start. Each has its own end, which is not before its real end. If one queue runs, the time of a
-/// command is the time of that command alone; if several queues run, the time may be too long, but not too short.
+/// both clocks around the batches. Unordered commands of several queues are on one *level*: the device may run them at
+/// the same time, and the clock does not show which of them starts first. So all commands of a level have the same
+/// start. Each has its own end, which is never before its real end. If only one queue runs, the time of a command is
+/// exact; if several queues run, the time may be too long, but not too short.
 ///
 /// # Example
 /// ```
@@ -48,7 +48,7 @@ pub struct ProfileBatch {
     pub lane: usize,
     /// Time directly before the batch was recorded and submitted.
     pub submitted: f64,
-    /// Time at which the host observed the completion. `None` if the host has not observed it.
+    /// Time at which the host observed the completion. `None` if it has not.
     pub completed: Option<f64>,
     /// Number of rows of the batch.
     pub rows: usize,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 pub struct Row {
     /// Label of the queue.
     pub queue: Arc<str>,
-    /// `true` if the context itself enqueued the command. The command then comes before all commands that any queue
-    /// enqueues later.
+    /// `true` if the context itself enqueued the command. The command then comes before all later commands of any
+    /// queue.
     pub by_context: bool,
     /// Number of the queue in the profile. Several queues may have the same label.
     pub queue_number: usize,
@@ -20,7 +20,7 @@ pub struct Row {
     pub lane: usize,
     /// Kind of the row.
     pub activity: Activity,
-    /// Entry point of a launch, number of bytes of a transfer, label of the awaited queue or event, or label of a
+    /// Entry point of a launch, number of bytes of a transfer, or the label of the awaited queue or event, or of a
     /// graph's node.
     pub name: Arc<str>,
     /// Number of bytes that the command moved.
@@ -34,8 +34,8 @@ pub struct Row {
     pub submitted: Option<f64>,
     /// Batch of the row, as an index into [`Profile::batches`](crate::Profile::batches).
     pub batch: Option<usize>,
-    /// Number of other commands on the level of this command, which started at the same time. If there are any, the
-    /// command may have taken less time than `time`.
+    /// Number of other commands on the same level, which have the same start. If there are any, the command may have
+    /// taken less time than `time`.
     pub level_peers: usize,
     /// Interval in which a command or callback ran, or in which a wait held its queue.
     pub time: Result<Interval, Unmeasured>,
@@ -85,7 +85,7 @@ impl Row {
         self.activity.is_work()
     }
 
-    /// Returns `true` if the row has no time for a reason other than [`Unmeasured::InPlace`].
+    /// Returns `true` if the row has no time, and the reason is not [`Unmeasured::InPlace`].
     pub(crate) fn lacks_time(&self) -> bool {
         self.time.is_err_and(|reason| reason != Unmeasured::InPlace)
     }
@@ -121,7 +121,7 @@ pub enum Activity {
     Upload,
     /// A copy from an array to the host.
     Read,
-    /// Commands that the program has recorded itself.
+    /// Commands recorded by the program itself.
     Encode,
     /// A replay of a graph.
     Replay,
@@ -168,7 +168,7 @@ impl fmt::Display for Activity {
     }
 }
 
-/// The queue or event for which a wait waited.
+/// The queue or event that a wait waited for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Awaited {
@@ -198,7 +198,7 @@ pub enum WaitCause {
     Host,
     /// The policy `Ordered` added the wait, because both queues use the same bytes.
     Policy,
-    /// The queue was made: a new queue comes after everything enqueued before.
+    /// The queue is new: it comes after everything enqueued before.
     QueueCreation,
 }
 
@@ -214,7 +214,7 @@ pub enum Unmeasured {
     TooShort,
     /// The host accessed the bytes in place, without the device.
     InPlace,
-    /// The program has recorded the commands itself. Such commands are not measured.
+    /// The commands were recorded by the program itself, and are not measured.
     Foreign,
     /// The command never ran, because its queue failed.
     NeverRan,

@@ -1,7 +1,7 @@
 //! Sets of intervals: their union, intersection, gaps and length.
 //!
 //! The functions sort the intervals and sweep over them once: V. Klee, Can the measure of a union of intervals be
-//! computed in less than O(n log n) steps?, 1977; J. L. Bentley's sweep.
+//! computed in less than O(n log n) steps?, 1977; J. L. Bentley.
 
 use crate::row::Interval;
 
@@ -41,7 +41,7 @@ pub(crate) fn gaps(union: &[Interval]) -> Vec<Interval> {
 }
 
 pub(crate) fn seconds<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> f64 {
-    intervals.into_iter().map(Interval::seconds).fold(0.0, |sum, seconds| sum + seconds) // a `sum` of nothing is -0
+    intervals.into_iter().map(Interval::seconds).fold(0.0, |sum, seconds| sum + seconds) // an empty `sum` is -0
 }
 
 #[cfg(test)]

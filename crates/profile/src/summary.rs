@@ -14,8 +14,8 @@ pub struct Summary {
     pub rows: Vec<SummaryRow>,
 }
 
-/// All launches of a kernel, or all commands of another activity. Times are in seconds. They are `None` if no command
-/// has a time.
+/// All launches of a kernel, or all commands of another activity. Times are in seconds, and `None` if no command has a
+/// time.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SummaryRow {

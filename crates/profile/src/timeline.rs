@@ -9,7 +9,7 @@ use std::io::{self, Write};
 const TIMELINE_PAGE: &str = include_str!("timeline.html");
 const DATA: &str = "{{data}}";
 
-// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
+// Repeats the `cfg` of the module, because the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as one self-contained HTML file. Queues are rows, commands are bars, and waits are arrows.

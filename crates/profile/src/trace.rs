@@ -1,4 +1,4 @@
-//! The Trace Event format, which Perfetto and chrome://tracing open.
+//! Writes the Trace Event format, which Perfetto and chrome://tracing open.
 
 use crate::profile::Profile;
 use crate::row::Row;
@@ -8,7 +8,7 @@ use std::io::{self, Write};
 /// Number of the process for host activity.
 const HOST: usize = 0;
 
-// This repeats the `cfg` of the module: the documentation of `fencepost` shows only a `cfg` on the item itself.
+// Repeats the `cfg` of the module, because the documentation of `fencepost` shows only a `cfg` on the item itself.
 #[cfg(feature = "profile")]
 impl Profile {
     /// Writes the profile as JSON in the Trace Event format, for Perfetto and `chrome://tracing`.
@@ -65,7 +65,7 @@ impl Profile {
     }
 
     /// Returns the spans of the batches, from submission to completion. The spans are asynchronous events, because they
-    /// may overlap, and the events of one thread may not.
+    /// may overlap, which events of one thread must not.
     fn submissions(&self) -> impl Iterator<Item = Value> {
         self.batches.iter().enumerate().flat_map(|(at, batch)| {
             let name = format!("batch {at}: {} rows", batch.rows);
@@ -79,7 +79,7 @@ impl Profile {
     fn arrow(&self, at: usize, row: &Row) -> Option<[Value; 2]> {
         let from = &self.rows[row.awaited_row()?];
         let wait = row.time.ok()?;
-        let awaited = from.time.unwrap_or(wait); // an awaited row without a time ended no later than the wait
+        let awaited = from.time.unwrap_or(wait); // if the awaited row has no time, it ended no later than the wait
         let end = |ph: &str, row: &Row, ts: f64| json!({ "ph": ph, "cat": "wait", "id": at, "name": "wait", "bp": "e", "pid": row.lane + 1, "tid": row.queue_number, "ts": micro(ts) });
         Some([end("s", from, awaited.end), end("f", row, wait.end)])
     }

@@ -13,8 +13,8 @@ impl fmt::Display for Stamp {
     }
 }
 
-/// Index of a command queue in its context. Another queue may get the slot after the queue is dropped and its work is
-/// done.
+/// Index of a command queue in its context. When the queue is dropped and its work is done, another queue may get the
+/// slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Slot(pub u32);
 
@@ -23,11 +23,11 @@ impl Slot {
     pub const CONTEXT: Slot = Slot(0);
 }
 
-/// For each queue, the stamp up to which its commands are known to come before the owner of the clock. The owner is a
-/// command queue, a point of a queue, or the host.
+/// A vector clock: for each queue, the stamp up to which its commands are known to come before the clock's owner. The
+/// owner is a command queue, a point of a queue, or the host.
 ///
-/// Stamps grow over a whole context, so the entry of a dropped queue stays true for the next queue in the slot. A
-/// queue has an entry only if its stamp is larger than [`all`](Self::all). Clones share the entries until one of them
+/// Stamps increase over a whole context, so the entry of a dropped queue remains valid for the next queue in the slot.
+/// A queue has an entry only if its stamp is larger than [`all`](Self::all). Clones share the entries until one of them
 /// changes.
 ///
 /// # Example
@@ -41,7 +41,7 @@ impl Slot {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Stamp up to which the commands of every queue come first.
+    /// Stamp up to which the commands of every queue come before the owner.
     all: Stamp,
     /// Queues with a stamp larger than `all`, in the order of the slots. `None` instead of an empty list.
     seen: Option<Arc<Vec<(Slot, Stamp)>>>,
@@ -53,17 +53,17 @@ impl Clock {
         Self { all: stamp, seen: None }
     }
 
-    /// Returns the stamp up to which the commands of all queues are known to come first.
+    /// Returns the stamp up to which the commands of all queues are known to come before the owner.
     pub fn all(&self) -> Stamp {
         self.all
     }
 
-    /// Returns `true` if the command of `slot` with this stamp is known to come first.
+    /// Returns `true` if the command of `slot` with this stamp is known to come before the owner.
     pub fn covers(&self, slot: Slot, stamp: Stamp) -> bool {
         stamp <= self.all || self.find(slot).is_ok_and(|at| self.seen()[at].1 >= stamp)
     }
 
-    /// Records that every command of `slot` up to `stamp` comes first.
+    /// Records that every command of `slot` up to `stamp` comes before the owner.
     pub fn see(&mut self, slot: Slot, stamp: Stamp) {
         if self.covers(slot, stamp) {
             return;
@@ -81,7 +81,7 @@ impl Clock {
         self.seen().iter().copied()
     }
 
-    /// Adds everything that `other` comes after.
+    /// Merges `other`: the owner then also comes after everything that `other` covers.
     pub fn join(&mut self, other: &Clock) {
         if self.all < other.all {
             self.all = other.all;
@@ -165,8 +165,7 @@ mod tests {
 
     #[test]
     fn a_join_covers_exactly_the_stamps_that_either_clock_covers() {
-        // Makes a clock from the three digits of a number in base 3: the stamps of two slots, and the stamp of all
-        // queues.
+        // Makes a clock from three base-3 digits of a number: the stamps of two slots, and the stamp of all queues.
         let digit = |number: u32, at: u32| u64::from(number / 3_u32.pow(at) % 3);
         let made = |number: u32| {
             let mut clock = Clock::after_all(Stamp(digit(number, 2)));

@@ -1,6 +1,6 @@
 //! The errors of waiting.
 
-/// The device was lost, and with it all work that was not complete.
+/// The device was lost, with all incomplete work.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device was lost: {reason}")]
 pub struct Lost {

@@ -1,5 +1,5 @@
-//! The process that opened a device. A child of fork(2) has none of its parent's threads, and locks that such a thread
-//! held stay locked, so a child uses nothing of its parent's devices.
+//! Identifies the process that opened a device. In a child of fork(2), the parent's threads do not exist, and locks
+//! that they held stay locked, so a child must not use its parent's devices.
 #![cfg_attr(unix, allow(unsafe_code, reason = "a hook of the C library"))]
 
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Number of forks between the first process and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// One of the processes that fork(2) made of a program.
+/// Identity of a process, to recognise children of fork(2).
 ///
 /// # Example
 /// ```
@@ -19,7 +19,7 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 pub struct Process(u32);
 
 impl Process {
-    /// Returns this process. From the first call on, forks are counted.
+    /// Returns this process. Forks are counted from the first call on.
     pub fn this() -> Self {
         watch();
         Self(FORKS.load(Ordering::Relaxed))
@@ -38,8 +38,8 @@ impl Process {
     }
 }
 
-/// A static value that each process has for itself. In a child of fork(2) it is a new value, so a lock in it is free,
-/// whatever a thread of the parent held.
+/// A static value that is separate for each process. A child of fork(2) gets a new value, so a lock in it is free, even
+/// if a thread of the parent held it.
 ///
 /// # Example
 /// ```
@@ -54,12 +54,12 @@ pub struct PerProcess<T> {
     process: u32,
     value: T,
     make: fn() -> T,
-    /// Value of a child of this process.
+    /// Values for child processes.
     in_child: OnceLock<Box<Self>>,
 }
 
 impl<T> PerProcess<T> {
-    /// Makes the value of the first process, and calls `make` for the value of a child.
+    /// Creates the value of the first process; `make` creates the values of children.
     pub const fn new(value: T, make: fn() -> T) -> Self {
         Self { process: 0, value, make, in_child: OnceLock::new() }
     }
@@ -85,8 +85,8 @@ fn watch() {
     }
     static WATCHED: std::sync::Once = std::sync::Once::new();
     WATCHED.call_once(|| {
-        // SAFETY: the function exists as long as the program, and only changes an atomic number, which is allowed after
-        // a fork. If memory for the hook is missing, the call returns an error, and forks go unnoticed.
+        // SAFETY: the function exists as long as the program, and only changes an atomic, which is allowed after a
+        // fork. If memory for the hook is missing, the call returns an error, and forks go unnoticed.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }

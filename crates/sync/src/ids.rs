@@ -1,4 +1,4 @@
-//! The numbers that name a point of a queue, a batch, and the hold of a queue.
+//! Identifiers of points of queues, batches, and holds of queues.
 
 use crate::clock::{Slot, Stamp};
 

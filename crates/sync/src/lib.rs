@@ -1,12 +1,13 @@
 //! When GPU work is done: timelines, fences, clocks and pending results.
 //!
-//! This crate knows nothing of buffers or kernels. It has the parts of `fencepost` that report *when* work is done:
+//! This crate does not know buffers or kernels. It contains the parts of `fencepost` that report *when* work is done:
 //!
-//! * [`TimelineValue`] and [`Timeline`]: the progress of one hardware queue as numbers that only grow;
-//! * [`Fence`](backend::Fence): reads the progress of a device and waits for it; each backend has one file;
+//! * [`TimelineValue`] and [`Timeline`]: the progress of one hardware queue as increasing numbers;
+//! * [`Fence`](backend::Fence): reads the progress of a device and waits for it, with one implementation for each
+//!   backend;
 //! * [`Clock`]: the commands that are known to come before a command queue or before the host;
 //! * [`Pending`]: a result that becomes available later, as a future and with blocking methods;
-//! * [`TaskWaker`]: the one waker that a future registers, however often it is polled.
+//! * [`TaskWaker`]: the single waker that a future registers, however often it is polled.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-/// The source of the result of a [`Pending`]. The result is late: it exists only after earlier work is complete.
+/// The source of a [`Pending`]'s result, which exists only after earlier work is complete.
 pub trait Late<T, E>: MaybeSend {
     /// Polls like [`Future::poll`]. The caller does not poll again after the result was ready.
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, E>>;
@@ -23,9 +23,9 @@ thread_local! {
     static NESTED: Cell<u64> = Cell::default();
 }
 
-/// Records that a library call has run user code on this thread. That code may have blocked on another future, and its
-/// executor may have taken a wake that was meant for an outer poll on this thread. A [`Pending`] that is being polled
-/// on this thread therefore wakes its task again.
+/// Records that a library call has run user code on this thread. That code may have blocked on another future, whose
+/// executor may have consumed a wake meant for an outer poll on this thread. A [`Pending`] that is being polled on this
+/// thread therefore wakes its task again.
 ///
 /// # Example
 /// ```
@@ -41,7 +41,7 @@ pub fn note_nested() {
 
 /// A result that becomes available later: a [`Future`] on any executor, with blocking methods too.
 ///
-/// The work runs whether or not the program waits for it. Dropping a `Pending` cancels nothing and does not block.
+/// The work runs even if the program does not wait for it. Dropping a `Pending` cancels nothing and does not block.
 ///
 /// # Example
 /// ```
@@ -118,7 +118,7 @@ impl<T: Unpin, E: From<Error> + Unpin> Future for Pending<T, E> {
             if polled.is_ready() {
                 self.state = PendingState::Taken;
             } else if NESTED.with(Cell::get) != before {
-                // User code has run inside the poll and may have taken a wake of this task.
+                // User code that ran inside the poll may have consumed a wake of this task.
                 cx.waker().wake_by_ref();
             }
             return polled;
@@ -144,8 +144,8 @@ impl<T, E> fmt::Debug for Pending<T, E> {
 mod tests {
     use super::*;
 
-    /// A source that is ready at the third poll. A wait without a limit returns at once, a wait with a limit at the
-    /// third call.
+    /// A source that is ready at the third poll. A wait without a limit returns at once; a wait with a limit returns at
+    /// the third call.
     struct Third(u32);
 
     impl Late<u32, Error> for Third {
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(pollster::block_on(&mut pending), Err(Error::Taken));
     }
 
-    /// A source that wakes its task while it is polled, and then runs user code that takes the wake.
+    /// A source that wakes its task while it is polled, and then runs user code that consumes the wake.
     struct Outer {
         polls: u32,
         nested: Nested,

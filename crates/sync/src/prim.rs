@@ -25,14 +25,14 @@ use std::time::{Duration, Instant};
 /// the count is 0, which [`assert_unlocked`] checks.
 #[derive(Debug)]
 pub struct MutexGuard<'a, T> {
-    // The mutex is unlocked before the count ends.
+    // Field order: the mutex is unlocked before the count is decremented.
     guard: imp::MutexGuard<'a, T>,
     held: Held,
 }
 
 impl<T> MutexGuard<'_, T> {
-    /// Leaves the guard out of the count, for a lock under which wgpu is called: if a context has adopted a device of
-    /// the program, wgpu may call callbacks of the program.
+    /// Excludes the guard from the count. For a lock that is held while wgpu is called: on an adopted device, wgpu may
+    /// run callbacks of the program.
     #[must_use]
     pub fn uncounted(mut self) -> Self {
         self.held.end();
@@ -64,7 +64,7 @@ mod held {
         static COUNT: Cell<u32> = const { Cell::new(0) };
     }
 
-    /// A share in the count of this thread's locked mutexes, if `true`.
+    /// One entry in the count of this thread's locked mutexes, if `true`.
     #[derive(Debug)]
     pub(super) struct Held(bool);
 
@@ -131,8 +131,8 @@ pub fn assert_unlocked(what: &str) {
 /// If a thread panicked while it held the lock, which is a bug of this project.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The compiler inlines this attempt into the caller, because a mutex is usually free. Under loom there is only one
-    // way to take a lock, so that a model has fewer orders to explore.
+    // This attempt is inlined into the caller, because a mutex is usually free. Under loom there is only one way to
+    // take a lock, so that a model has fewer orders to explore.
     if cfg!(not(fencepost_loom))
         && let Some(guard) = try_lock(mutex)
     {

@@ -1,14 +1,14 @@
-//! The one waker that a future registers, whichever task polls the future.
+//! The single waker that a future registers, even if several tasks poll the future.
 
 use crate::prim::{Mutex, assert_unlocked, lock, thread_local};
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 
-/// The one waker that a future registers. It wakes the task that polled the future last.
+/// The single waker that a future registers. It wakes the task that polled the future last.
 ///
 /// Each poll may bring another waker. The registered waker stays the same through all polls, so a list that compares
-/// wakers with [`Waker::will_wake`] has it once, however often the future is polled.
+/// wakers with [`Waker::will_wake`] contains it only once, however often the future is polled.
 ///
 /// # Example
 /// ```
@@ -50,8 +50,8 @@ pub fn in_task() -> bool {
 }
 
 /// Deferral of wakers: while a value of this type lives, this thread collects the tasks that a [`TaskWaker`] would
-/// wake, and [`end`](Self::end) returns them. A waker is user code and may block until this thread has done something
-/// else, which would be a deadlock.
+/// wake, and [`end`](Self::end) returns them. A waker is user code, and may wait for something that this thread does
+/// later, which would be a deadlock.
 ///
 /// # Example
 /// ```
@@ -204,7 +204,7 @@ impl Wake for Task {
 }
 
 impl Drop for TaskWaker {
-    /// Removes the task, so copies of the waker that are still registered wake nothing.
+    /// Removes the task, so that copies of the waker that are still registered wake nothing.
     fn drop(&mut self) {
         if let Some((at, _)) = &self.0 {
             let task = at.take();

@@ -12,7 +12,7 @@ impl fmt::Display for TimelineValue {
     }
 }
 
-/// Progress of a hardware queue: `completed <= submitted < pending`, and all three only grow.
+/// Progress of a hardware queue: `completed <= submitted < pending`, and all three only increase.
 ///
 /// A timeline is a plain value. Its owner guards it with a lock.
 ///
@@ -47,7 +47,7 @@ impl Timeline {
         self.completed
     }
 
-    /// Returns the number of submissions that the device has not passed.
+    /// Returns the number of submissions that the device has not completed.
     pub fn in_flight(&self) -> u64 {
         self.submitted.0 - self.completed.0
     }
@@ -61,8 +61,8 @@ impl Timeline {
         self.submitted = value;
     }
 
-    /// Records that the device has passed `value`; returns `true` if `completed` grows. A smaller value than the
-    /// completed one changes nothing. A value that was never submitted counts as the last submitted one.
+    /// Records that the device has passed `value`; returns `true` if `completed` increases. A value below `completed`
+    /// changes nothing. A value that was never submitted counts as the last submitted one.
     pub fn complete(&mut self, value: TimelineValue) -> bool {
         let value = value.min(self.submitted);
         let news = value > self.completed;

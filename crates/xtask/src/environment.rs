@@ -27,7 +27,7 @@ pub(crate) enum Wanted {
     AllThereAre,
 }
 
-/// What a run requests.
+/// Request of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) wanted: Wanted,
@@ -139,8 +139,8 @@ fn vulkan_variables(extras: Extras) -> Result<Vars> {
         var("VK_ICD_FILENAMES", &*drivers), // loaders before 1.3.207 read only this variable
         var("VK_LAYER_PATH", extras.layers.to_string_lossy()),
         var("VK_LAYER_VALIDATE_SYNC", "1"),
-        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // otherwise a missing barrier between dispatches is not reported
-        var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // otherwise a missing barrier between command buffers is not reported
+        var("VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC", "1"), // else missing barriers between dispatches are not reported
+        var("VK_LAYER_SYNCVAL_FULL_VALIDATION", "1"), // else a missing barrier between command buffers is not reported
     ])
 }
 

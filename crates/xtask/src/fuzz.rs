@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 const FLAGS: &str = "--cfg fuzzing -Cdebug-assertions -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=3 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares";
-/// Limits: bytes of an input, seconds of one run, and MiB of the process.
+/// Maximum bytes of an input, seconds of one run, and MiB of the process.
 const LIMITS: [&str; 3] = ["-max_len=16384", "-timeout=60", "-rss_limit_mb=2048"];
 
 /// Builds the fuzzer, lets it write its seeds, and runs it. Failing inputs are stored below target/fuzz/found. Skipped

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use fencepost::prelude::*;
 
-/// How much work the measurements do.
+/// Amount of work of the measurements.
 pub(super) struct Sizes {
     /// Samples of each measurement.
     pub(super) rounds: usize,

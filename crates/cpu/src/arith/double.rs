@@ -8,7 +8,7 @@ pub(crate) use libm::{
 
 /// Returns the nonnegative number whose hyperbolic cosine is `x`. It is NaN below 1.
 pub(crate) fn acosh(x: f64) -> f64 {
-    // `libm` returns wrong numbers for large negative arguments.
+    // For large negative arguments, `libm` returns numbers instead of NaN.
     if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 

@@ -24,7 +24,7 @@ pub(super) struct Checker<'k> {
     options: CheckOptions,
     pub(super) list: List,
     pub(super) memories: Memories,
-    /// Accesses to workgroup variables since their last barrier.
+    /// Accesses of the workgroup to its variables since their last barrier.
     near: Sets,
     /// Accesses of the workgroup to buffers since their last barrier.
     near_storage: Sets,

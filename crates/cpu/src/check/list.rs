@@ -71,7 +71,7 @@ impl List {
         }
     }
 
-    /// Adds a race on several words; `finding` shows the lowest word.
+    /// Adds a race on several words, described at the lowest of them.
     pub(super) fn add_race(
         &mut self,
         names: &Names<'_>,

@@ -48,7 +48,7 @@ impl Check {
                 }
                 _ => Self::None,
             },
-            // A function whose result is not scalar or vector returns a struct of floats.
+            // A function whose result is neither a scalar nor a vector returns a struct of floats.
             Expression::Math { arg, .. }
                 if scalar(arg).is_some_and(is_float) && scalar(expression).is_none_or(is_float) =>
             {

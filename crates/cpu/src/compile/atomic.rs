@@ -79,7 +79,7 @@ impl Lower<'_, '_> {
         [old].into_iter().collect()
     }
 
-    /// Returns the old value, and if the new one was stored.
+    /// Returns the old value, and a flag that is set if the new value was stored.
     fn compare_exchange(
         &mut self,
         shared: bool,

@@ -86,7 +86,7 @@ fn accesses(lines: &[Line]) -> Vec<Done> {
     all
 }
 
-/// A race: `true` if it is between workgroups, and its lines.
+/// A race: `true` if it is between workgroups, and the lines of both accesses.
 type Pair = (bool, usize, usize);
 
 fn expected(lines: &[Line]) -> BTreeSet<Pair> {

@@ -1,4 +1,4 @@
-//! The forms of structs that the derive accepts.
+//! Structs that the derive accepts.
 #![allow(dead_code, reason = "the arguments are made, and no kernel is given them")]
 
 use fencepost_derive::KernelArgs;

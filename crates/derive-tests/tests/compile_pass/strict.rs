@@ -21,7 +21,7 @@ where
     pub y: &'b mut Y,
 }
 
-/// Stand-in for device memory.
+/// Substitute for device memory.
 struct Words(Vec<u32>);
 
 impl BufferArg for Words {
@@ -42,7 +42,7 @@ impl TypedBuffer for Words {
     type Element = u32;
 }
 
-/// Compiles under the lints above, which are errors, and checks the names of the fields.
+/// Compiles with the lints above as errors, and checks the names of the fields.
 #[test]
 fn a_struct_that_is_generic_in_everything_describes_its_fields() {
     let names: Vec<_> = Saxpy::<u32, Words, Words>::fields().iter().map(|field| field.name).collect();

@@ -1,4 +1,4 @@
-// Stands in for device memory: a vector with the traits of the real arrays.
+// Substitute for device memory: a vector with the traits of real arrays.
 #[allow(dead_code, reason = "not every test makes arrays")]
 struct DeviceArray<T>(Vec<T>);
 

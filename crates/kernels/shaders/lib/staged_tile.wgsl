@@ -20,8 +20,8 @@ var<workgroup> tile_states: array<S, TILE_STATES>;
 fn place_of(k: u32) -> u32 { return k + k / ROW; }
 
 // Loads the states of a tile into workgroup memory, and returns the combined state of an invocation's adjacent
-// elements. No barrier is needed before: a previous tile was read by the same invocations at the same places, or before
-// a barrier.
+// elements. No barrier is needed first: a previous tile was read by the same invocations at the same places, or before a
+// barrier.
 fn staged_total(first: u32, count: u32, lane: u32) -> S {
     for (var k = lane; k < count; k += WORKGROUP) { tile_states[place_of(k)] = load(first + k); }
     workgroupBarrier();

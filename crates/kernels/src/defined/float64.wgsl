@@ -172,7 +172,7 @@ fn large_quadrants_f64(x: f64) -> vec2<f64> {
     z = (z - d.x) * 16777216.0lf;
     d.y = floor(z);
     d.z = (z - d.y) * 16777216.0lf;
-    // Products of digits that are multiples of 8 do not change the quadrant.
+    // Skips the digits whose products are multiples of 8: they do not change the quadrant.
     let first = max(0, (e - 3) / 24);
     var high = 0.0lf;
     var low = 0.0lf;

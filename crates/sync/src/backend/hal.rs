@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wgpu::hal::{self, Device as _};
 
-/// Longest native wait. Between two native waits the fence checks the lost flag.
+/// Longest native wait. The fence checks the lost flag between two native waits.
 const LONGEST_SLICE: Duration = Duration::from_millis(100);
 /// Limit of the first native wait on Vulkan.
 const FIRST_SLICE: Duration = Duration::from_micros(250);
-/// Longest wait of a dropped fence for its last value. After that the fence and the device are leaked.
+/// Longest time that a dropped fence waits for its last value. After that, the fence and the device are leaked.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A [`Fence`] of backend `A`, for submissions that bypass wgpu. Each submission signals [`native`](Self::native) with
@@ -26,7 +26,7 @@ pub struct HalFence<A: hal::Api> {
     device: wgpu::Device,
     lost: LostFlag,
     turn: Arc<Mutex<()>>,
-    // The largest submitted value, and the largest value that a call has read as passed.
+    // The largest submitted value, and the largest value known to have passed.
     submitted: AtomicU64,
     passed: AtomicU64,
 }
@@ -57,7 +57,7 @@ impl<A: hal::Api> HalFence<A> {
     /// Returns the fence to signal.
     ///
     /// # Panics
-    /// Never: the fence exists until the drop.
+    /// Never, because the fence exists until the drop.
     pub fn native(&self) -> &A::Fence {
         self.native.as_ref().expect("it is there until the drop")
     }
@@ -102,9 +102,9 @@ impl<A: hal::Api> HalFence<A> {
 
 /// Returns the limit of the next native wait of a call that has waited for `waited`: a quarter of that time on Vulkan.
 ///
-/// With the driver of an NVIDIA card, a native wait often noticed the end of a submission only 10 ms after the wait
-/// began, for an unknown reason. With this limit, the result of a call is late by at most a quarter of the call's time,
-/// or by [`FIRST_SLICE`], and a long call wakes up rarely. DX12 counts a wait in whole milliseconds.
+/// Some drivers report the end of a submission up to 10 ms late if the native wait is long. With this limit, the result
+/// of a call is late by at most a quarter of the call's time, or by [`FIRST_SLICE`], and a long call wakes up rarely.
+/// DX12 measures waits in whole milliseconds.
 fn native_slice(backend: wgpu::Backend, waited: Duration) -> Duration {
     if backend == wgpu::Backend::Vulkan {
         (waited / 4).clamp(FIRST_SLICE, LONGEST_SLICE)

@@ -3,7 +3,7 @@
 use crate::{Lost, Process};
 use std::sync::{Arc, OnceLock};
 
-/// A flag that is raised once, with a reason. Clones share it. In a child of fork(2) it is raised.
+/// A flag that is raised once, with a reason. Clones share it. In a child of fork(2), it is always raised.
 ///
 /// # Example
 /// ```

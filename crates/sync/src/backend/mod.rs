@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const FIRST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Sleep between two polls, twice as long each time, up to [`LONGEST_SLEEP`].
+/// Sleep between two polls, which doubles each time, up to [`LONGEST_SLEEP`].
 struct PollSleep(Duration);
 
 impl PollSleep {
@@ -54,11 +54,11 @@ fn poll_until(
 
 /// A fence, which reports the progress of one hardware queue.
 ///
-/// The code that submits work signals the values, each backend in its own way. This trait is the common way to read a
-/// value and to wait for it.
+/// The code that submits work signals the values in a way that depends on the backend. This trait is the common way to
+/// read a value and to wait for it.
 ///
 /// The caller guarantees:
-/// - The values of the submissions rise, from 1 on.
+/// - The values of submissions increase, starting with 1.
 /// - It holds no lock during `wait`.
 ///
 /// The implementer guarantees:
@@ -88,15 +88,15 @@ pub trait Fence: Send + Sync {
     fn wait(&self, value: TimelineValue, limit: Duration) -> Result<TimelineValue, Lost>;
 
     /// Starts the submissions up to `value`, on a device that would otherwise leave them until a caller waits. The CPU
-    /// is such a device: a caller that waits at once executes them itself. Other devices start each submission when it
-    /// comes, so the default implementation does nothing. The implementer also starts them in [`wait`](Self::wait).
+    /// is such a device: a caller that waits immediately executes them itself. Other devices start each submission at
+    /// once, so the default implementation does nothing. The implementer also starts them in [`wait`](Self::wait).
     fn start(&self, value: TimelineValue) {
         let _ = value;
     }
 
-    /// Executes the submissions up to `value` on the calling thread, if the threads of the process are the device and
-    /// no other thread executes a submission. The call then blocks while the submissions run. The default
-    /// implementation does nothing.
+    /// Executes the submissions up to `value` on the calling thread, if the process's threads act as the device and no
+    /// other thread executes a submission. The call then blocks while the submissions run. The default implementation
+    /// does nothing.
     ///
     /// The caller calls [`wait`](Self::wait) afterwards, because this call may return before `value` has passed.
     fn execute_up_to(&self, value: TimelineValue) {

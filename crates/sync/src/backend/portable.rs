@@ -10,8 +10,8 @@ use std::time::Duration;
 /// A [`Fence`] on wgpu's callbacks, for every device. Outside the browser the callbacks arrive only while the device
 /// is polled.
 ///
-/// A thread holds `gate` during a wgpu call that may take long. A wait does not poll meanwhile, because some backends
-/// admit one thread at a time and fail the calls of other threads.
+/// A thread holds the lock `gate` during a wgpu call that may take long. Meanwhile a wait does not poll, because some
+/// backends admit only one thread and let calls of other threads fail.
 pub struct PortableFence {
     device: wgpu::Device,
     lost: LostFlag,
@@ -30,8 +30,8 @@ struct CallbackProgress {
     armed: VecDeque<(TimelineValue, usize)>,
 }
 
-/// One callback that a value waits for. The drop of the arrival counts as the callback, because wgpu may drop a
-/// callback without calling it.
+/// A callback for which a value waits. Dropping it counts as its arrival, because wgpu may drop a callback without
+/// calling it.
 pub struct Arrival {
     value: TimelineValue,
     progress: Arc<Mutex<CallbackProgress>>,
@@ -56,8 +56,8 @@ impl PortableFence {
     }
 }
 
-/// Lets wgpu run the callbacks that are due and returns at once. Returns `false`, and polls nothing, if another thread
-/// holds `gate`.
+/// Lets wgpu run pending callbacks, and returns at once. Returns `false`, and polls nothing, if another thread holds
+/// `gate`.
 ///
 /// # Errors
 /// [`Lost`] if the device is lost. wgpu panics if its poll finds the loss; this function catches the panic.

@@ -51,7 +51,7 @@ const LIBRARY: [&str; 5] = [
     "crates/kernels/src/",
     "crates/sync/src/",
 ];
-/// Names of drivers. Only the file that selects an adapter, and may advise to install a driver, may use them.
+/// Names of drivers. Only the file that selects an adapter may contain them: it may advise to install a driver.
 const DRIVERS: [&str; 4] = ["lavapipe", "llvmpipe", "swiftshader", "subzero"];
 const NAMES_DRIVERS: &str = "crates/core/src/device/adapter.rs";
 /// Folders of the crates that hold locks.

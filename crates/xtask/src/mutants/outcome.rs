@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::faults::Placed;
 use super::proofs::Run;
 
-/// How the run of a fault ended.
+/// End of a fault's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
     /// The named test detected the fault.

@@ -42,7 +42,7 @@ struct Proof {
     limit: Duration,
 }
 
-/// How a run of all proofs ended.
+/// End of a run of all proofs.
 pub(super) enum Run {
     Passed,
     /// The named test detected the fault.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     Passed,

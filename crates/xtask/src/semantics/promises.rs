@@ -12,7 +12,7 @@ use super::rules::{Rule, Standing};
 /// Path of the list.
 pub(crate) const LIST: &str = "docs/rules.txt";
 
-/// Places of tests, by their names in the list, with the backend that the tests record.
+/// Name of each place in the list, and the name of its backend in the results of the tests.
 const PLACES: [(&str, &str); 4] =
     [("recorder", "host"), ("cpu", "native"), ("vulkan", "vulkan"), ("gl", "gl")];
 

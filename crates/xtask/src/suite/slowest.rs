@@ -10,7 +10,7 @@ struct Noted {
     seconds: f64,
 }
 
-/// Writes one line for each of the `count` slowest tests, the slowest last. `results` has the results of each mode.
+/// Writes one line for each of the `count` slowest tests, the slowest last. `modes` has the results of each mode.
 pub(super) fn table(modes: impl Iterator<Item = (&'static str, String)>, count: usize) -> String {
     let of_mode = |(mode, lines): (&'static str, String)| {
         let noted = lines.lines().filter_map(|line| serde_json::from_str::<Noted>(line).ok());

@@ -199,7 +199,7 @@ fn field_value() -> ir::Value {
     ir::Value::from_u32(0)
 }
 
-/// Returns `true` if the next four fields are adjacent words.
+/// Returns `true` if the first four fields are adjacent words.
 fn row(fields: &[Field]) -> bool {
     let are_words = |fields: &[Field]| fields.iter().all(|field| field.0.bytes() == 4);
     fields.len() >= 4

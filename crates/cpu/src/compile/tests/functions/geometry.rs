@@ -132,7 +132,7 @@ pub(super) fn matrices(fun: Fun) -> Vec<Row> {
     }
 }
 
-/// Returns the calls of `transpose` with these types.
+/// Returns the reference of `transpose` for these types.
 fn transposed(types: &str) -> Reference {
     let number = |at: usize| usize::from(types.as_bytes()[at] - b'0');
     let (columns, rows) = (number(1), number(2));
