@@ -15,7 +15,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::Value;
 
 const CHUNK: usize = 1024;
-/// Chunks of a piece in the runs below: few, so that a small file has many pieces.
+/// Number of chunks of a piece in the runs below; small, so that a small file has many pieces.
 const PIECE: usize = 4;
 
 /// Time limit of a run. A longer run counts as a hang and fails.
@@ -74,7 +74,8 @@ fn critical_lengths(adapter: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Returns the lengths 0 and 1, lengths around a chunk, around each power of two of chunks, and around whole pieces.
+/// Returns the lengths 0 and 1, and lengths around one chunk, around each power-of-two number of chunks, and around
+/// whole pieces.
 fn lengths() -> Vec<usize> {
     let chunks = (0..=6).map(|power| 1 << power).chain([3 * PIECE, 5 * PIECE]);
     let around = chunks.flat_map(|chunks| [-1, 0, 1].map(|d| (chunks * CHUNK).saturating_add_signed(d)));

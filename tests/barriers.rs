@@ -1,6 +1,5 @@
-//! Checks the number of barriers that the batch of several queues records, with launches and with replays of graphs,
-//! and that its writes become visible to the host. Checks that no batch waits for another one. The tests count calls of
-//! the driver.
+//! Checks the number of barriers in a batch of several queues, with launches and with replays of graphs, and that its
+//! writes become visible to the host. Checks that no batch waits for another one. The tests count driver calls.
 #![allow(unsafe_code, reason = "a device with a counting function table is made without wgpu")]
 
 #[path = "common/mod.rs"]
@@ -83,7 +82,7 @@ fn trials(place: Arc<Place>) -> impl Iterator<Item = Trial> {
     })
 }
 
-/// Returns the trial of batches that start early.
+/// Returns the trial for batches that start early.
 fn early(place: Arc<Place>) -> Trial {
     let name = format!("batches_of_several_queues_wait_for_no_other_submission::{}", place.name());
     Trial::test(name.clone(), move || {
@@ -92,7 +91,7 @@ fn early(place: Arc<Place>) -> Trial {
     })
 }
 
-/// Returns the trial of two contexts on one queue of Vulkan.
+/// Returns the trial for two contexts on one Vulkan queue.
 fn turns(place: Arc<Place>) -> Trial {
     let name = format!("two_contexts_on_one_device_submit_in_turn::{}", place.name());
     Trial::test(name.clone(), move || {
@@ -171,11 +170,12 @@ fn start_early(subject: &Subject) {
     }
 }
 
-/// Checks that any number of queues records one barrier for each level, and a few at the ends of the batch.
+/// Checks that with any number of queues, one barrier is recorded for each level, and a few at the start and the end of
+/// the batch.
 fn share(subject: &Subject, recorder: RecorderChoice, commands: Commands) {
     let (numbers, rounds): (&[usize], _) = match commands {
         Commands::Launches => (&[1, 2, 4, 8, 16], 1),
-        _ => (&[1, 2, 4], 3), // the second replay of a graph is recorded in another way than the first
+        _ => (&[1, 2, 4], 3), // the second replay of a graph is recorded differently from the first
     };
     let levels = LAUNCHES as usize;
     for &queues in numbers {
@@ -196,7 +196,7 @@ fn barriers(
     let options = AdoptOptions::default()
         .recorder(recorder)
         .exclusive(recorder == RecorderChoice::Direct)
-        .threads(false) // the wait plans all queues at once; a thread could plan some of them before
+        .threads(false) // the wait plans all queues together; a thread might plan some of them earlier
         .lateness(Duration::MAX);
     let ctx = Context::adopt(device, queue, options).unwrap();
     subject.watch(&ctx);
@@ -235,7 +235,7 @@ fn barriers(
         gate.signal();
         all.finish().wait().unwrap();
         let [seen, to_host] = [&SEEN, &TO_HOST].map(|count| count.load(Ordering::SeqCst));
-        let shows = to_host > before[1] || recorder == RecorderChoice::Wgpu; // which maps no array of this device
+        let shows = to_host > before[1] || recorder == RecorderChoice::Wgpu; // which maps no array here
         assert!(shows, "{commands:?}: no barrier shows the writes of the batch to the host");
         seen - before[0]
     };
@@ -326,7 +326,7 @@ unsafe extern "system" fn count(
     }
 }
 
-/// Opens a device of `place` that counts its barriers. One static holds the driver's function: all devices of one
+/// Opens a device of `place` that counts its barriers. The driver's function is in a static, because all devices of one
 /// adapter have the same driver, and the adapters are tested one after the other.
 fn counting_device(place: &Place) -> (wgpu::Device, wgpu::Queue) {
     function_tables::open(&raw::adapter(place), wgpu::Features::empty(), with_count)

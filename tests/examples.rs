@@ -11,13 +11,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// An example with a name, a last line that begins with `last`, and perhaps files that it writes.
+/// An example: its name, the start of its last line (`last`), and files that it may write.
 #[derive(Clone, Copy)]
 struct Example {
     name: &'static str,
     last: &'static str,
     files: Files,
-    /// Wrong arguments that only this example has.
+    /// Wrong arguments that are specific to this example.
     wrong: &'static [&'static str],
 }
 
@@ -140,7 +140,7 @@ fn ends_well(Example { name, last, files, .. }: Example, index: usize) -> Result
     }
 }
 
-/// Fails unless the folder holds 6 different frames, and a graph as SVG with a node for each of the 200 steps.
+/// Fails unless the folder contains 6 different frames, and a graph as SVG with a node for each of the 200 steps.
 fn has_frames(folder: &Path) -> Result<(), Failed> {
     let frames: HashSet<_> =
         (0..6).map(|frame| pixels(&folder.join(format!("{frame:04}.png")))).collect::<Result<_, _>>()?;
@@ -152,7 +152,7 @@ fn has_frames(folder: &Path) -> Result<(), Failed> {
     if steps >= 200 { Ok(()) } else { Err(format!("the graph names {steps} steps, not 200").into()) }
 }
 
-/// Returns the pixels of a picture. Fails if all of them have one colour.
+/// Returns the pixels of a picture. Fails if they all have the same colour.
 fn pixels(file: &Path) -> Result<Vec<u8>, Failed> {
     let pixels = image::open(file)?.into_rgb8();
     let colours: HashSet<_> = pixels.pixels().collect();
@@ -197,7 +197,7 @@ fn takes_files(index: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Fails unless both kinds of trace file hold the 200 launches of the double buffer.
+/// Fails unless both kinds of trace files contain the 200 launches of the double buffer.
 fn traced(index: usize) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let Example { name, last, .. } = EXAMPLES[4];

@@ -1,4 +1,4 @@
-//! The feature `cpu` adds an adapter, and a build without it computes only on drivers.
+//! Tests that the feature `cpu` adds an adapter, and that a build without it computes only with drivers.
 //!
 //! `cargo xtask features` runs these tests without the feature.
 #![allow(missing_docs, reason = "the names of the tests say what they test")]

@@ -1,5 +1,4 @@
-//! Tests rule R04: with `FENCEPOST_WATCHDOG`, a process ends when a context hangs, and dumps the work that the
-//! context waits for.
+//! Tests rule R04: with `FENCEPOST_WATCHDOG`, a process ends when a context hangs, and dumps the awaited work.
 
 use fencepost::{Context, SimulatorOptions};
 use libtest_mimic::{Arguments, Failed, Trial};

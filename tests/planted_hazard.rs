@@ -1,5 +1,5 @@
-//! Checks that the validation layer reports a missing barrier. Its silence in other tests then means that no barrier
-//! is missing.
+//! Checks that the validation layer reports a missing barrier. So if it reports nothing in other tests, no barrier is
+//! missing.
 //!
 //! The test needs the feature `validation`, `FENCEPOST_VALIDATION=1` and a Vulkan loader that finds the layer.
 #![allow(unsafe_code, reason = "only commands recorded without wgpu can lack a barrier")]
@@ -114,9 +114,9 @@ fn no_layer(subject: &Subject) -> Option<&'static str> {
     (!found).then_some("the Vulkan loader finds no validation layer")
 }
 
-/// A device and a hal buffer that the tests record with.
+/// A device and a hal buffer for recording.
 struct Bed {
-    /// A context of this library, open because the test must receive the messages of its layer.
+    /// A context of this library, kept open so that the test receives the layer's messages.
     _ctx: Context,
     device: wgpu::Device,
     buffer: Option<Buffer>,
@@ -149,7 +149,7 @@ impl Bed {
     /// Records two writes of the same bytes, one after the other.
     fn transfers(&self, barrier: bool) {
         self.record(|encoder, buffer| {
-            // SAFETY: the range lies inside a buffer with the usage `COPY_DST`, and the commands are never submitted.
+            // SAFETY: the range is inside a buffer with the usage `COPY_DST`, and the commands are never submitted.
             unsafe { encoder.clear_buffer(buffer, 0..SIZE) };
             if barrier {
                 separate(encoder, buffer, wgpu::BufferUses::COPY_DST);
@@ -282,7 +282,7 @@ fn bind(
         acceleration_structures: &[],
         external_textures: &[],
     };
-    // SAFETY: the binding covers the whole of a storage buffer, which outlives the group.
+    // SAFETY: the binding covers a whole storage buffer, which outlives the group.
     unsafe { device.create_bind_group(&desc) }.expect("a bind group")
 }
 

@@ -1,4 +1,4 @@
-//! Tests what concerns a process as a whole: a program that holds the lock of its standard output (R08), and fork(2).
+//! Tests of whole processes: holding the lock of the standard output (R08), and fork(2).
 //!
 //! Each test starts this program again, with a word and the name of a place.
 #![cfg_attr(unix, allow(unsafe_code, reason = "fork(2)"))]
@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A program, by the first argument.
+/// A program, selected by the first argument.
 type Program = (&'static str, &'static str, fn(&Subject));
 
 const PROGRAMS: [Program; 2] = [
@@ -25,7 +25,7 @@ const PROGRAMS: [Program; 2] = [
     ("fork", "r08_a_child_of_fork_gets_errors_and_drops_what_its_parent_opened", forks),
 ];
 
-/// A call on what the parent has opened, with its name.
+/// A call on objects of the parent, with its name.
 #[cfg(unix)]
 type NamedCall<'a> = (&'static str, Box<dyn FnOnce() -> fencepost::Result<()> + 'a>);
 
@@ -59,7 +59,7 @@ fn passes(word: &str, place: &str) -> Result<(), Failed> {
     Err(format!("{}: {said}{failed}", output.status).into())
 }
 
-/// Waits for a launch that prints while this thread has the lock of the standard output.
+/// Waits for a launch that prints, while this thread holds the lock of the standard output.
 fn holds_standard_output(s: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn prints() { x[0] = 7u; print(\"x = {}\", x[0]); }";
@@ -81,7 +81,7 @@ fn forks(_: &Subject) {
     println!("passed");
 }
 
-/// Forks with and without work on the device, and uses in the child what the parent has opened.
+/// Forks with and without work on the device, and uses the parent's objects in the child.
 ///
 /// A thread holds the lock of the standard library's backtraces most of the time. wgpu-core takes that lock in debug
 /// builds when an object is dropped, so a child that drops one hangs.
@@ -121,7 +121,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Takes locks of the library again and again: those of an event, of waits between contexts, and of compiled kernels.
+/// Repeatedly takes locks of the library: those of an event, of waits between contexts, and of compiled kernels.
 #[cfg(unix)]
 fn keeps_busy(ctx: &Context, other: &Context, recorded: &Event, is_over: &AtomicBool) {
     let queue = ctx.queue("busy");
@@ -206,7 +206,7 @@ fn forks_once(
         // SAFETY: the child is ended by `_exit`, and by the alarm if it hangs.
         let child = unsafe { libc::fork() };
         if child == 0 {
-            // SAFETY: the call has no condition.
+            // SAFETY: the call is always safe.
             unsafe { libc::alarm(60) };
             let passed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let forked = |error: fencepost::Error| {
@@ -323,7 +323,7 @@ fn forks_once(
                 let y = ctx.full([1 << 20], 3_u32).unwrap();
                 assert_eq!(ctx.to_vec(&y).unwrap()[5], 3);
             }
-            // SAFETY: the call has no condition.
+            // SAFETY: the call is always safe.
             unsafe { libc::_exit(i32::from(passed.is_err())) };
         }
         let mut status = 0;

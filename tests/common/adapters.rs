@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const VARIABLE: &str = "FENCEPOST_TEST_ADAPTERS";
 
-/// Places that the cases run on.
+/// The places where the cases run.
 pub struct Found {
     pub places: Vec<Arc<Place>>,
     /// Reason why there is no adapter, if there is none.

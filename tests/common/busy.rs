@@ -25,9 +25,9 @@ pub struct Busy {
 }
 
 enum Hold {
-    /// The hardware queue is blocked before it writes to this array.
+    /// The hardware queue is blocked before a command that writes to this array.
     Lane(HeldLane, DeviceArray<u32>),
-    /// A kernel of the CPU blocks until this sender is dropped.
+    /// A host kernel on the CPU blocks until this sender is dropped.
     Kernel(Mutex<Option<Sender<()>>>),
     /// The kernel ends by itself.
     Time,
@@ -102,7 +102,7 @@ fn stand_still() {
 }
 ";
 
-/// Launches a kernel of the CPU that blocks until it is released. Returns when the kernel has begun.
+/// Launches a host kernel that blocks until it is released. Returns when the kernel has begun.
 fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     let ((go, told), (begin, begun)) = (channel::<()>(), channel());
     let (told, begin): (Mutex<Receiver<()>>, Mutex<Sender<()>>) = (Mutex::new(told), Mutex::new(begin));
@@ -125,7 +125,7 @@ fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
 /// A call with its name.
 pub type Verb<T> = (&'static str, fn(&mut T));
 
-/// The context and the object that calls are made on, and the queue that keeps the device busy.
+/// The context and the object on which calls are made, and the queue that keeps the device busy.
 pub struct Setup<T> {
     pub ctx: Context,
     pub busy: CommandQueue,

@@ -19,7 +19,7 @@ struct Noted {
 
 static NOTED: Mutex<BTreeMap<vk::Device, Noted>> = Mutex::new(BTreeMap::new());
 
-/// Opens a device of `place` with its queue. Also returns the handle that [`given`] and [`shaders`] take.
+/// Opens a device of `place` with its queue. Also returns the handle for [`given`] and [`shaders`].
 pub fn open(place: &Place) -> (wgpu::Device, wgpu::Queue, vk::Device) {
     let mut name = vk::Device::null();
     let (device, queue) =

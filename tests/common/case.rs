@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// process unloads the driver while the context uses it.
 pub const SETTLE: Duration = Duration::from_secs(10);
 
-/// One conformance test. Its name is a rule's number and a sentence that could be false.
+/// One conformance test. Its name consists of a rule's number and a sentence that could be false.
 #[derive(Clone)]
 pub struct Case {
     pub name: &'static str,
@@ -47,9 +47,9 @@ pub enum Needs {
     Native(&'static str),
     /// The CPU, as a device or with the CPU recorder.
     HostCode(&'static str),
-    /// A device that runs kernels for a while: every place but the CPU recorder.
+    /// A device on which a kernel takes time: every place except the CPU recorder.
     Device(&'static str),
-    /// A device as above, but not GL.
+    /// The same, except GL.
     NoGl(&'static str),
 }
 
@@ -122,7 +122,7 @@ impl Case {
 }
 
 impl Case {
-    /// Returns why the case does not run at one of the places; `None` if it does.
+    /// Returns why the case cannot run at a place; `None` if it can.
     fn missing(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if all_checked() && !self.is_of_a_verb() {
             return Some("only verbs of the algorithms have kernels without runtime checks");
@@ -133,7 +133,7 @@ impl Case {
         self.needs.missing(place).or_else(|| if full() { None } else { self.repeated(place, places) })
     }
 
-    /// Returns why a run that is not full leaves the case to another place or another mode; `None` if it does not.
+    /// Returns why a plain run leaves the case to another place or another mode; `None` if it does not.
     fn repeated(&self, place: &Place, places: &[Arc<Place>]) -> Option<&'static str> {
         if self.is_of_a_verb()
             && place.is_cpu()
@@ -149,8 +149,7 @@ impl Case {
         if self.host_side && in_another_mode() {
             return Some("the host decides this: it runs in the default mode and in the full suite");
         }
-        // The next driver after the other modes' driver runs a verb with all runtime checks, so that two drivers run
-        // it.
+        // Another driver than that of the other modes runs a verb with all runtime checks, so that two drivers run it.
         let turn = usize::from(all_checked());
         if place.is_vulkan() && place.name() != self.chosen_place(places, Place::is_vulkan, turn)? {
             return Some("this mode runs it on another Vulkan driver, and the full suite on all of them");
@@ -159,13 +158,13 @@ impl Case {
         elsewhere.then_some("another mode runs it here, and the full suite runs it in all of them")
     }
 
-    /// Returns `true` for a case of the algorithms. Their verbs are launches, which other cases prove.
+    /// Returns `true` for a case of the algorithms. Their verbs consist of launches, which other cases test.
     fn is_of_a_verb(&self) -> bool {
         self.name.starts_with('a')
     }
 
-    /// Returns the place that runs the case for all places of a kind. The name of the case chooses among the places
-    /// that can run it, so that each runs a part of the cases; `turn` selects a later place in the list.
+    /// Returns the one place that runs the case among all places of a kind. A hash of the case's name selects among the
+    /// possible places, so that each runs a part of the cases; `turn` selects a later place in the list.
     fn chosen_place<'a>(
         &self,
         places: &'a [Arc<Place>],
@@ -179,12 +178,12 @@ impl Case {
         Some(able.get((self.number() + turn).checked_rem(able.len())?)?.name())
     }
 
-    /// Returns the mode that runs the case for all modes with another recorder or other memory at a place. The names are the
-    /// values of the variables that `crates/xtask/src/suite/modes.rs` sets.
+    /// Returns the one mode that runs the case at a place, among all modes with another recorder or other memory. The
+    /// names are the values of the variables that `crates/xtask/src/suite/modes.rs` sets.
     fn chosen_mode(&self, place: &Place) -> &'static str {
         let modes: &[&str] =
             if place.is_vulkan() { &["wgpu", "hal", "discrete"] } else { &["hal", "direct"] };
-        modes[self.number() / 2 % modes.len()] // by another part of the number than the one that chooses the driver
+        modes[self.number() / 2 % modes.len()] // by other bits of the number than those that select the driver
     }
 
     /// Returns a number that depends on the name of the case.

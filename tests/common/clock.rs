@@ -2,8 +2,8 @@
 
 use fencepost::{CommandQueue, Context, DeviceArray};
 
-/// A queue that nothing blocks. Make the clock before the work that it is compared with: a new queue waits for
-/// everything that is enqueued.
+/// An unblocked queue. Make the clock before the work with which it is compared, because a new queue waits for
+/// everything enqueued before.
 pub struct Clock {
     queue: CommandQueue,
     array: DeviceArray<u32>,

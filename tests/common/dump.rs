@@ -22,13 +22,13 @@ pub fn holds(ctx: &Context, queue: &CommandQueue) -> bool {
     waiting && is_held(ctx, queue.label())
 }
 
-/// Returns `true` if a queue waits for the host. Commands after the wait are neither planned nor submitted. Call this
-/// after a wait for work of the queue, which plans the queue even with a timeout of zero.
+/// Returns `true` if a queue waits for the host. Commands after the wait are neither planned nor submitted. First call
+/// a wait for work of the queue, which plans the queue even with a timeout of zero.
 pub fn is_held(ctx: &Context, label: &str) -> bool {
     of_queue(&ctx.diagnostics().state_dump(), label).is_some_and(|line| line.contains(", held: "))
 }
 
-/// Returns when a queue is done, or has ended. The threads of the context make progress and observe the completion;
+/// Returns when a queue is done or has failed. The threads of the context make progress and observe the completion;
 /// this call only reads the dump.
 pub fn until_done(ctx: &Context, label: &str) {
     until(|| of_queue(&ctx.diagnostics().state_dump(), label).is_none_or(|line| is_done(&line)));

@@ -28,10 +28,10 @@ pub struct Short<'a> {
     pub x: DeviceArray<u32>,
 }
 
-/// A wait for the result, which returns when it is available.
+/// A wait that returns when the result is available.
 pub type Look<'a> = Box<dyn FnOnce() + 'a>;
 
-/// A function that enqueues its commands at once, and returns the look that runs after the flush.
+/// A function that enqueues its commands immediately, and returns the wait to run after the flush.
 pub type Way = for<'a> fn(&Short<'a>) -> Look<'a>;
 
 /// Fails unless each result is available while a long kernel of its queue runs.
@@ -127,7 +127,7 @@ pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way
     }
 }
 
-/// Tries a longer kernel if the first ended before the caller polled. Fails if none was long enough.
+/// Tries a longer kernel if the first one ended before the caller polled. Fails if none was long enough.
 pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     assert!(
         LENGTHS.into_iter().any(is_early),
@@ -135,9 +135,9 @@ pub fn each_length(name: &str, is_early: impl Fn(u32) -> bool) {
     );
 }
 
-/// Enqueues short work on a busy device, and waits for its result. `later` enqueues a long kernel on the same queue or
-/// on the queue that it returns. Returns `true` if the result was available while the kernel ran. No other call polls
-/// for the end of the short work.
+/// Enqueues short work on a busy device, and waits for its result. `later` enqueues a long kernel on the same queue, or
+/// on a queue that it returns. Returns `true` if the result was available while the kernel ran. No other call polls for
+/// the end of the short work.
 pub fn is_early(
     s: &Subject,
     ctx: &Context,
@@ -150,7 +150,7 @@ pub fn is_early(
     let looked = look(&Short { subject: s, ctx, queue: &queue, x });
     let other = later(&queue);
     ctx.flush().unwrap();
-    // Wait until all is planned, so that later waits do not change the batches.
+    // Wait until everything is planned, so that later waits do not change the batches.
     dump::until(|| dump::is_planned(ctx));
     looked();
     let early = !other.as_ref().unwrap_or(&queue).is_complete().unwrap();

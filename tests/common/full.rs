@@ -33,10 +33,10 @@ pub fn recording_mode() -> Option<String> {
     ["FENCEPOST_RECORDER", "FENCEPOST_TEST_MEMORY"].iter().find_map(|name| std::env::var(name).ok())
 }
 
-/// Variable that gives all kernels all runtime checks.
+/// Variable that turns on all runtime checks of all kernels.
 const CHECKED: &str = "FENCEPOST_CHECKED";
 
-/// Returns `true` if all kernels have all runtime checks, which concerns only the algorithms.
+/// Returns `true` if all kernels have all runtime checks, which changes only the algorithms.
 pub fn all_checked() -> bool {
     std::env::var_os(CHECKED).is_some()
 }

@@ -41,7 +41,7 @@ pub fn set() {
     log::set_boxed_logger(Box::new(Logger(logger))).expect("the first logger of the process");
 }
 
-/// Passes each message of the library to `receive`, until the returned value is dropped. This includes messages of
+/// Passes each message of the library to `receive`, until the returned value is dropped. This includes messages from
 /// other tests.
 pub fn receive(receive: impl Fn(&str) + Send + Sync + 'static) -> Receiving {
     let mut receivers = receivers();

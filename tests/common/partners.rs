@@ -1,4 +1,4 @@
-//! The second context of a case with two contexts: at every other place of the machine, at the same place, and without
+//! Second contexts for cases with two contexts: at every other place of the machine, at the same place, and without
 //! threads.
 
 use super::adapters;

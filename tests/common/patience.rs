@@ -1,23 +1,24 @@
-//! Time limits that a busy machine does not reach: the time in which a process waits for a processor does not count.
+//! Time limits that are not reached just because the machine is busy: time in which a process waits for a processor
+//! does not count.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Shortest time until the next look at a limit.
+/// Shortest time between two checks of a limit.
 pub const TICK: Duration = Duration::from_millis(500);
-/// A process that waits for processors most of the time ends after this many times its limit.
+/// Multiple of the limit after which a process ends even if it mostly waited for processors.
 const MOST: u32 = 20;
 
-/// A limit on the time in which a process could run.
+/// A limit on the time during which a process could run.
 pub struct Patience {
     process: u32,
     limit: Duration,
     begun: Instant,
     looked: Instant,
     pub left: Duration,
-    /// Nanoseconds in which each thread was ready but had no processor, at the last look.
+    /// For each thread, the nanoseconds in which it was ready but had no processor, at the last check.
     waited: HashMap<u32, u64>,
 }
 
@@ -29,7 +30,7 @@ impl Patience {
         Self { process, limit, begun: now, looked: now, left: limit, waited }
     }
 
-    /// Returns `true` once the process could run for the limit. A caller looks every [`TICK`] or more often.
+    /// Returns `true` once the process could run for as long as the limit. Callers check every [`TICK`] or more often.
     pub fn is_over(&mut self) -> bool {
         let now = Instant::now();
         let waited = waited(self.process);
@@ -38,19 +39,20 @@ impl Patience {
         self.left.is_zero() || now - self.begun > self.limit * MOST
     }
 
-    /// Counts a time, less the part in which threads were ready but had no processor.
+    /// Adds a time, without the part in which threads were ready but had no processor.
     pub fn count(&mut self, time: Duration, starved: Duration) {
         self.left = self.left.saturating_sub(time.saturating_sub(starved));
     }
 
-    /// Returns the time after which the next look is due.
+    /// Returns the time until the next check.
     pub fn tick(&self) -> Duration {
         self.left.min(TICK)
     }
 }
 
-/// Returns the time in which threads were ready but had no processor between two looks: the sum over all threads, because
-/// work that passes from thread to thread waits for a processor in each. Threads that wait for each other add nothing.
+/// Returns the time between two checks in which threads were ready but had no processor. It is the sum over all
+/// threads, because work that passes from thread to thread waits for a processor in each of them. Threads that wait for
+/// each other add nothing.
 pub fn starved(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duration {
     let since =
         |(thread, waited): (&u32, &u64)| waited.saturating_sub(before.get(thread).copied().unwrap_or(0));
@@ -58,7 +60,7 @@ pub fn starved(before: &HashMap<u32, u64>, after: &HashMap<u32, u64>) -> Duratio
 }
 
 /// Returns for each thread of a process and its children the nanoseconds in which the thread was ready but had no
-/// processor. Only Linux tells.
+/// processor. Only Linux reports this.
 pub fn waited(process: u32) -> HashMap<u32, u64> {
     let mut all = HashMap::new();
     let mut open = vec![process];

@@ -6,12 +6,13 @@ const VARIABLE: &str = "FENCEPOST_TEST_PLACE";
 
 /// Runs trials one at a time. If a place is named, only its trials run.
 ///
-/// The validation layers report messages for the whole process. If two cases ran at once, a message would fail both.
+/// The validation layers report messages for the whole process. If two cases ran at once, a message would make both
+/// fail.
 pub fn run(trials: Vec<Trial>) -> Conclusion {
     run_beside(trials, 1)
 }
 
-/// Like [`run`], with `at_once` trials at a time on the CPU recorder, where no layer reports.
+/// Like [`run`], with `at_once` trials at a time on the CPU recorder, where there are no layers.
 pub fn run_beside(trials: Vec<Trial>, at_once: usize) -> Conclusion {
     let given = Arguments::from_args();
     let place = std::env::var(VARIABLE).ok();

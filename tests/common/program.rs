@@ -1,4 +1,4 @@
-//! A program that uses wgpu itself, on the device of a context.
+//! Helpers for a program that itself uses wgpu on the device of a context.
 
 use super::{Subject, raw};
 use fencepost::{AdoptOptions, Context};
@@ -44,7 +44,7 @@ impl Program {
         self.device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false })
     }
 
-    /// Returns a buffer that is still mapped.
+    /// Returns a mapped buffer.
     pub fn mapped(&self, len: usize, usage: Usages) -> wgpu::Buffer {
         let label = Some("the program's");
         let size = 4 * len as u64;

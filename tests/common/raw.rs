@@ -29,7 +29,7 @@ pub fn open_two(subject: &Subject) -> [(wgpu::Device, wgpu::Queue); 2] {
 pub fn adapter(place: &Place) -> wgpu::Adapter {
     let info = place.info().expect("an adapter");
     let mut flags = wgpu::InstanceFlags::empty();
-    // The layers' messages are received only with debug names.
+    // Messages of the layers are delivered only if debug names are enabled.
     let watch = wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG;
     flags.set(watch, std::env::var("FENCEPOST_VALIDATION").is_ok_and(|value| value == "1"));
     let descriptor = wgpu::InstanceDescriptor::new_without_display_handle();

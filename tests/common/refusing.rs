@@ -21,7 +21,7 @@ pub enum Rule {
     Submission(u64, vk::Result),
     /// The device is lost at the fence query or wait with this number.
     Look(u64),
-    /// Random allocating calls fail, this many in a thousand. The device is lost at the submission or fence query with
+    /// Random allocating calls fail: this many in a thousand. The device is lost at the submission or fence query with
     /// this number.
     Seeded(Rng, u32, Option<u64>),
 }
@@ -72,7 +72,7 @@ fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     adapter.features() & (timing | wgpu::Features::IMMEDIATES)
 }
 
-/// Opens a device of a Vulkan adapter. Also returns its queue, and the driver, which fails nothing yet.
+/// Opens a device of a Vulkan adapter. Also returns its queue, and the driver, which does not fail any calls yet.
 pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>) {
     let mut driver = None;
     let (device, queue) = function_tables::open(adapter, features(adapter), |device| {
@@ -84,7 +84,7 @@ pub fn open(adapter: &wgpu::Adapter) -> (wgpu::Device, wgpu::Queue, Arc<Driver>)
 }
 
 impl Driver {
-    /// Returns the driver of a device, and the same device with functions that consult the driver's rule first.
+    /// Returns the driver of a device, and a copy of the device whose functions first consult the driver's rule.
     fn under(device: &ash::Device) -> (Arc<Self>, ash::Device) {
         let plan = Mutex::new(Plan { rule: Rule::Nothing, seen: Seen::default(), lost: false });
         let tables = Tables { v1_0: device.fp_v1_0().clone(), v1_2: device.fp_v1_2().clone() };
@@ -146,7 +146,7 @@ impl Plan {
     }
 }
 
-/// Draws the kind of memory that runs out.
+/// Draws which kind of memory runs out.
 fn short_of(rng: &mut Rng) -> vk::Result {
     if rng.bool() { vk::Result::ERROR_OUT_OF_DEVICE_MEMORY } else { vk::Result::ERROR_OUT_OF_HOST_MEMORY }
 }
@@ -166,15 +166,15 @@ impl Seen {
     }
 }
 
-/// Returns why a recorder is not tried in this run; `None` if it is.
+/// Returns why a recorder is not tested in this run; `None` if it is.
 pub fn not_tried(recorder: RecorderChoice) -> Option<&'static str> {
     let wanted = std::env::var("FENCEPOST_RECORDER").ok()?;
     let other = format!("{recorder:?}").to_lowercase() != wanted.to_lowercase();
     other.then_some("FENCEPOST_RECORDER names another recorder")
 }
 
-/// Returns `true` if the message reports shaders that exist at the end of a device. wgpu-hal does not destroy the
-/// shader of a pipeline that the driver fails to create.
+/// Returns `true` if the message reports shaders that were not destroyed before the device. wgpu-hal leaks the shader
+/// if the driver fails to create a pipeline.
 pub fn leaked_by_hal(message: &str) -> bool {
     let all = |kind: &str| message.matches(kind).count();
     message.contains("vkDestroyDevice") && all(" 0x") == all("VkShaderModule 0x") + all("VkDevice 0x")
@@ -194,7 +194,7 @@ fn driver_of(handle: impl Handle) -> Arc<Driver> {
     drivers().get(&handle.as_raw()).expect("bug: a handle that no driver made").clone()
 }
 
-/// Defines the calls that can fail, each with its sort, its table, and its arguments. The first argument is a handle
+/// Defines the calls that can fail, each with its kind, function table and arguments. The first argument is a handle
 /// registered for a driver.
 macro_rules! calls {
     ($($call:ident: $sort:ident, $table:ident.$name:ident($first:ident: $handle:ty $(, $arg:ident: $ty:ty)*);)*) => {

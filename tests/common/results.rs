@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Variable with the file's name.
 pub const VARIABLE: &str = "FENCEPOST_TEST_RESULTS";
 
-/// Device that a test ran on.
+/// Device on which a test ran.
 #[derive(Clone, Copy)]
 pub struct On<'a> {
     pub adapter: &'a str,

@@ -8,17 +8,17 @@ use std::time::Instant;
 
 type SpinKernel = Kernel<Spin<'static>>;
 
-/// Invocations of a launch where loops may be long.
+/// Number of invocations of a launch, where loops may be long.
 const INVOCATIONS: usize = 1024;
-/// Turns of a short loop, fewer than llvmpipe's cut-off.
+/// Iterations of a short loop, fewer than llvmpipe's limit.
 const SHORT: u32 = 50_000;
 
 /// Speed of an adapter, measured once.
 #[derive(Clone, Copy)]
 pub struct Rate {
-    /// Amount of work that the rate refers to.
+    /// Unit of work of the rate.
     unit: Work,
-    /// Number of units that the adapter does in a millisecond.
+    /// Number of units per millisecond.
     per_millisecond: f64,
 }
 

@@ -24,7 +24,7 @@ pub struct Place {
 
 enum Device {
     Adapter(usize, AdapterInfo),
-    /// The CPU recorder with this seed, and this many lanes.
+    /// The CPU recorder with this seed and this number of lanes.
     Cpu(u64),
 }
 
@@ -76,7 +76,7 @@ impl Place {
         matches!(self.device, Device::Cpu(_))
     }
 
-    /// Returns `true` if a wgpu device can be opened there: the CPU has none.
+    /// Returns `true` if a wgpu device can be opened there, which is not so on the CPU.
     pub fn has_wgpu(&self) -> bool {
         self.info().is_some_and(|info| info.backend != NATIVE_CODE)
     }
@@ -117,7 +117,7 @@ impl Place {
         !self.is_gl()
     }
 
-    /// Returns `true` if the driver ends an invocation after 65,535 turns of loops.
+    /// Returns `true` if the driver ends an invocation after 65,535 loop iterations.
     pub(super) fn is_llvmpipe(&self) -> bool {
         matches!(&self.device, Device::Adapter(_, info) if info.name.to_lowercase().contains("llvmpipe"))
     }
@@ -183,7 +183,7 @@ impl Subject {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(ctx.diagnostics().watch());
     }
 
-    /// Makes [`settle`](Self::settle) ignore all contexts so far, because the case keeps one for ever.
+    /// Makes [`settle`](Self::settle) ignore all contexts so far, because the case leaks one.
     pub fn leaks(&self) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -233,8 +233,7 @@ impl Subject {
         ctx
     }
 
-    /// Enqueues a kernel that runs for about `milliseconds` when the adapter runs nothing else, rather longer than
-    /// shorter. Flushes nothing.
+    /// Enqueues a kernel that runs for at least about `milliseconds` on an otherwise idle adapter. Does not flush.
     pub fn spin(&self, ctx: &Context, queue: &CommandQueue, milliseconds: u32) {
         spin::enqueue(self, ctx, queue, milliseconds);
     }

@@ -14,9 +14,9 @@ pub fn forget() {
 
 /// Records that a hardware queue is held.
 ///
-/// wgpu-hal makes each submission wait for the one before, with two semaphores in turn. The layer defers submissions
-/// that wait for a semaphore that only the host signals. Of three such submissions it forgets that the second waits for
-/// the first, and reports a hazard between them.
+/// wgpu-hal makes each submission wait for the previous one, with two alternating semaphores. The layer defers
+/// submissions that wait for a semaphore signalled by the host. With three such submissions, it forgets that the second
+/// waits for the first, and reports a hazard between them.
 pub fn hold() {
     HELD.store(true, Ordering::Relaxed);
 }

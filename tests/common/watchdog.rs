@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-/// Runs a case on a new thread. The error is the message of its panic, or the dump of its contexts if it does not
-/// end within `limit`. The time for which the process waits for a processor does not count.
+/// Runs a case on a new thread. The error is the message of its panic, or the dump of its contexts if it does not end
+/// within `limit`. Time in which the process waits for a processor does not count.
 pub fn guard(
     name: &str,
     limit: Duration,

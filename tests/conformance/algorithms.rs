@@ -147,12 +147,12 @@ fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> fencep
     queue.take_error().expect("the error of the queue");
 }
 
-/// Lists fewer numbers of elements, for a case that calls several verbs with each.
+/// Lists fewer numbers of elements, for cases that call several verbs with each.
 fn few_lengths() -> Vec<usize> {
     if large() { lengths() } else { vec![1, 255, 256, 257, 4097, 16_384, 16_385, 20_481] }
 }
 
-/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
+/// Lists numbers of elements around multiples of workgroup sizes and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![1, 2, 3, 16, 255, 256, 257, 1025, 4096, 4097, 16_384, 16_385, 20_481, 34_567];
     if !large() {

@@ -1,4 +1,4 @@
-//! Tests of the rules of devices.
+//! Tests of the rules about devices.
 
 mod adapters;
 mod cpu;

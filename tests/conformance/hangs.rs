@@ -1,6 +1,6 @@
 //! R04: a hang is a failure that shows the commands for which each queue waits.
 //!
-//! R03 has models of the scheduler and of the waiters instead, which `cargo xtask model` runs under loom.
+//! For R03, there are models of the scheduler and of the waiters instead, which `cargo xtask model` runs under loom.
 
 use crate::common::watchdog::guard;
 use crate::common::{Case, Subject, case};
@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Watchdog limit that ends before the case does.
+/// Watchdog limit that is shorter than the case.
 const LIMIT: Duration = Duration::from_millis(200);
 /// Limit that is longer than any case takes.
 const LONG: Duration = Duration::from_secs(30);

@@ -1,5 +1,5 @@
-//! Tests of the rules of kernels, and of the part of D04 that is not about the browser. Arguments are checked, and a
-//! kernel gives the results of its reference.
+//! Tests of the rules about kernels, and of D04 without the browser. Arguments are checked, and a kernel gives the
+//! results of its reference.
 
 mod arguments;
 mod atomics;

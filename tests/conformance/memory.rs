@@ -1,4 +1,4 @@
-//! Tests of the rules of memory: bytes arrive in the right place and order, and no read returns a stale byte.
+//! Tests of the rules about memory: bytes arrive in the right place and order, and no read returns a stale byte.
 
 mod between_contexts;
 mod bits;

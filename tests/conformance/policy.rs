@@ -1,4 +1,4 @@
-//! Tests of the rules of policies, for uses of the same bytes that the caller leaves unordered.
+//! Tests of the rules about policies, for uses of the same bytes that the caller leaves unordered.
 
 mod access;
 mod checked;

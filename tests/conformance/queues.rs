@@ -1,4 +1,4 @@
-//! Tests of the rules of queues.
+//! Tests of the rules about queues.
 
 mod adopted;
 mod callback_cycles;

@@ -1,4 +1,4 @@
-//! Tests of R01, by which no mistake of a caller panics and each has its error, and of related rules.
+//! Tests of R01 (a caller's mistake never panics, and returns its error) and of related rules.
 
 mod arrays;
 mod bounds;

@@ -1,4 +1,4 @@
-//! Tests of the rules of timing.
+//! Tests of the rules about timing.
 
 mod choosing;
 mod host_clock;
@@ -33,8 +33,8 @@ fn timed(ctx: &Context, label: &str) -> CommandQueue {
     queue
 }
 
-/// A queue on each hardware queue. A test makes them before it holds work, because a new queue waits for everything
-/// enqueued before it.
+/// A queue on each hardware queue. A test makes them before it holds back work, because a new queue waits for
+/// everything enqueued before it.
 struct Beside(Vec<CommandQueue>);
 
 impl Beside {
@@ -42,7 +42,7 @@ impl Beside {
         Self((0..subject.place().lanes()).map(|lane| ctx.queue(&format!("beside {lane}"))).collect())
     }
 
-    /// Has every hardware queue do new work. All earlier work that could run has run when this returns.
+    /// Runs new work on every hardware queue. All earlier work that could run has run when this returns.
     fn work(&self) {
         for queue in &self.0 {
             queue.full([1], 1_u32).unwrap();
@@ -51,8 +51,8 @@ impl Beside {
     }
 }
 
-/// Returns a context and the driver of its device, which refuses calls by a rule. The context records nothing through
-/// wgpu, so a refusal fails work but does not lose the device.
+/// Returns a context and the driver of its device, which refuses calls by a rule. The context does not record through
+/// wgpu, so a refusal makes work fail but does not lose the device.
 fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(subject.place()));
     let recorder = RecorderChoice::Direct;
@@ -62,7 +62,7 @@ fn refusing_context(subject: &Subject) -> (Context, Arc<Driver>) {
     (ctx, driver)
 }
 
-/// Returns the rule by which the driver has no memory for any call, whatever is released.
+/// Returns the rule by which the driver never has memory, even after memory was released.
 fn no_memory() -> Rule {
     Rule::Seeded(Rng::with_seed(0), 1000, None)
 }

@@ -17,7 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("q06_a_wait_that_times_out_retains_no_memory", timed_out),
 ];
 
-/// Number of polls. It is the same on the CPU recorder and on devices, because nothing is submitted.
+/// Number of polls. It is the same for the CPU recorder and for devices, because nothing is submitted.
 const POLLS: usize = 10_000;
 
 /// The waker of a new task for each poll, as a `select!` in a loop makes.

@@ -1,4 +1,4 @@
-//! Counts the bytes of the heap that the process has allocated.
+//! Counts the heap bytes that the process has allocated.
 #![allow(unsafe_code, reason = "an allocator counts its bytes")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

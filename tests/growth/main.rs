@@ -17,7 +17,7 @@ use libtest_mimic::{Failed, Trial};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time limit of a case. A longer case counts as a hang and fails. The full suite runs 34 times as many rounds with 34
+/// Time limit of a case. A longer case counts as a hang and fails. The full suite runs 34 times as many rounds, with 34
 /// times the limit.
 const LIMIT: Duration = Duration::from_secs(60);
 /// Time within which the contexts of a case must end.
@@ -54,7 +54,7 @@ fn trial(&(name, run): &Case, place: &Arc<Place>) -> Trial {
     })
 }
 
-/// Returns the number of rounds: `cpu` on the CPU recorder, `device` where each round is a submission to a driver.
+/// Returns the number of rounds: `cpu` for the CPU recorder, `device` where each round is a submission to a driver.
 fn rounds(subject: &Subject, cpu: usize, device: usize) -> usize {
     if subject.is_cpu() { cpu } else { device }
 }

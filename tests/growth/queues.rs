@@ -70,7 +70,7 @@ fn failed_across(subject: &Subject) {
     queue.finish().wait().unwrap();
 }
 
-/// Most bytes of each marker. The markers are of one queue, and other queues have been made and dropped before.
+/// Maximum number of bytes per marker. The markers belong to one queue; other queues have been made and dropped before.
 const MARKER: isize = 512;
 
 fn markers(subject: &Subject) {
@@ -113,7 +113,7 @@ fn markers(subject: &Subject) {
 }
 
 /// Checks that a queue's clock stays correct when entries are dropped. The clock must keep the entries of dropped
-/// queues, and of queues whose completion the host was not told of.
+/// queues, and of queues whose completion the host does not know.
 fn many(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let [queue, stranger] = ["queue", "stranger"].map(|label| ctx.queue(label));

@@ -4,16 +4,16 @@ use crate::common::full::full;
 use crate::heap;
 use fencepost::Context;
 
-/// Most growth of the heap, in bytes, between two parts of a run. It covers tables that are cleaned at intervals.
+/// Maximum growth of the heap between two parts of a run, in bytes. It allows for tables that are pruned at intervals.
 const SLACK: isize = 8 << 10;
-/// Most growth of a table, in entries.
+/// Maximum growth of a table, in entries.
 const ENTRIES: usize = 80;
-/// Measurements of the heap in each part.
+/// Number of measurements of the heap in each part.
 const LOOKS: usize = 8;
 
-/// Runs rounds in three parts. Tables reach their size in the first part. The smallest heap of the third part must not
-/// exceed the second part's by more than a margin. Each part has `rounds` rounds. The full suite has 34 times as many,
-/// so that 1,000 become about 100,000 in all.
+/// Runs rounds in three parts. Tables reach their size in the first part. The smallest heap size of the third part must
+/// not exceed that of the second part by more than a margin. Each part has `rounds` rounds. The full suite has 34 times
+/// as many, so that 1,000 become about 100,000 in all.
 pub(crate) fn retains_nothing(what: &str, ctx: &Context, rounds: usize, mut round: impl FnMut(usize)) {
     let each = (if full() { 34 * rounds } else { rounds }).div_ceil(LOOKS);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! Runs programs in which no thread blocks: a small executor awaits every result.
+//! Runs programs without blocking: a small executor awaits every result.
 
 use super::case::{Adapter, Cpu};
 use super::common::subject::{self, Subject};
@@ -17,11 +17,11 @@ use std::task::{Context as Task, Poll, Wake, Waker};
 /// A way in which a program waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
-    /// As each operation says.
+    /// As each operation specifies.
     AsDrawn,
-    /// One result at a time, awaited.
+    /// Each result is awaited alone.
     Awaited,
-    /// The result awaited together with all pending reads, each in its own task, on one thread.
+    /// Each result is awaited together with all pending reads, each in its own task, on one thread.
     AwaitedBesideReads,
 }
 
@@ -50,8 +50,8 @@ impl<P: Place> Place for Awaiting<P> {
     }
 
     fn waits(&self) -> Waits {
-        // Under `Checked` an ended read tells the host that work is done, and the model does not know about
-        // reads that end early.
+        // Under `Checked`, a finished read tells the host that work is done, but the model does not know about reads
+        // that finish early.
         let beside = self.policy() != Policy::Checked && (self.seed / 2).is_multiple_of(2);
         if beside { Waits::AwaitedBesideReads } else { Waits::Awaited }
     }
@@ -113,7 +113,7 @@ impl Wake for Ready {
 
 impl Machine {
     /// Awaits a result on this thread together with the pending reads. A task is polled only after it was woken, so a
-    /// lost wake-up is a hang.
+    /// lost wake-up would be a hang.
     pub(super) fn awaited_beside_reads<T: Unpin + 'static>(&mut self, mut pending: Pending<T>) -> Result<T> {
         let (ready, woken) = channel();
         for task in self.reads.keys().map(|&r| Some(r)).chain([None]) {

@@ -3,13 +3,13 @@
 use super::op::{Contents, Id, Kernel, Op, Ty};
 use std::collections::BTreeMap;
 
-/// Largest number up to which every whole number is an f32.
+/// Largest number up to which every integer is an f32.
 const LARGEST: u64 = 1 << 24;
 /// Bound of the drawn elements.
 const DRAWN: u64 = 8;
 
-/// A bound for each array of f32. The absolute value of its elements never exceeded the bound. The bound never falls: a
-/// refused operation leaves the larger elements that it would have overwritten.
+/// A bound for each array of f32. The absolute value of its elements never exceeded the bound. The bound never
+/// decreases, because a refused operation keeps larger elements that it would have overwritten.
 #[derive(Clone, Default)]
 pub struct Bounds(BTreeMap<Id, u64>);
 

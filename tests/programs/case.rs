@@ -1,4 +1,4 @@
-//! Runs programs, one for each seed, and makes the first failing program smaller.
+//! Runs programs, one for each seed, and minimizes the first failing program.
 
 use super::generate::{Style, program};
 use super::op::Op;
@@ -9,7 +9,8 @@ use fastrand::Rng;
 use fencepost::testing::{self, CpuFaults};
 use fencepost::{Context, ContextOptions, Policy, SimulatorOptions};
 
-/// Runs of a smaller program before it counts as correct. With threads the order of its work is random.
+/// Number of runs of a smaller program before it counts as correct, because with threads the order of its work is
+/// random.
 const TRIES: usize = 4;
 
 /// The CPU recorder with the options and the faults of a seed.
@@ -128,7 +129,7 @@ impl<P: Place, F: Fn(u64) -> P> Trial for Matching<F> {
     }
 }
 
-/// Runs the program of each seed. The first program that fails is made smaller and shown.
+/// Runs the program of each seed. The first program that fails is minimized and shown.
 pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Result<(), String> {
     for seed in seeds {
         let ops = trial.program(seed);
@@ -142,7 +143,7 @@ pub fn run_all(seeds: impl IntoIterator<Item = u64>, trial: &impl Trial) -> Resu
 fn explain(seed: u64, trial: &impl Trial, ops: &[Op], what: &str) -> String {
     eprintln!("the program of seed {seed} fails, looking for a smaller one: {what}");
     let error = |ops: &[Op]| (0..TRIES).find_map(|_| trial.run(seed, ops).err());
-    // A hang takes a minute to detect, so its program is not made smaller.
+    // A hang takes a minute to detect, so its program is not minimized.
     let hangs = what.starts_with(super::run::HANG);
     let small = if hangs { ops.to_vec() } else { shrink(ops, trial.policy(), |ops| error(ops).is_some()) };
     let again =

@@ -1,12 +1,12 @@
-//! Models the order of operations from the rules alone: queue order, events, waits, new queues, and the
-//! completions that the host was told of. The model predicts which calls are hazards under `Checked`.
+//! Models the order of operations from the rules alone: queue order, events, waits, new queues, and the completions
+//! that the host knows. The model predicts which calls are hazards under `Checked`.
 
 use super::op::{Ctx, Id, Maker, Op};
 use super::touch::{Memory, Touch};
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// For each queue, the number of its operations that are known to come first.
+/// For each queue, the number of its operations that are known to come before.
 type Clock = BTreeMap<Id, u64>;
 
 /// One use of memory: its queue, the number of the operation on the queue, and the operations that are known to come
@@ -17,9 +17,9 @@ struct Use {
     number: u64,
     touch: Touch,
     clock: Clock,
-    /// `true` if the memory may be free before the queue has done the operation and all earlier ones. The operation may
-    /// be done at the call, or the other context may do a part of it. Under `Checked` an operation that is done at the
-    /// call also counts as work of the queue.
+    /// `true` if the memory may be free before the queue has done the operation and all earlier ones, because the
+    /// operation may be done at the call, or the other context does a part of it. Under `Checked`, an operation that is
+    /// done at the call still counts as work of the queue.
     early: bool,
 }
 
@@ -27,9 +27,10 @@ struct Use {
 #[derive(Clone)]
 pub struct Model {
     policy: Policy,
-    /// Operations that come before the next operation of each queue, including its own. Dropped queues stay.
+    /// Operations that come before the next operation of each queue, including its own. Entries of dropped queues are
+    /// kept.
     queues: BTreeMap<Id, Clock>,
-    /// Contexts of queues. The next two fields are the contexts of arrays and of events.
+    /// Context of each queue. The next two fields are the contexts of arrays and of events.
     homes: BTreeMap<Id, Ctx>,
     array_homes: BTreeMap<Id, Ctx>,
     event_homes: BTreeMap<Id, Ctx>,
@@ -99,7 +100,7 @@ impl Model {
         op.waits().iter().for_each(|wait| self.apply(wait, false));
     }
 
-    /// Applies an accepted operation. `told` is `true` if the host was told that the awaited work is done.
+    /// Applies an accepted operation. `told` is `true` if the host learned that the awaited work is done.
     pub fn apply(&mut self, op: &Op, told: bool) {
         match *op {
             Op::Within { op: ref inner, .. } => {
@@ -133,7 +134,7 @@ impl Model {
                 let clocks = self.queues.iter().filter(|(q, _)| self.homes[q] == at);
                 clocks.for_each(|(_, clock)| join(&mut self.host, clock));
             }
-            // A refused read tells the host nothing.
+            // The host learns nothing from a refused read.
             Op::WaitRead { r, .. } if told => {
                 join(&mut self.host, self.reads.get(&r).unwrap_or(&Clock::new()))
             }

@@ -9,10 +9,10 @@ use fastrand::Rng;
 use fencepost::Policy;
 use std::collections::BTreeMap;
 
-/// Number of programs, as many as an adapter runs under one policy.
+/// Number of programs that an adapter runs under one policy.
 const SEEDS: u64 = 100;
 
-/// Check that an operation at its position in a program is an instance of the case.
+/// Function that checks if an operation, at its position in a program, is an instance of the case.
 type Is = fn(&Op, &Legal, &Oracle) -> bool;
 
 /// Cases of operations that must occur, besides the kinds.

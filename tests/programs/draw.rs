@@ -37,7 +37,7 @@ impl Draft {
         }
     }
 
-    /// Draws a way to wait that is not a mere query.
+    /// Draws a way to wait other than a mere query.
     fn how_to_wait(&mut self) -> Wait {
         match self.how() {
             Wait::Look => Wait::Within(0),
@@ -129,7 +129,7 @@ impl Draft {
         Some(Op::Within { before, scopes, op })
     }
 
-    /// Draws a verb that contexts have too, on a queue.
+    /// Draws a verb that exists for contexts too, on a queue.
     fn verb_on(&mut self, on: Id) -> Option<Op> {
         let home = self.legal.homes[&on];
         let mut op = match self.rng.u32(0..4) {

@@ -145,7 +145,7 @@ impl Draft {
         Some(Pick::Steps(Steps { part: Part { len: (part.len - 1) / step * step + 1, ..part }, step }))
     }
 
-    /// Reduces two regions to one shape.
+    /// Reduces two regions to the same shape.
     fn fit(&mut self, src: &mut Pick, dst: &mut Pick) {
         let (rows, cols) = match (&*src, &*dst) {
             (Pick::Window(x), Pick::Window(y)) => {
@@ -270,8 +270,8 @@ impl Draft {
         })
     }
 
-    /// Draws a copy between the two contexts, on a queue of either. Under `Checked` such a copy adds waits that no
-    /// call of the program names, so programs under `Checked` have none.
+    /// Draws a copy between the two contexts, on a queue of either. Under `Checked`, such a copy adds waits that are
+    /// not visible in the program, so programs under `Checked` contain none.
     pub fn across(&mut self) -> Option<Op> {
         if self.style.policy == fencepost::Policy::Checked {
             return None;

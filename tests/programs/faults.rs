@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Tries of an operation that a fault may hit and that must succeed in the end.
+/// Maximum number of attempts of an operation that may be hit by a fault, but must succeed in the end.
 const PATIENCE: usize = 200;
 
 /// Fault of a program.
@@ -31,7 +31,7 @@ enum Fault {
     Memory,
     Loss,
     Abandoned,
-    /// The host sleeps between calls, and nothing fails.
+    /// The host sleeps between calls; nothing fails.
     Delays,
     /// The driver fails some allocations, and may lose the device.
     Driver,
@@ -98,7 +98,7 @@ impl Where {
         faults[seed as usize % faults.len()]
     }
 
-    /// Opens a context. Also returns the driver, if the driver is to fail calls.
+    /// Opens a context. Also returns the driver, if it must fail calls.
     fn open(&self, seed: u64) -> Result<(Context, Option<Arc<Driver>>), String> {
         let opened = match self {
             Where::Cpu => {
@@ -355,7 +355,7 @@ impl Faults {
     fn check_end(&self, machine: &mut Machine, oracle: &Oracle) -> Result<(), String> {
         for (&a, expected) in &oracle.arrays {
             let found = self.at_last(|| {
-                // A map returns the error of the array's last writer until the program takes it.
+                // A map returns the error of the array's last write until the program takes it.
                 machine.queues().for_each(|queue| _ = queue.take_error());
                 self.take_error();
                 match self.fault {
@@ -380,7 +380,7 @@ impl Faults {
         Ok(())
     }
 
-    /// Repeats an attempt until the fault does not hit it.
+    /// Repeats an attempt until it is not hit by the fault.
     fn at_last<T>(&self, mut attempt: impl FnMut() -> fencepost::Result<T>) -> Result<T, String> {
         let mut last = None;
         for _ in 0..PATIENCE {
@@ -433,10 +433,10 @@ impl Faults {
     }
 }
 
-/// Checks that a completed read shows its elements, and that a failed read shows none.
+/// Checks that a completed read has elements, and that a failed read has none.
 fn check_read(r: Id, undone: &BTreeSet<Id>, outcome: &Outcome) -> Result<(), String> {
     match (outcome, undone.contains(&r)) {
-        // Another queue's work overwrote the bytes of the read, and the copy of them failed twice.
+        // Another queue's work overwrote the bytes of the read, and copying them first failed twice.
         (Outcome::Failed(error), false) if unsaved(error) => Ok(()),
         (Outcome::Failed(error), false) => Err(format!("the read was done, but: {error}")),
         (Outcome::Data(_), true) => Err("the read failed, but it shows elements".into()),

@@ -70,8 +70,8 @@ pub fn program(rng: &mut Rng, style: Style) -> Vec<Op> {
     draft.ops
 }
 
-/// Returns the operations of a program that are valid. Under `Unchecked` it keeps only operations that are
-/// ordered after every conflicting operation.
+/// Returns the operations of a program that are valid. Under `Unchecked`, only operations that are ordered after every
+/// conflicting operation are kept.
 pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     let legal = Legal::filter(ops);
     if policy != Policy::Unchecked {
@@ -90,7 +90,7 @@ pub fn repaired(ops: &[Op], policy: Policy) -> Vec<Op> {
     kept
 }
 
-/// Returns `true` if the host surely learns that the work that `op` waits for is done.
+/// Returns `true` if `op` waits for work, and the host surely learns that this work is done.
 fn surely_told(op: &Op) -> bool {
     match op {
         Op::WaitRead { how, .. }
@@ -126,7 +126,7 @@ impl Draft {
         }
     }
 
-    /// Makes every queue wait for one user event. After its signal all commands up to there are planned together.
+    /// Makes every queue wait for one user event. After its signal, all commands enqueued so far are planned together.
     fn gate(&mut self) {
         let u = self.id();
         let at = self.context();
@@ -136,7 +136,7 @@ impl Draft {
         }
     }
 
-    /// Adds `op` if it is valid. If the program is to be ordered, the waits that `op` needs come first.
+    /// Adds `op` if it is valid. If the program must be ordered, first adds the waits that `op` needs.
     pub fn push(&mut self, op: Op) {
         let ordered = self.style.policy == Policy::Unchecked || self.style.ordered;
         if !self.legal.admits(&op) || (ordered && !self.order(&op)) || !self.legal.admits(&op) {

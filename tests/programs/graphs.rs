@@ -56,14 +56,14 @@ pub fn on_cpu(policy: Policy) -> Replaying<impl Fn(u64) -> Cpu> {
     Replaying { policy, place: move |seed| Cpu::of_seed(seed, policy) }
 }
 
-/// Returns the operations that a capture takes.
+/// Returns the operations that are allowed in a capture.
 fn capturable(ops: &[Op], policy: Policy) -> Vec<Op> {
     let mut floats = BTreeSet::new();
     let mut kept = Vec::new();
     for op in ops.iter().map(Op::verb) {
         match op {
             Op::Array { a, ty: Ty::F32, .. } => drop(floats.insert(*a)),
-            // Several replays make the numbers too large for exact results.
+            // Several replays would make the numbers too large for exact results.
             Op::Launch { kernel, .. } if floats.contains(&kernel.parts().1.a) => continue,
             _ => {}
         }
@@ -168,8 +168,8 @@ impl Run {
         Ok(Captured { graph, outputs, ops })
     }
 
-    /// Replays the graph on several queues, with other work between the replays. Returns each replay with the elements
-    /// that its outputs show.
+    /// Replays the graph on several queues, with other work between the replays. Returns each replay with the expected
+    /// elements of its outputs.
     fn replay(&mut self, captured: Captured, before: &[Op]) -> fencepost::Result<Vec<Checked>> {
         let Captured { graph, outputs, ops } = captured;
         let queues: Vec<CommandQueue> = (0..3).map(|at| self.ctx.queue(&format!("replays {at}"))).collect();
@@ -262,7 +262,7 @@ fn output(c: &Capture, a: Id, held: &Held) -> Option<fencepost::Result<Shown>> {
 }
 
 /// Captures operations. Each queue of the program is a fork, which comes after the work of all other queues, as a new
-/// queue of a context does. The queues of `earlier` operations begin again.
+/// queue of a context does. Queues of `earlier` operations are forked again.
 fn part(machine: &mut Machine, c: &Capture, ops: &[Op], earlier: &[Op]) -> fencepost::Result<()> {
     let mut events = BTreeSet::new();
     machine.queues.clear();
@@ -304,7 +304,7 @@ fn settle(outcome: Outcome) -> fencepost::Result<()> {
     if let Outcome::Failed(error) = outcome { Err(error) } else { Ok(()) }
 }
 
-/// Returns `true` if two operations conflict and nothing orders them. Everything before `cut` comes before the rest.
+/// Returns `true` if two operations conflict and are unordered. Everything before `cut` comes before the rest.
 fn has_hazard(before: &[Op], body: &[Op], cut: usize) -> bool {
     let mut model = Model::new(Policy::Checked);
     before.iter().for_each(|op| model.apply(op, false));
@@ -324,7 +324,7 @@ fn has_hazard(before: &[Op], body: &[Op], cut: usize) -> bool {
     false
 }
 
-/// Returns the operation as a capture sees it: an array without contents is made by no command.
+/// Returns the operation as a capture sees it: making an array without contents is not a command.
 fn as_used(op: &Op) -> Op {
     let mut seen = op.clone();
     match &mut seen {

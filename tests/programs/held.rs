@@ -14,14 +14,14 @@ pub enum Held {
     Table(DeviceArray<u32, 2>),
 }
 
-/// A read that is pending or has ended.
+/// A pending or finished read.
 pub enum Reading {
     U32(Pending<Vec<u32>>),
     I32(Pending<Vec<i32>>),
     F32(Pending<Vec<f32>>),
-    /// The read has ended with these elements.
+    /// The read returned these elements.
     Here(Vec<u32>),
-    /// The read has ended with this error.
+    /// The read returned this error.
     Failed(Error),
 }
 
@@ -60,7 +60,7 @@ impl Pick {
 }
 
 impl Held {
-    /// Counts the elements of its memory.
+    /// Returns the number of elements of its memory.
     pub fn memory(&self) -> usize {
         typed!(self, array => array.padded_shape().iter().product())
     }
@@ -140,8 +140,8 @@ impl Held {
         }
     }
 
-    /// Maps the array, and writes `words` if there are any. Returns the elements from before the write. The machine
-    /// waits for the map.
+    /// Maps the array, and writes `words` if there are any. Returns the elements from before the write. Waits for the
+    /// map as `machine` does.
     pub fn map(&self, words: Option<Vec<u32>>, machine: &mut Machine) -> Result<(Guard, Vec<u32>)> {
         typed!(self, array => match words {
             None => {

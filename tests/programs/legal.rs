@@ -1,24 +1,23 @@
-//! Checks which operations are valid at a position of a program: the objects that they name exist, and no
-//! wait lasts for ever.
+//! Checks which operations are valid at a position of a program: their objects exist, and no wait lasts forever.
 
 use super::bounds::Bounds;
 use super::op::{Ctx, Frame, Id, Maker, Op, Ty};
 use super::touch::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Multiple at which slices start that launches bind, in elements. Every adapter accepts it.
+/// Alignment of slices that are bound to launches, in elements. Every adapter accepts it.
 pub const BINDING: usize = 64;
 
-/// User events that work waits for.
+/// User events for which work waits.
 type Gates = BTreeSet<Id>;
 
 /// An array or a table.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub ty: Ty,
-    /// Elements of its memory.
+    /// Number of elements of its memory.
     pub len: usize,
-    /// Frame of a table.
+    /// Shapes of a table.
     pub frame: Option<Frame>,
     /// `true` if encoded commands can use the array.
     pub shared: bool,
@@ -37,7 +36,7 @@ pub struct Legal {
     pub maps: BTreeMap<Id, Id>,
     /// User events that are not signalled.
     pub open: Gates,
-    /// Default queue of each context, once it was used.
+    /// Default queue of each context, if it was used.
     pub defaults: BTreeMap<Ctx, Id>,
     /// Contexts of queues, including dropped ones.
     pub homes: BTreeMap<Id, Ctx>,
@@ -46,13 +45,13 @@ pub struct Legal {
     pub(super) event_homes: BTreeMap<Id, Ctx>,
     /// Queue that `make_current` made current.
     made_current: BTreeMap<Ctx, Id>,
-    /// Gates of queues, including dropped ones.
+    /// User events for which queues wait, including dropped queues.
     pub(super) queue_gates: BTreeMap<Id, Gates>,
     memory_gates: BTreeMap<Memory, Gates>,
 }
 
 impl Legal {
-    /// Returns the operations of a program that are valid, each after those before it.
+    /// Returns the operations of a program that are valid, each checked after the previous ones.
     pub fn filter(ops: &[Op]) -> Vec<Op> {
         let mut legal = Legal::default();
         let admitted = |op: &&Op| {
@@ -178,8 +177,7 @@ impl Legal {
         self.queue_gates.entry(q).or_default().extend(gates);
     }
 
-    /// Adds the gates of `q` to an unnamed queue of the array's context. A copy between contexts uses an
-    /// internal queue there.
+    /// Adds the gates of `q` to the internal queue that a copy between contexts uses in the array's context.
     fn note_other_side(&mut self, q: Id, memory: Memory) {
         let Memory::Array(a) = memory else { return };
         if let Some(at) = self.arrays.get(&a).map(|shape| shape.home).filter(|at| *at != self.homes[&q]) {

@@ -29,8 +29,8 @@ impl Outcome {
     }
 }
 
-/// Host callbacks that have run: the queue, the number of the callback on the queue, and `true` if the earlier work of
-/// the queue was done.
+/// Host callbacks that have run: queue, number of the callback on the queue, and `true` if the queue's earlier work was
+/// done.
 type Log = Arc<Mutex<Vec<(Id, usize, bool)>>>;
 
 /// A context of the program, with the kernels that it has compiled.
@@ -134,7 +134,7 @@ impl Machine {
         self.queue_homes.insert(q, home);
     }
 
-    /// Adds a queue of the first context that was made elsewhere.
+    /// Adds an existing queue of the first context.
     pub fn adopt(&mut self, q: Id, queue: CommandQueue) {
         self.queues.insert(q, queue);
         self.queue_homes.insert(q, 0);

@@ -1,5 +1,5 @@
-//! Tests rules P08 and R02: random programs on several queues are compared with an oracle that executes one
-//! operation after the other.
+//! Tests rules P08 and R02: random programs on several queues are compared with an oracle that executes the operations
+//! one after the other.
 //!
 //! `FENCEPOST_SEED=<number>` runs the program of one seed only, `FENCEPOST_SEEDS=<from>..<to>` runs the programs of
 //! many. A failure prints its seed and the smallest program that still fails.
@@ -51,24 +51,23 @@ use libtest_mimic::{Completion, Trial};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Programs on the CPU recorder, for each policy and half, in the full suite.
+/// Number of programs on the CPU recorder, for each policy and each half, in the full suite.
 const ON_CPU: u64 = 1000;
-/// Programs with faults, for each half, in the full suite.
+/// Number of programs with faults, for each half, in the full suite.
 const FAULTY: u64 = 500;
-/// Programs that run twice, in the full suite.
+/// Number of programs that run twice, in the full suite.
 const REPEATED: u64 = 300;
-/// Captured programs on the CPU recorder, for each policy.
+/// Number of captured programs on the CPU recorder, for each policy.
 const CAPTURED: u64 = 200;
-/// Captured programs on each adapter, for each policy, in the full suite.
+/// Number of captured programs on each adapter, for each policy, in the full suite.
 const CAPTURED_ON_ADAPTER: u64 = 30;
-/// Parallel trials on the CPU recorder. Their programs spend more time in waits for sleeping threads than in
-/// computation.
+/// Number of parallel trials on the CPU recorder. Their programs mostly wait for sleeping threads.
 const AT_ONCE: usize = 6;
-/// Programs on each adapter, for each policy, in the full suite.
+/// Number of programs on each adapter, for each policy, in the full suite.
 const ON_ADAPTER: u64 = 100;
-/// Programs with faults on each adapter, in the full suite.
+/// Number of programs with faults on each adapter, in the full suite.
 const FAULTY_ON_ADAPTER: u64 = 60;
-/// Programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
+/// Number of programs on each Vulkan adapter whose driver fails calls, for each recorder, in the full suite.
 const REFUSED_ON_ADAPTER: u64 = 20;
 
 const RECORDERS: [RecorderChoice; 3] = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];
@@ -200,7 +199,8 @@ fn on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Policy) -> T
     let encodes = place.has_wgpu();
     watched(place, name, move || {
         let options = options(index, policy);
-        // Where pinned memory is ordinary memory, uses of it are not hazards, so programs under `Checked` have none.
+        // Where pinned memory is ordinary memory, uses of it are not hazards, so there programs under `Checked` do not
+        // use it.
         let pinned = policy != Policy::Checked;
         let place = |seed| Adapter { options: options.clone(), seed };
         run_all(
@@ -223,7 +223,7 @@ fn awaited_on_adapter(place: &Arc<Place>, index: usize, name: &str, policy: Poli
             Awaiting { place: if threads { with() } else { without() }, seed }
         };
         let seeds = 10_000..10_000 + seeds(ON_ADAPTER / 2);
-        // A pinned array has no wait that can be awaited.
+        // A pinned array cannot be awaited.
         run_all(asked().unwrap_or(seeds), &Matching { policy, pinned: false, encodes, place })
     })
 }

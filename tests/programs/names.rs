@@ -137,7 +137,7 @@ impl Legal {
         self.shape(part.a).is_some_and(|shape| shape.frame.is_none() && part.end() <= shape.len)
     }
 
-    /// Returns `true` if the part is all of a table's memory.
+    /// Returns `true` if the part covers all of a table's memory.
     fn table(&self, part: &Part) -> bool {
         self.shape(part.a).is_some_and(|shape| shape.frame.is_some() && part.range() == (0..shape.len))
     }

@@ -5,7 +5,7 @@ pub use super::parts::{Every, Frame, Part, Pick, Rows, Steps, Window};
 /// Number of an object. Queues, arrays, events and so on are numbered separately.
 pub type Id = usize;
 
-/// A context of the program: 0 is the first, 1 is the second.
+/// A context of the program: 0 or 1.
 pub type Ctx = usize;
 
 /// One step of a program.
@@ -203,7 +203,7 @@ pub enum Op {
         q: Id,
         how: Wait,
     },
-    /// Wait for all queues of a context.
+    /// A wait for all queues of a context.
     Synchronize {
         at: Ctx,
         how: Wait,
@@ -228,7 +228,7 @@ pub enum Op {
 pub enum Ty {
     U32,
     I32,
-    /// Whole numbers, so small that every sum and product of them is exact.
+    /// Integers so small that every sum and product of them is exact.
     F32,
     /// Numbers of workgroups, as u32. They are 0 or 1, so that no two invocations have the same index.
     Groups,
@@ -321,7 +321,7 @@ impl Ty {
         }
     }
 
-    /// Returns the elements of a seed.
+    /// Returns the elements drawn from a seed.
     pub fn elements(self, seed: u32, len: usize) -> Vec<u32> {
         elements(seed, len).into_iter().map(|number| self.element(number)).collect()
     }
@@ -333,7 +333,7 @@ impl Op {
         if let Op::Within { op, .. } = self { op } else { self }
     }
 
-    /// Returns the waits that come before its verb, at the entries of its scopes.
+    /// Returns the waits before its verb, on entry to its scopes.
     pub fn waits(&self) -> Vec<Op> {
         let Op::Within { before, scopes, .. } = self else { return Vec::new() };
         let outer = [*before].into_iter().chain(scopes.iter().map(|scope| Some(scope.q)));
@@ -363,7 +363,7 @@ impl Op {
     }
 }
 
-/// Returns the elements of a seed.
+/// Returns the elements drawn from a seed.
 pub fn elements(seed: u32, len: usize) -> Vec<u32> {
     let mut state = seed;
     let next = |_| {

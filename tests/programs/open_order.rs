@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 const QUEUES: u32 = 4;
 const SEEDS: u64 = 200;
 
-/// Checks that every queue comes last for some seed, and that the commands of each queue stay in order.
+/// Checks that for each queue there is a seed for which it comes last, and that the commands of each queue stay in
+/// order.
 pub fn run() -> std::result::Result<(), String> {
     let seen: Result<BTreeSet<u32>> = (0..SEEDS).map(last_word).collect();
     let seen = seen.map_err(|error| error.to_string())?;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// An element, or `None` if it was never written.
 pub type Word = Option<u32>;
 
-/// Invocations of a workgroup. Every kernel that programs launch has this size.
+/// Number of invocations of a workgroup, which is the same for every kernel in programs.
 const WORKGROUP: usize = 64;
 
 /// All memory of a program.
@@ -154,7 +154,7 @@ impl Oracle {
         }
     }
 
-    /// Counts the invocations of a launch, as far as its grid limits them.
+    /// Returns the number of invocations of a launch, as limited by its grid.
     pub fn invocations(&self, how: How) -> Option<usize> {
         let How::Indirect(counts) = how else { return Some(usize::MAX) };
         let groups: Option<Vec<u32>> = self.get(counts).into_iter().collect();

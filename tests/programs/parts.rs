@@ -27,7 +27,7 @@ pub struct Frame {
     pub padded_cols: usize,
 }
 
-/// Some rows of a table. If `whole` is set, all rows, with the padding after the last one.
+/// Some rows of a table. If `whole` is set, all rows, including the padding after the last one.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Rows {
     pub a: Id,

@@ -7,7 +7,7 @@ use super::run::run;
 use fencepost::Policy;
 use libtest_mimic::Trial;
 
-/// Orders that each program runs with.
+/// Number of orders with which each program runs.
 const SEEDS: u64 = 60;
 
 /// Returns all regression tests.
@@ -149,7 +149,7 @@ fn marker_behind_a_wait() -> Vec<Op> {
         [
             array(Maker::Context(0), 1, 64, Contents::Zeros),
             array(Maker::Context(0), 2, 64, Contents::Zeros),
-            // The commands are planned together, after the signal.
+            // The commands are planned together after the signal.
             Op::UserEvent { u: 1, at: 0 },
             Op::WaitForUser { q: 1, u: 1 },
             fill(1, part(1, 0..64), 1),

@@ -1,4 +1,4 @@
-//! Makes a failing program smaller.
+//! Minimizes a failing program.
 
 use super::generate::repaired;
 use super::op::Op;

@@ -60,7 +60,7 @@ impl Read for Rows {
 }
 
 impl Op {
-    /// Returns the queue that the operation is enqueued on.
+    /// Returns the queue on which the operation is enqueued.
     pub fn queue(&self) -> Option<Id> {
         match *self.verb() {
             Op::Fill { q, .. }

@@ -33,7 +33,7 @@ impl Machine {
         Ok(outcome)
     }
 
-    /// Waits for a result. Returns the result, or the pending that will have it.
+    /// Waits for a result. Returns the result, or the pending result.
     fn wait_or_keep<T: Unpin + 'static>(
         &mut self,
         mut pending: Pending<T>,
@@ -76,7 +76,7 @@ impl Machine {
     }
 }
 
-/// Polls at most `times` times. The count replaces a clock, so that no result depends on time.
+/// Polls at most `times` times. A count is used instead of a clock, so that no result depends on time.
 fn polled<T: Unpin>(mut pending: Pending<T>, times: u64) -> Result<Result<T, Pending<T>>> {
     let mut cx = std::task::Context::from_waker(Waker::noop());
     for _ in 0..times {

@@ -1,4 +1,4 @@
-//! Actions that have an exact result. An action uses its own queues, and retains nothing.
+//! Actions with an exact result. An action uses its own queues, and keeps nothing.
 
 use super::common::kernels::{Iota, Mix, mixed};
 use fencepost::prelude::*;
@@ -51,7 +51,7 @@ fn arrays(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Uploads a few bytes, then so many that the driver allocates memory.
+/// Uploads a few bytes, then so many that the driver must allocate memory.
 fn uploads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("uploads");
     let many: Vec<u32> = (0..1_100_000).collect();
@@ -65,7 +65,7 @@ fn uploads(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Reads before later writes, which copy the bytes first, and after them.
+/// Reads before later writes, for which the bytes are copied first, and reads after writes.
 fn reads(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("reads");
     let mut x = queue.array(&counted())?;

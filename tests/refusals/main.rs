@@ -118,7 +118,7 @@ fn each_allocation(device: &mut FailingDevice, action: &Action) {
                 // wgpu-hal reports one of the two errors as a loss.
                 refused_at(device, action, threads, Rule::Nth(n, short_of(n / 2 + 1)));
             }
-            spared = if refused.is_some() { 0 } else { spared + 1 }; // with threads there may be fewer calls
+            spared = if refused.is_some() { 0 } else { spared + 1 }; // with threads, there may be fewer calls
             n += step;
         }
         assert!(n > 3, "{n} calls for memory");
@@ -159,7 +159,7 @@ fn check(device: &FailingDevice, ctx: &Context, error: &Error, seen: &Seen, acti
     let last = seen.refused.last();
     let right = match error.detail() {
         ErrorDetail::OutOfMemory { object, .. } => !object.is_empty(),
-        // wgpu gives the device up if it has no memory for most of its own objects, but not for a buffer.
+        // wgpu loses the device if it has no memory for one of its own objects, except for a buffer.
         ErrorDetail::DeviceLost { .. } if last.is_some_and(|(call, _)| *call == Call::CreateBuffer) => false,
         ErrorDetail::DeviceLost { .. } => device.by_wgpu() || action.by_wgpu || submitted(seen),
         ErrorDetail::OtherContext { error, .. } => return check(device, ctx, error, seen, action, what),

@@ -15,7 +15,7 @@ pub struct Owned {
     /// Expected elements after all enqueued work.
     pub words: Vec<u32>,
     pub uses: Uses,
-    /// `true` if other threads have parts of the same memory. Such an array is neither mapped nor given away.
+    /// `true` if other threads have parts of the same memory. Such an array is not mapped or given away.
     pub part: bool,
     /// `true` if encoded commands may use the array.
     pub shared: bool,
@@ -50,8 +50,8 @@ impl Owned {
         Self { array, home, policy, words, uses: Uses::default(), part: false, shared: false }
     }
 
-    /// Makes a queue wait for the uses that its next use conflicts with. `Ordered` adds such waits by itself, so this
-    /// adds them there for only one use in four.
+    /// Makes a queue wait for the uses that its next use conflicts with. `Ordered` adds such waits itself, so under it
+    /// they are added for only one use in four.
     pub fn order(&self, lane: &Lane, access: Access, rng: &mut Rng) -> Result<()> {
         if self.policy == Policy::Ordered && rng.u32(..4) > 0 {
             return Ok(());
@@ -95,7 +95,7 @@ impl Uses {
             return;
         }
         if new.foreign {
-            // `Checked` ignores order through another context, so the earlier uses stay.
+            // `Checked` ignores order through another context, so the earlier uses are kept.
             self.writes.retain(|old| old.key != new.key);
         } else {
             *self = Self::default();
@@ -103,8 +103,8 @@ impl Uses {
         self.writes.push(new);
     }
 
-    /// Forgets the uses that the host has waited for. Uses in another context stay, because `Checked` does not learn of
-    /// such a wait.
+    /// Forgets the uses that the host has waited for. Uses in another context are kept, because `Checked` does not know
+    /// of such a wait.
     pub fn settled(&mut self) {
         self.writes.retain(|old| old.foreign);
         self.reads.retain(|old| old.foreign);

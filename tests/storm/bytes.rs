@@ -1,4 +1,4 @@
-//! The steps that make, change and read arrays.
+//! Steps that make, change and read arrays.
 
 use super::array::{Access, Owned};
 use super::common::kernels::{Iota, Mix, mixed};
@@ -8,9 +8,9 @@ use super::worker::Worker;
 use fencepost::prelude::*;
 use wgpu::BufferUsages as Usages;
 
-/// Most arrays of a thread.
+/// Maximum number of arrays of a thread.
 const MOST: usize = 8;
-/// Elements of a large array, in units of 64. A copy of it between contexts has two pieces of at most 4 MiB.
+/// Number of elements of a large array, in units of 64. A copy of it between contexts has two pieces of at most 4 MiB.
 const LARGE: usize = 20_000;
 
 impl Worker<'_> {

@@ -86,7 +86,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Draws the way in which a callback waits for a queue, if it waits. The wait may fail, because it could never end.
+    /// Draws how a callback waits for a queue, if it waits. The wait may be refused, because it could never end.
     fn wait_inside(&mut self) -> Option<fn(&Lane) -> Result<()>> {
         fn unless_refused(result: Result<()>) -> Result<()> {
             result.or_else(|error| match error.detail() {

@@ -8,7 +8,7 @@ use fastrand::Rng;
 use fencepost::{Context, Policy};
 use std::time::Duration;
 
-/// Time within which threads must release unused memory.
+/// Time limit for threads to release unused memory.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Checks the arrays and reads that no thread has taken, drops everything, and checks that nothing is retained.

@@ -16,11 +16,11 @@ pub struct Kept {
     again: bool,
 }
 
-/// Most events that a thread keeps.
+/// Maximum number of events that a thread keeps.
 const MOST: usize = 12;
 
 impl Worker<'_> {
-    /// Enqueues a marker and keeps or drops it, or records an event.
+    /// Enqueues a marker, which is kept or dropped, or records an event.
     pub fn mark(&mut self) -> Done {
         let lane = self.some_lane();
         match self.rng.u32(..4) {
@@ -99,8 +99,8 @@ impl Worker<'_> {
         if self.rng.bool() {
             self.keep(Kept { event: event.event(), home, again: false });
         }
-        // A thread that does the work of a context may run a callback that waits in any of its calls, so it holds no
-        // unsignalled event.
+        // A thread that does the work of a context may, in any of its calls, run a callback that waits; so it must not
+        // hold an unsignalled event.
         if self.rng.bool() && !self.shared.drawn.callbacks_wait {
             self.held.push(event);
         } else {

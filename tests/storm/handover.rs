@@ -31,7 +31,7 @@ impl Handover {
         self.comings.lock().unwrap_or_else(PoisonError::into_inner).pop()
     }
 
-    /// Returns the arrays and reads that no thread has taken.
+    /// Returns the arrays and reads that were not taken.
     pub fn empty(&self) -> (Vec<Owned>, Vec<Coming>) {
         let arrays = std::mem::take(&mut *self.arrays.lock().unwrap_or_else(PoisonError::into_inner));
         let comings = std::mem::take(&mut *self.comings.lock().unwrap_or_else(PoisonError::into_inner));
@@ -40,7 +40,7 @@ impl Handover {
 }
 
 impl Worker<'_> {
-    /// Gives an array or a read to the thread that takes it first.
+    /// Gives an array or a read to the first thread that takes it.
     pub fn give(&mut self) -> Done {
         if self.rng.u32(..4) == 0 && !self.comings.is_empty() {
             let at = self.rng.usize(..self.comings.len());

@@ -18,7 +18,7 @@ pub struct Download {
     from: String,
 }
 
-/// Elements of pinned arrays to upload from. `MOST` limits their number for each thread and context.
+/// Number of elements of pinned arrays for uploads. `MOST` limits the number of arrays per thread and context.
 const LEN: usize = 512;
 const MOST: usize = 3;
 

@@ -6,7 +6,7 @@ use super::worker::Worker;
 use fencepost::synchronize_all;
 use std::thread;
 
-/// Most queues that a thread has for itself.
+/// Maximum number of a thread's own queues.
 const MOST: usize = 4;
 
 impl Worker<'_> {
@@ -25,7 +25,7 @@ impl Worker<'_> {
     /// Waits for a queue, or polls it until it is complete.
     pub fn finish_queue(&mut self) -> Done {
         let lane = self.some_lane();
-        // Other threads continue to use the shared queues, so a thread polls only its own queues to their end.
+        // Other threads continue to use the shared queues, so a thread polls only its own queues until they are done.
         if self.rng.u32(..3) == 0 && self.own.iter().any(|own| own.key == lane.key) {
             self.release();
             self.say(|| "polls a queue".into());
@@ -78,7 +78,7 @@ impl Worker<'_> {
         Ok(())
     }
 
-    /// Calls the reports of a context, releases free memory, or limits it.
+    /// Calls reports of a context, releases its free memory, or limits its memory.
     pub fn look(&mut self) -> Done {
         let home = self.some_home();
         let ctx = &self.shared.homes[home].ctx;

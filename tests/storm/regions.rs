@@ -7,7 +7,7 @@ use fastrand::Rng;
 use fencepost::prelude::*;
 use fencepost::{Region, region};
 
-/// Columns of the tables.
+/// Number of columns of the tables.
 const COLUMNS: usize = 8;
 
 /// A window of a table.

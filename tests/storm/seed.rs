@@ -15,10 +15,10 @@ pub struct Drawn {
     /// Place of the first context. `None` is the CPU recorder.
     pub place: Option<Arc<Place>>,
     pub homes: Vec<HomeOf>,
-    /// Context and urgency of each queue that all threads use.
+    /// Context and priority of each shared queue.
     pub queues: Vec<(usize, i32)>,
     pub threads: usize,
-    /// Steps of each thread.
+    /// Number of steps of each thread.
     pub steps: usize,
     /// `true` if a separate thread flushes the contexts without threads repeatedly.
     pub driven: bool,
@@ -26,8 +26,8 @@ pub struct Drawn {
     pub timed: bool,
     /// `true` if some arrays are so large that a copy between contexts has several pieces.
     pub large: bool,
-    /// `true` if callbacks wait for queues. Otherwise some callbacks signal events that queues wait for. Both together
-    /// could deadlock, because a context does not know which callback signals an event.
+    /// `true` if callbacks wait for queues. Otherwise, some callbacks signal events for which queues wait. Both
+    /// together could deadlock, because a context does not know which callback signals an event.
     pub callbacks_wait: bool,
 }
 
@@ -85,7 +85,7 @@ impl Drawn {
         self.homes.iter().all(|home| home.device.threads())
     }
 
-    /// Returns the random numbers of one step of one thread. They do not depend on the steps before.
+    /// Returns the random numbers of one step of one thread. They do not depend on earlier steps.
     pub fn step(&self, thread: usize, step: usize) -> Rng {
         let mut of_thread = Rng::with_seed(self.seed ^ (thread as u64 + 1) << 40);
         let base = of_thread.u64(..);

@@ -10,8 +10,8 @@ use fencepost::{DynKernel, HostBuffer, Kernel, Priority, QueueOptions, Result, b
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Elements of the array that every thread reads and none writes. `PART` is the elements of each thread's part of the
-/// divided array.
+/// Number of elements of the array that every thread reads and none writes. `PART` is the size of each thread's part of
+/// the divided array.
 pub const CONSTANTS: usize = 256;
 pub const PART: usize = 128;
 
@@ -126,7 +126,7 @@ fn mix(_: [u32; 3], _: [u32; 3], params: &[u8], buffers: &mut [HostBuffer<'_>]) 
     }
 }
 
-/// Returns the kernel of a cell, and makes it first if it is missing. Two threads may make it at the same time.
+/// Returns the kernel of a cell, and makes it if necessary. Two threads may make it at the same time.
 fn made<K: Clone>(cell: &OnceLock<K>, make: impl FnOnce() -> Result<K>) -> Result<K> {
     if let Some(kernel) = cell.get() {
         return Ok(kernel.clone());

@@ -3,7 +3,7 @@
 use super::waits::Done;
 use super::worker::Worker;
 
-/// Name, share and function of a step.
+/// Name, frequency and function of a step.
 type Step<W> = (&'static str, u32, fn(&mut W) -> Done);
 
 impl Worker<'_> {

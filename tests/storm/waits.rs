@@ -1,4 +1,4 @@
-//! The ways to wait for a result: to block, to wait with a timeout, to await, to select, to drop.
+//! The ways to wait for a result: block, wait with a timeout, await, select, or drop.
 
 use super::worker::Worker;
 use fencepost::{Error, Pending};
@@ -32,7 +32,7 @@ pub struct Coming {
 #[derive(Clone, Copy, Debug)]
 pub enum Way {
     Block,
-    /// A wait of this number of microseconds, this number of times, then without a limit.
+    /// Waits of this number of microseconds, this many times, then a wait without a limit.
     Within(u64, u32),
     Await,
     /// An await together with a future that is ready after this number of polls, then a plain await.
@@ -83,7 +83,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Awaits a result on an executor. Without threads in every context, no thread would wake the task, so it is polled
+    /// Awaits a result on an executor. Unless every context has threads, no thread would wake the task, so it is polled
     /// in a loop.
     pub fn awaited<T: Unpin + 'static>(&self, mut pending: Pending<T>) -> fencepost::Result<T> {
         if self.shared.drawn.all_have_threads() {
@@ -120,7 +120,8 @@ impl Worker<'_> {
     }
 }
 
-/// Polls a result together with a future that is ready after `looks` polls. Returns the result if it is ready first.
+/// Polls a result together with a future that becomes ready after `looks` polls. Returns the result if it is ready
+/// first.
 fn select<T: Unpin + 'static>(pending: &mut Pending<T>, looks: u32) -> Option<fencepost::Result<T>> {
     let mut left = looks;
     pollster::block_on(std::future::poll_fn(|task| match Pin::new(&mut *pending).poll(task) {

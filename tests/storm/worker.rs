@@ -127,7 +127,7 @@ impl<'w> Worker<'w> {
         start..self.rng.usize(start + 1..=len)
     }
 
-    /// Makes a queue wait for the uses of an array that its next use conflicts with.
+    /// Makes a queue wait for those uses of an array with which its next use conflicts.
     pub fn order(&mut self, at: usize, lane: &Lane, access: Access) -> Done {
         Ok(self.arrays[at].order(lane, access, &mut self.rng)?)
     }

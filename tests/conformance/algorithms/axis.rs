@@ -22,7 +22,8 @@ pub fn cases() -> Vec<Case> {
 
 const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
 
-/// Lists shapes with axes around the borders of invocations, workgroups and shares. The full suite has more of them.
+/// Lists shapes with axis lengths around the limits of invocations, workgroups and shares. The full suite has more of
+/// them.
 pub(super) fn shapes() -> Vec<[usize; 3]> {
     let mut shapes = vec![
         [1, 1, 1],
@@ -50,7 +51,7 @@ pub(super) fn shapes() -> Vec<[usize; 3]> {
     shapes
 }
 
-/// Returns the result along an axis.
+/// Returns the expected result along an axis.
 fn result<T: Reducible, const D: usize>(
     queue: &CommandQueue,
     x: &DeviceArray<T, D>,
@@ -82,7 +83,7 @@ fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(31);
     for (at, shape) in shapes().into_iter().enumerate() {
-        // Odd factors keep the product from 0.
+        // With odd factors, the product does not become 0.
         let list: Vec<u32> = (0..shape.iter().product()).map(|_| rng.u32(..) | 1).collect();
         match at % 2 {
             0 => of::<u32>(&queue, &list, shape),
@@ -182,7 +183,7 @@ fn refused(s: &Subject) {
     let error = queue.reduce(padded.axis(1), Operation::Sum, &mut out).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
-    // A reduction without results is refused as any other.
+    // A reduction without results is refused like any other.
     let none = queue.zeros::<f32, 2>([0, 3]).unwrap();
     let mut foreign = other.zeros([0, 1]).unwrap();
     let error = queue.reduce(none.axis(1), Operation::Sum, &mut foreign).unwrap_err();
@@ -193,7 +194,7 @@ fn refused(s: &Subject) {
         queue.reduce(none.axis(1), Operation::Sum, &mut out)
     });
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
-        // The last of two launches would be refused.
+        // Only the second of two launches would be refused.
         let x = queue.full(shape, 1_u32).unwrap();
         for axis in 0..2 {
             let mut reduced = shape;

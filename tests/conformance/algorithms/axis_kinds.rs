@@ -27,7 +27,7 @@ fn reduced<const D: usize>(mut shape: [usize; D], axis: usize) -> [usize; D] {
     shape
 }
 
-/// Returns the counts, and whether any and all elements are not zero.
+/// Returns the counts, and the results of `any` and `all`.
 fn compared<T: Reducible, const D: usize>(
     queue: &CommandQueue,
     x: &DeviceArray<T, D>,
@@ -87,7 +87,7 @@ fn zeros(s: &Subject) {
         for most in [2, 5, 8] {
             let list: Vec<u32> = (0..shape.iter().product()).map(|_| words[rng.usize(..most)]).collect();
             check::<f32>(&queue, bytemuck::cast_slice(&list), shape);
-            // The bits of -0 are an integer that is not zero.
+            // As an integer, the bits of -0 are not zero.
             check::<i32>(&queue, bytemuck::cast_slice(&list), shape);
         }
     }
@@ -151,7 +151,7 @@ fn none(s: &Subject) {
 type Compare<const D: usize> =
     fn(&CommandQueue, &DeviceArray<u32, D>, usize, &mut DeviceArray<u32, D>) -> fencepost::Result<()>;
 
-/// The verbs. A mean has its bits as results.
+/// The verbs. The result of a mean is given by its bits.
 const VERBS: [Compare<2>; 4] = [
     |queue, x, axis, out| queue.count_nonzero(x.axis(axis), out),
     |queue, x, axis, out| queue.any(x.axis(axis), out),
@@ -175,7 +175,7 @@ fn refused(s: &Subject) {
         let error = verb(&queue, &padded, 1, &mut out).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
         for shape in [[4, 5], [2, 20_000], [3000, 2]] {
-            // The last of two launches would be refused.
+            // Only the second of two launches would be refused.
             let x = queue.full(shape, 1_u32).unwrap();
             for axis in 0..2 {
                 let reduced = reduced(shape, axis);
@@ -215,7 +215,7 @@ fn in_a_graph(s: &Subject) {
             })
             .unwrap();
         for round in 0..2 {
-            // Whole numbers make exact sums, in any order.
+            // Sums of integers are exact in any order.
             let list: Vec<f32> = (0..len).map(|i| ((i * 7 + round) % 5) as f32).collect();
             queue.upload(&list, &mut x).unwrap();
             queue.replay(&graph).unwrap();
@@ -232,7 +232,7 @@ fn guards(s: &Subject) {
     let queue = s.ctx().queue("q");
     for shape in [[3, 300], [300, 3], [2, 16_385]] {
         let len: usize = shape.iter().product();
-        // A count of an element of the guards would be one more, and their mean is far away.
+        // Reading a guard element would increase a count by one, and change a mean by far.
         let list: Vec<u32> = (0..len).map(|i| [0, 0x3F80_0000][i % 2]).collect();
         let all =
             queue.array(&[vec![0x4F00_0000; 64], list.clone(), vec![0x4F00_0000; 64]].concat()).unwrap();
@@ -250,7 +250,7 @@ fn guards(s: &Subject) {
                 let found = queue.read(&out).wait().unwrap();
                 let inside = &found[64..64 + results];
                 let name = format!("verb {at}, {shape:?} along {axis}");
-                // A quotient of a device is within 2.5 ulp.
+                // On a device, a quotient is within 2.5 ulp.
                 let near = |(a, b): (&u32, &u32)| a.abs_diff(*b) <= if at == 3 { 3 } else { 0 };
                 assert!(inside.iter().zip(&expected).all(near), "{name}: {inside:?}, {expected:?}");
                 assert!(found[..64].iter().chain(&found[64 + results..]).all(|&word| word == 5), "{name}");

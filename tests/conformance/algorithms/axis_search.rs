@@ -54,7 +54,7 @@ fn places(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(71);
     for (at, shape) in shapes().into_iter().enumerate() {
         let len = shape.iter().product();
-        // Few values, so that several elements are equal, and then extreme ones at random places.
+        // Few distinct values, so that several elements are equal; then extreme values at random places.
         let mut few: Vec<u32> = (0..len).map(|_| [1, 2, 0x7FFF_FFFF, 0x8000_0000][rng.usize(..4)]).collect();
         match at % 2 {
             0 => check::<u32>(&queue, &few, shape),
@@ -67,7 +67,7 @@ fn places(s: &Subject) {
             check::<i32>(&queue, &vec![i32::MIN; len], shape);
             check::<u32>(&queue, &vec![u32::MAX; len], shape);
         }
-        // Zeros of both signs are equal, and the first one of a row or column is its result.
+        // Zeros of both signs are equal, so the first one in a row or column is the result.
         let mut bits: Vec<u32> = (0..len).map(|_| [0, 0x8000_0000, 1, 0x8000_0001][rng.usize(..4)]).collect();
         bits[rng.usize(..len)] = 0x7F80_0000;
         bits[rng.usize(..len)] = 0xFF80_0000;
@@ -89,7 +89,7 @@ fn nans(s: &Subject) {
             };
             let words: Vec<u32> = (0..shape.iter().product()).map(|_| word()).collect();
             check::<f32>(&queue, bytemuck::cast_slice(&words), shape);
-            // The bits of a NaN are an integer as any other.
+            // The bits of a NaN are an ordinary integer.
             check::<i32>(&queue, bytemuck::cast_slice(&words), shape);
         }
     }
@@ -119,7 +119,7 @@ fn refused(s: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
     let other = s.ctx().queue("other");
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
-        // The last of two launches would be refused.
+        // Only the second of two launches would be refused.
         let x = queue.full(shape, 1_u32).unwrap();
         for axis in 0..2 {
             let reduced = reduced(shape, axis);

@@ -20,10 +20,10 @@ pub fn cases() -> Vec<Case> {
 }
 
 const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
-/// Stands in the arrays of results before a verb.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Returns the scan of a case: an exclusive one with an initial value for products and largest elements, else an inclusive one.
+/// Returns the scan of a case: exclusive with an initial value for products and largest elements, otherwise inclusive.
 fn scan<T: Reducible>(operation: Operation) -> Scan<T> {
     match operation {
         Operation::Product | Operation::Largest => Scan::exclusive(operation).from(T::ONE),
@@ -40,7 +40,7 @@ struct Outputs<T: Reducible> {
     counts: [DeviceArray<u32>; 2],
 }
 
-/// Results of the verbs as words: all elements of the arrays, and the counts.
+/// Results of the verbs as words: all elements of the result arrays, and the counts.
 #[derive(PartialEq, Debug)]
 struct Results {
     /// Results of a scan, and of the reversed scan.
@@ -142,7 +142,7 @@ fn integers(s: &Subject) {
         let runs = if large() { &runs[..] } else { &runs[at % 5..][..1] };
         for &run in runs {
             let keys = keys(&mut rng, len, run);
-            // Odd factors keep the product from 0.
+            // With odd factors, the product does not become 0.
             let words: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
             let operation = ALL[at % 4];
             if at % 2 == 0 {
@@ -283,7 +283,7 @@ fn in_a_graph(s: &Subject) {
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) = queue.capture(|c| outputs.enqueue(c, &keys, &x, Operation::Sum)).unwrap();
         for round in 0..2_u32 {
-            // The number of runs grows from replay to replay, so each result is written again.
+            // The number of runs increases from replay to replay, so each result is overwritten.
             let next: Vec<u32> = (0..len as u32).map(|i| i / (9 - 2 * round) % 3).collect();
             let list: Vec<i32> =
                 (0..len as i32).map(|i| (i ^ round as i32).wrapping_mul(-1_640_531_527)).collect();

@@ -20,7 +20,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups. In the full suite, the grid has two dimensions for one.
+/// Lists numbers of elements around multiples of the workgroup size. In the full suite, one of them needs a grid of two
+/// dimensions.
 fn lengths() -> Vec<usize> {
     let mut lengths = vec![0, 1, 63, 64, 65, 255, 256, 257, 10_007];
     if large() {
@@ -29,7 +30,7 @@ fn lengths() -> Vec<usize> {
     lengths
 }
 
-/// Returns bits of all kinds of numbers: zeros, borders of the integers, infinities, NaNs, and random ones.
+/// Returns bits of all kinds of numbers: zeros, limits of the integer types, infinities, NaNs, and random ones.
 fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
     let borders =
         [i32::MAX as f32, i32::MIN as f32, u32::MAX as f32, 16_777_216.0, 0.99, 1.0, 1.5, 2.5, 1e20];
@@ -110,7 +111,7 @@ fn multiplied(s: &Subject) {
     assert_eq!(queue.read(&grid).wait().unwrap(), host::iota(24, 5_u32, 2));
 }
 
-/// Compares sums of floats, which cancel, with the exact ones.
+/// Compares sums of floats with cancellation with the exact sums.
 fn close(queue: &CommandQueue, len: usize, rng: &mut fastrand::Rng) {
     let within = |found: f32, a: f64, x: f64, y: f64| {
         let bound = 3.0 * 2_f64.powi(-24) * ((a * x).abs() + y.abs());
@@ -206,7 +207,7 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&short).wait().unwrap(), [3; 9]);
 }
 
-/// Enqueues each verb. The results are three parts of an array.
+/// Enqueues each verb. The results go to three parts of an array.
 fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32>, out: &DeviceArray<i32>) -> fencepost::Result<()> {
     let part = |at: usize| out.slice(128 * at..128 * at + x.len());
     queue.iota(&mut part(0)?, -3, 2)?;

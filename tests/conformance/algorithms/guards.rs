@@ -1,4 +1,5 @@
-//! A18: the kernels of sorts and scans stay inside of their arrays while another queue changes the elements or the number of a part.
+//! A18: the kernels of sorts and scans stay inside their arrays while another queue changes the elements or their
+//! number.
 
 use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
@@ -20,7 +21,7 @@ const ELEMENTS: usize = 100;
 /// Word after the last element of the results.
 const BEHIND: u32 = 77;
 
-/// Calls a launch with a text, which writes outside of its arrays only if it has no guard.
+/// Launches a shader, and once more without its guard; only then may it write outside its arrays.
 fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Context, &str) -> Vec<u32>) {
     let check = Some(CheckOptions::default());
     let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
@@ -46,7 +47,8 @@ fn builtin(name: &str) -> String {
 }
 
 fn small(s: &Subject) {
-    // Another queue writes the key of the first invocation after its digit was counted, and before it is read again.
+    // Simulates that another queue writes the key of the first invocation after its digit was counted and before the
+    // key is read again.
     let moves =
         "        for (var i = own_first(0u, params.n, lane); i < own_end; i++) { move_element(i, lane); }";
     let written = format!("        if lane == 0u {{ out_keys[0] = 15u; }}\n{moves}");
@@ -83,7 +85,7 @@ fn small(s: &Subject) {
     });
 }
 
-/// Moves keys by the places of as many keys of digit 0, which were counted before the keys changed.
+/// Moves keys with positions that were computed for keys of digit 0 only, before the keys changed.
 fn scattered(ctx: &Context, text: &str, keys: &[u32]) -> Vec<u32> {
     let overrides = [("WORKGROUP", 16.0), ("PER", 4.0)];
     let kernel = ctx.kernel_from_with(text, "radix_scatter", &overrides).unwrap();
@@ -123,7 +125,8 @@ fn pass(s: &Subject) {
 }
 
 fn tile(s: &Subject) {
-    // One half of the invocations leaves the counters of the first tile, as if the part ended there when these read its number.
+    // Half of the invocations stop after the counters of the first tile, as if they had read a smaller number of
+    // elements.
     let clear = "counters[row * WORKGROUP + lane] = 0u;";
     let cleared = format!("if lane < WORKGROUP / 2u || first == 0u {{ {clear} }}");
     let text = changed(&staged(&builtin("radix_scatter.wgsl")), (clear, &cleared));
@@ -134,7 +137,7 @@ fn tile(s: &Subject) {
 
 fn scan(s: &Subject) {
     for shader in ["scan", "scan_in_place"] {
-        // The first invocation reads a smaller number of elements than the loops do.
+        // The first invocation reads a smaller number of elements than the loops use.
         let text =
             changed(&builtin(&format!("{shader}.wgsl")), ("params.share) - 1u;", "params.share) - 41u;"));
         let guard = ("min(mirror - i, arrayLength(&x) - 1u)", "mirror - i");

@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
+/// Lists numbers of elements around multiples of workgroup sizes and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     if large() { super::lengths() } else { vec![1, 255, 256, 257, 4099, 16_385] }
 }
@@ -133,7 +133,7 @@ fn hazard(s: &Subject) {
     super::enqueue_nothing_with_a_hazard(s, 100, &[|queue, x, out| queue.histogram(x, Bins::modulo(), out)]);
 }
 
-/// Enqueues a histogram of remainders and one between edges.
+/// Enqueues a histogram of remainders and a histogram between edges.
 fn enqueue(queue: &CommandQueue, x: &DeviceArray<i32, 2>, out: &DeviceArray<u32>) -> fencepost::Result<()> {
     queue.histogram(&x.cast_bits::<u32>(), Bins::modulo(), &mut out.slice(0..10)?)?;
     queue.histogram(x, Bins::edges(&[-1_000_000_000, 0, 5, 1_000_000_000]), &mut out.slice(64..67)?)

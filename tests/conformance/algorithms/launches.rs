@@ -1,5 +1,5 @@
-//! A01: the launches and the scratch memory of each verb match a kept file. A change of the file shows a change of
-//! the costs that the documentation of the verbs promises.
+//! A01: the launches and the scratch memory of each verb match a stored file. If the file changes, the documented costs
+//! of the verbs change too.
 //!
 //! `FENCEPOST_LAUNCHES=write cargo test --test conformance a01_each_verb_has` writes the file.
 
@@ -18,9 +18,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lengths of an array that one workgroup combines, and of an array that several workgroups combine.
+/// Length of an array for one workgroup, and length of an array for several workgroups.
 const SIZES: [usize; 2] = [320, 20_480];
-/// The kept file.
+/// The stored file.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/algorithms/launches.txt");
 
 fn costs(s: &Subject) {

@@ -1,4 +1,4 @@
-//! A01, A07: elements that are user expressions.
+//! A01, A07: elementwise verbs with WGSL expressions of the program.
 
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;

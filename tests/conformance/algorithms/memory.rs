@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Number of elements of the arrays: a few shares.
+/// Number of elements of the arrays: several shares.
 const N: usize = 20_000;
 
 struct Arrays {
@@ -84,7 +84,7 @@ const VERBS: &[(&str, Verb)] = &[
 ];
 
 impl Arrays {
-    /// Makes the arrays, or returns the error of the first array that finds no memory.
+    /// Makes the arrays, or returns the error of the first array without memory.
     fn new(queue: &CommandQueue) -> fencepost::Result<Self> {
         let array = |len: usize| queue.full([len], 9_u32);
         let x = array(N)?;
@@ -100,7 +100,7 @@ impl Arrays {
 
 fn refused(s: &Subject) {
     let mut refusals = vec![0; VERBS.len()];
-    // The first memory holds the arrays and nothing else, and the last one holds the scratch memory of each verb.
+    // The smallest memory size only fits the arrays; the largest also fits the scratch memory of each verb.
     let enough =
         (0..).map(|step| 240_000 + 256 * step).find(|&memory| used(s, memory, &mut refusals)).unwrap();
     for more in [512, 4096, 65_536, 150_000, 1_000_000] {
@@ -133,7 +133,7 @@ fn used(s: &Subject, memory: u64, refusals: &mut [u32]) -> bool {
     true
 }
 
-/// Fills the backlog of a queue that waits for the program, up to each place of its limit, and calls a verb there.
+/// Fills the backlog of a queue that waits for the program to each fill level up to its limit, and calls a verb there.
 fn crowded(s: &Subject) {
     let backlog = BacklogLimit::default().commands(20);
     let ctx = if s.is_cpu() {

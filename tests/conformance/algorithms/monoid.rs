@@ -1,4 +1,4 @@
-//! A01, A19: scans and reductions by an operation from user code, which depends on the order of the elements.
+//! A01, A19: scans and reductions with an operation from user code that is not commutative.
 
 use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
@@ -19,8 +19,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Composition of two functions `x -> m x + c` modulo 2^16, the first one first. A word has m in its low half and c in
-/// the high one.
+/// Composition of two functions `x -> m x + c` modulo 2^16; the first one is applied first. A word has m in its low
+/// half and c in its high half.
 const COMPOSE: &str = "((a * b) & 0xffffu) |
     (((b & 0xffffu) * (a >> 16u) + (b >> 16u)) << 16u)";
 /// The function `x -> x`.
@@ -35,7 +35,7 @@ fn compose() -> Monoid<'static, u32> {
     Monoid::new(COMPOSE, SAME)
 }
 
-/// Returns functions with odd factors, so that no product is 0.
+/// Returns functions with odd factors, so that products are not 0.
 fn functions(rng: &mut fastrand::Rng, len: usize) -> Vec<u32> {
     (0..len).map(|_| rng.u32(..) | 1).collect()
 }
@@ -65,7 +65,7 @@ fn scanned<T: Copy>(
     (results, running)
 }
 
-/// Compares a scan to another array, its total, and a scan in place with the host's results.
+/// Compares the results of a scan to another array, its total, and a scan in place with the host's.
 fn check_scans<T: Combinable + PartialEq + Debug>(
     queue: &CommandQueue,
     list: &[T],
@@ -191,7 +191,7 @@ fn vectors(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(194);
     let lens = if large() { vec![1, 300, 4097, 16_384, 20_481, 1 << 17] } else { vec![300, 17_000] };
     for len in lens {
-        // The extent of a list: the smallest and the largest number. Both are exact.
+        // The range of a list: the smallest and the largest number, which are exact.
         let pairs: Vec<[f32; 2]> =
             (0..len).map(|_| rng.f32() - 0.5).map(|x| [x * 1e6, x * 1e6 + x.abs()]).collect();
         let extent = Monoid::new("vec2(min(a.x, b.x), max(a.y, b.y))", [f32::INFINITY, f32::NEG_INFINITY]);

@@ -1,4 +1,4 @@
-//! A02: a built-in kernel with one mistake is caught by the comparison with the host or by the checks of the CPU.
+//! A02: a mistake in a built-in kernel is detected by the comparison with the host or by the CPU's checks.
 
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::host::{self, Nan};
@@ -81,7 +81,7 @@ fn caught(s: &Subject) {
     all_caught(s, MISTAKES, is_right);
 }
 
-/// Checks that each shader is right without a mistake, and not right with one.
+/// Checks that each shader is right without a mistake, and wrong with each mistake.
 pub(super) fn all_caught(s: &Subject, mistakes: &[Mistake], is_right: impl Fn(&Context, &str, &str) -> bool) {
     let check = Some(CheckOptions::default());
     let options = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
@@ -107,7 +107,7 @@ pub(super) fn all_caught(s: &Subject, mistakes: &[Mistake], is_right: impl Fn(&C
 /// Returns `true` if the results of a shader are right.
 fn is_right(ctx: &Context, shader: &str, text: &str) -> bool {
     let lists = [1, 255, 257, 1024, 1025, 3000].into_iter().map(|len: u32| {
-        // All bits occur, and zeros and large numbers lie on the borders of shares.
+        // All bits occur, and zeros and large numbers are at the borders of shares.
         (0..len)
             .map(|i| if i % 256 == 255 { 0 } else { (i + 1).wrapping_mul(0x9E37_79B1) })
             .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! A05: a mistake in the kernels of reductions along an axis is caught.
+//! A05: a mistake in the kernels of reductions along an axis is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -91,7 +91,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Divisor of results that are divided.
+/// Divisor of divided results.
 const DIVISOR: u32 = 3;
 
 const OPERATIONS: [Operation; 6] = [
@@ -117,7 +117,7 @@ fn kernel(ctx: &Context, text: &str, rows: bool, operation: usize, keys: bool) -
     ctx.kernel_from_with(&source, stem, &overrides).unwrap()
 }
 
-/// Compares numbers of elements with one of the highest bits, divided by 3, and their roots.
+/// Compares counts of elements that have one of the highest bits, these counts divided by 3, and their square roots.
 fn counts_and_finishes(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[u32]) -> bool {
     let stem = if rows { "reduce_rows" } else { "reduce_columns" };
     let source = ShaderSource::text(format!("{stem}.wgsl"), text.to_owned());
@@ -134,7 +134,7 @@ fn counts_and_finishes(ctx: &Context, text: &str, rows: bool, shape: [usize; 3],
         && of(2) == expected(rows, shape, list, |part| (count(part) as f32).sqrt() as u32)
 }
 
-/// Differs between an element and its factor.
+/// The factor of an element is the element XOR this mask.
 const FACTOR: u32 = 0x5555;
 
 /// Compares sums of products.
@@ -148,7 +148,7 @@ fn multiplies(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], list: &[
     shares(ctx, &kernel, rows, shape, 0, list) == expected(rows, shape, list, sum)
 }
 
-/// Returns the results of the shares of 70 or 15 elements, and the element after them.
+/// Returns the results for shares of 70 or 15 elements, and the element after the results.
 fn shares(
     ctx: &Context,
     kernel: &DynKernel,
@@ -165,7 +165,7 @@ fn shares(
     let factors: Vec<u32> = list.iter().map(|word| word ^ FACTOR).collect();
     let [x, y] = [list, &factors].map(|list| queue.array(list).unwrap());
     let mut out = queue.zeros::<u32, 1>([count as usize + 1]).unwrap();
-    // The grid has one row of workgroups more than the results need.
+    // The grid has one more row of workgroups than the results need.
     let launched = if rows {
         let args = args![
             n = n,

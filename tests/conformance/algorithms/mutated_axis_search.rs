@@ -1,4 +1,4 @@
-//! A05: a mistake in the kernels of searches along an axis is caught.
+//! A05: a mistake in the kernels of searches along an axis is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -68,7 +68,7 @@ fn caught(s: &Subject) {
             is_float: which & 4 == 4,
             nan: if which & 8 == 8 { Nan::Ignore } else { Nan::Propagate },
         };
-        // NaNs are left out among numbers alone.
+        // Only floats can be NaN, so the options that ignore NaNs are tested only for floats.
         let which = (0..8).chain([12, 15]).map(search);
         which.into_iter().all(|which| lists.iter().all(|list| is_right(ctx, text, rows, shape, which, list)))
     });
@@ -82,7 +82,7 @@ struct Search {
     nan: Nan,
 }
 
-/// Compares the places of the shares of 70 or 15 elements. The places that a gather searches are every second one.
+/// Compares the indices found in shares of 70 or 15 elements. With gathered elements, every second one is searched.
 fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Search, list: &[u32]) -> bool {
     let Search { largest, gather, is_float, nan } = search;
     let [outer, along, inner] = shape;
@@ -98,7 +98,7 @@ fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Se
     ];
     let kernel = ctx.kernel_from_with(text, stem, &overrides).unwrap();
     let (n, step) = if gather { (along.div_ceil(2), 2) } else { (along, 1) };
-    // The places begin with 0 or 1 in neighbouring rows and columns.
+    // The indices begin with 0 or 1 in alternating rows and columns.
     let first = |row: usize, column: usize| if gather { (row + column) % 2 } else { 0 };
     let place = |at: usize| at / inner % n * step + first(at / inner / n, at % inner);
     let places: Vec<u32> = (0..outer * n * inner).map(|at| place(at) as u32).collect();
@@ -112,7 +112,7 @@ fn is_right(ctx: &Context, text: &str, rows: bool, shape: [usize; 3], search: Se
     );
     let [n_u32, share_u32, in_each_u32, inner_u32, count_u32, along_u32] =
         [n, share, in_each, inner, count, along].map(|n| n as u32);
-    // The grid has one row of workgroups more than the results need.
+    // The grid has one more row of workgroups than the results need.
     let launched = if rows {
         let args = args![
             n = n_u32,

@@ -1,4 +1,4 @@
-//! A10: a mistake in the kernels of verbs by key is caught.
+//! A10: a mistake in the kernels of verbs by key is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -45,7 +45,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_by_key", "to_bits(after.value)", "to_bits(before.value)"),
     mistake("reduce_by_key", "states[0] = all.heads;", ""),
     mistake("reduce_by_key", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
-    // The rest is in the snippet of both kernels.
+    // The other mistakes are in the snippet that both kernels use.
     mistake("reduce_by_key", "S(params.identity, 0u)", "S(params.identity, 1u)"),
     mistake("reduce_by_key", "S(params.identity, 0u)", "S(T(1), 0u)"),
     mistake("reduce_by_key", "if b.heads > 0u { return S(b.value, a.heads + b.heads); }", ""),
@@ -64,18 +64,18 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_by_key", "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
-/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each invocation.
 const WORKGROUP: f64 = 8.0;
 /// Number of elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 30;
 /// Number of elements: more shares than invocations, and a shorter last share.
 const ELEMENTS: usize = 10 * SHARE + 13;
-/// Stands in the arrays of results before a verb.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, shader, text| {
-        // Runs of 70 elements, of which some contain a share, of one element, and of three.
+        // Runs of 70 elements (some contain a whole share), of one element, and of three.
         let key = |i: u32| match i {
             0..200 => i / 70,
             200..250 => i,
@@ -103,9 +103,9 @@ fn caught(s: &Subject) {
 enum Verb {
     Inclusive,
     Exclusive,
-    /// An inclusive scan from the last element on.
+    /// A reversed inclusive scan.
     Reversed,
-    /// An inclusive scan of runs whose first elements are marked by bits instead of keys.
+    /// An inclusive scan of runs that are marked by bits for their first elements instead of keys.
     Heads,
     Reduce,
     Lengths,
@@ -228,7 +228,7 @@ impl Launches<'_> {
     }
 }
 
-/// Returns a bit for each key that differs from the one before, and none for the first key.
+/// Sets a bit for each key that differs from the previous one, but not for the first key.
 fn heads(keys: &[u32]) -> Vec<u32> {
     let mut words = vec![0; keys.len().div_ceil(32)];
     for at in (1..keys.len()).filter(|&at| keys[at] != keys[at - 1]) {

@@ -1,4 +1,4 @@
-//! A06: a mistake in the kernels of elementwise verbs is caught.
+//! A06: a mistake in the kernels of elementwise verbs is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -103,7 +103,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Launches a kernel on more invocations than it has elements, with one more element after them.
+/// Launches a kernel with more invocations than elements; one guard element follows them.
 fn launched<'a>(
     ctx: &Context,
     text: &str,
@@ -188,7 +188,7 @@ fn counts(ctx: &Context, text: &str) -> bool {
     queue.read(&array).wait().unwrap() == expected.collect::<Vec<_>>()
 }
 
-/// Adds arrays of which either one is shorter.
+/// Adds arrays of different lengths; either one may be shorter.
 fn adds(ctx: &Context, text: &str, words: &[u32]) -> bool {
     let source = ShaderSource::text("saxpy.wgsl", text.to_owned()).with_type("T", u32::DTYPE).unwrap();
     let kernel = ctx.kernel_from_with(&source, "saxpy", &[]).unwrap();

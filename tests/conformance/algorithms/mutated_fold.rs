@@ -1,4 +1,4 @@
-//! A19: a mistake in the kernels that keep the order of the elements, or that mark segments, is caught.
+//! A19: a mistake in the kernels that keep the order of the elements, or that mark segments, is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use super::mutated_scan::staged;

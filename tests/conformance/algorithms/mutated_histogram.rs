@@ -1,4 +1,4 @@
-//! A12: a mistake in the kernel of histograms is caught.
+//! A12: a mistake in the kernel of histograms is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -37,7 +37,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "c = 0u", "c = 1u"),
     mistake(KERNEL, "own[bin * params.copies + c]", "own[bin + c]"),
     mistake(KERNEL, "atomicAdd(&counts[bin], sum)", "atomicStore(&counts[bin], sum)"),
-    // The rest is in the snippet.
+    // The other mistakes are in the snippet.
     mistake(KERNEL, "select(params.flip_clear, params.flip_set", "select(params.flip_set, params.flip_clear"),
     mistake(KERNEL, "bits & 0x80000000u", "bits & 0x40000000u"),
 ];
@@ -48,16 +48,16 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Number of elements in all, and in a share: two shares and a half.
+/// Number of all elements, and of those in a share: there are two and a half shares.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const BINS: usize = 37;
 /// Number of bins whose remainders are the low bits of an element.
 const POWER: u32 = 32;
 
-/// Returns `true` if the counts of remainders, or those between edges, are right for a type of elements.
+/// Returns `true` if the counts of remainders, or of elements between edges, are right for a type.
 fn is_right(ctx: &Context, text: &str, element: usize, private: bool) -> bool {
-    // The last edges of the types are elements too.
+    // The largest edges of the types are elements too.
     let last = [3_700_000_000, 1_900_000_000, (19.0_f32 * 1e37).to_bits()];
     let special =
         [0, 0x8000_0000, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_0001].into_iter().chain(last);
@@ -68,7 +68,7 @@ fn is_right(ctx: &Context, text: &str, element: usize, private: bool) -> bool {
     let (numbers, integers): (Vec<f32>, Vec<i32>) =
         (0..=BINS).map(|i| (edge(i), (i as i32 - 18) * 100_000_000)).unzip();
     let edges: Vec<u32> = (0..=BINS as u32).map(|i| i * 100_000_000).collect();
-    // The keys of the edges have the order of unsigned integers, and so have the edges themselves.
+    // The edges and their keys are both in the order of unsigned integers.
     let keys: Vec<u32> = match element {
         0 => edges.clone(),
         1 => integers.iter().map(|&edge| edge as u32 ^ 1 << 31).collect(),
@@ -80,7 +80,7 @@ fn is_right(ctx: &Context, text: &str, element: usize, private: bool) -> bool {
         _ => host::histogram(bytemuck::cast_slice(list), Bins::edges(&numbers), BINS),
     };
     let flips = [[0, 0], [1 << 31, 1 << 31], [1 << 31, u32::MAX]][element];
-    // Without counters of its own, a workgroup counts in memory.
+    // Without its own counters, a workgroup counts in device memory.
     let copies = if private { 4 } else { 0 };
     let count = |bins, between| counts(ctx, text, [&words, &keys], flips, [bins, between, copies]);
     let remainders =

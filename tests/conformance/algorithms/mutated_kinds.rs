@@ -1,4 +1,4 @@
-//! A18: the lists of mistakes have each kernel of the verbs, with each kind of mistake that its text can have.
+//! A18: the lists of mistakes contain each kernel of the verbs, with each kind of mistake that is possible in its text.
 
 use super::mutated::Mistake;
 use super::{
@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     vec![case("a18_each_kernel_of_the_verbs_has_a_barrier_a_bound_and_an_index_among_its_mistakes", listed)]
 }
 
-/// Place of a kernel that a mistake changes.
+/// Kind of place in a kernel that a mistake changes.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Barrier,
@@ -67,7 +67,7 @@ fn listed(_: &Subject) {
     assert!(missing.is_empty(), "add mistakes to a list: {missing:#?}");
 }
 
-/// Returns `true` for the kernels of the algorithms: they have no host function, or the verbs trust them.
+/// Returns `true` for the kernels of the algorithms: those without a reference, and those that the verbs trust.
 fn is_of_a_verb(kernel: &str) -> bool {
     reference(kernel).is_none() || trust_of(kernel).is_some()
 }
@@ -114,7 +114,7 @@ fn is_bound(code: &str) -> bool {
     COMPARISONS.iter().any(|comparison| code.contains(comparison))
 }
 
-/// Returns the text of each index.
+/// Returns the text of each index expression.
 fn indices(code: &str) -> Vec<&str> {
     code.split('[').skip(1).map(|rest| rest.split(']').next().unwrap_or_default()).collect()
 }

@@ -1,4 +1,4 @@
-//! A17: a mistake in the treatment of shares past the last element is caught.
+//! A17: a mistake in the treatment of shares past the last element is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -41,7 +41,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns `true` if a scan of the first `n` elements writes the total of these alone.
+/// Returns `true` if a scan of the first `n` elements writes the total of only these.
 fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     let list: Vec<u32> = (1..=(SHARE * SHARES) as u32).collect();
     let others = |share| if reversed { n.min((share + 1) * SHARE)..n } else { 0..share * SHARE };
@@ -72,8 +72,8 @@ fn is_total(ctx: &Context, text: &str, n: usize, reversed: bool) -> bool {
     queue.read(&out).wait().unwrap() == expected && queue.read(&total).wait().unwrap() == [all]
 }
 
-/// Returns `true` if the smallest or the largest number of each share is right, and the number of an empty share
-/// changes no other.
+/// Returns `true` if the smallest or the largest number of each share is right, and the result of an empty share
+/// affects no other.
 fn are_extremes(ctx: &Context, text: &str, n: usize, nan: Nan, largest: bool) -> bool {
     let list: Vec<f32> =
         (0..SHARE * SHARES).map(|i| if i == 75 { f32::NAN } else { i as f32 - 90.0 }).collect();

@@ -1,4 +1,4 @@
-//! A02: a kernel of random numbers with one mistake is caught by the comparison with the host or by the checks of the CPU.
+//! A02: a mistake in the kernel of random numbers is detected by the comparison with the host or by the CPU's checks.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -58,8 +58,8 @@ fn caught(s: &Subject) {
     })
 }
 
-/// Compares 1,001 numbers from position 3 of a block of which the low word overflows, with an array that ends after
-/// them.
+/// Compares 1,001 numbers from position 3 of a block on. The low word of the block number overflows, and the array ends
+/// after the numbers.
 fn is_right<T: Reducible>(
     ctx: &Context,
     text: &str,
@@ -98,7 +98,7 @@ fn is_right<T: Reducible>(
     found.iter().zip(expected).all(|(&found, &expected)| found == expected || near(found, expected))
 }
 
-/// Checks the functions of the kernel at the borders of their arguments, which a random sequence does not have.
+/// Checks the functions of the kernel at the limits of their arguments, which do not occur in a random sequence.
 fn edges(ctx: &Context, text: &str) -> bool {
     let end = text.find("@compute").unwrap();
     let kernel = "@compute @workgroup_size(1) fn edges() {

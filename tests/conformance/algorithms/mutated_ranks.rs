@@ -1,4 +1,4 @@
-//! A14: a mistake in the kernels that find elements by their rank is caught.
+//! A14: a mistake in the kernels that find elements by their rank is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -55,7 +55,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(TAKE, "    workgroupBarrier();\n    return parts[0];", "    return parts[0];"),
 ];
 
-/// Number of elements in all, and in a share: two shares and a half.
+/// Number of all elements, and of those in a share: there are two and a half shares.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const DIGITS: usize = 256;
@@ -74,7 +74,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns numbers of which many have equal high digits, and some are equal. The highest digit of the last one's key is 255.
+/// Returns numbers; many have equal high digits, and some are equal. The highest digit of the last one's key is 255.
 fn numbers() -> Vec<u32> {
     let number = |i: u32| [0x3F80_0000, 0xBF80_0000, 0x3F81_0000][i as usize % 3] + (i / 6 % 40) * 0x71;
     (1..ELEMENTS as u32).map(number).chain([u32::MAX >> 1]).collect()
@@ -111,7 +111,7 @@ fn counts(ctx: &Context, text: &str, shift: u32) -> bool {
     queue.read(&found).wait().unwrap() == table
 }
 
-/// Returns `true` if the digit of a rank is right. Every fourth digit has no key.
+/// Returns `true` if the digit of a rank is right. Every fourth digit does not occur.
 fn decides(ctx: &Context, text: &str, shift: u32, rank: u32) -> bool {
     let counts: Vec<u32> =
         (0..DIGITS as u32).map(|digit| if digit % 4 == 1 { 0 } else { 3 + digit % 3 }).collect();
@@ -144,7 +144,7 @@ fn decides(ctx: &Context, text: &str, shift: u32, rank: u32) -> bool {
     is_element && queue.read(&table).wait().unwrap() == expected
 }
 
-/// Returns `true` if the elements up to a rank are right, of several shares and of one.
+/// Returns `true` if the elements up to a rank are right, for several shares and for one.
 fn takes(ctx: &Context, text: &str) -> bool {
     let list = numbers();
     let queue = ctx.queue("q");

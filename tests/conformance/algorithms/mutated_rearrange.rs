@@ -1,4 +1,4 @@
-//! A02: a kernel that moves elements with one mistake is caught by the comparison with the host or by the checks of the CPU.
+//! A02: a mistake in a kernel that moves elements is detected by the comparison with the host or by the CPU's checks.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -59,7 +59,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Launches a kernel on more invocations than it has work, and returns its last array.
+/// Launches a kernel with more invocations than work, and returns its last array.
 fn launched(
     ctx: &Context,
     (text, entry): (&str, &str),
@@ -74,7 +74,7 @@ fn launched(
     queue.read(out).wait().unwrap()
 }
 
-/// Number of elements that a kernel uses of each array. The arrays have a few more.
+/// Number of elements of each array that a kernel uses. The arrays have a few more.
 const LEN: u32 = 100;
 
 fn moves(ctx: &Context, shader: &str, text: &str) -> bool {

@@ -1,4 +1,4 @@
-//! A08: a mistake in the kernels of scans is caught.
+//! A08: a mistake in the kernels of scans is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -38,7 +38,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "if REVERSED == 0u { total", "{ total"),
     mistake("scan", "if REVERSED == 1u && group.x == 0u", "if REVERSED == 1u && group.x == 1u"),
     mistake("scan", "if REVERSED == 1u &&", "if REVERSED == 0u &&"),
-    // The rest is in the snippet of both kernels.
+    // The other mistakes are in the snippet that both kernels use.
     mistake("scan", "return a * b;", "return a + b;"),
     mistake("scan", "return max(a, b);", "return min(a, b);"),
     mistake("scan", "OPERATION == 3u)", "OPERATION == 2u)"),
@@ -78,7 +78,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("scan", "combined(before, of_bits(carries[group.x]))", "of_bits(carries[group.x])"),
     mistake("scan", "tile += WORKGROUP * PER", "tile += WORKGROUP"),
     mistake("scan", "end == params.n", "g == 0u"),
-    // The elements pass through the memory of the workgroup.
+    // The variant that stages elements in workgroup memory.
     mistake("scan", "tile_states[place_of(k)] = load(first + k)", "tile_states[place_of(k)] = load(first)"),
     mistake("scan", "    workgroupBarrier();\n    let start = min(count", "    let start = min(count"),
     mistake("scan", "total = combined(total, tile_states[place_of(k)])", "total = tile_states[place_of(k)]"),
@@ -123,7 +123,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns a text whose elements pass through the memory of workgroups of any size.
+/// Returns a shader that stages elements in workgroup memory for any workgroup size.
 pub(super) fn staged(text: &str) -> String {
     let staged = text.replace("const STAGED_FROM: u32 = 64;", "const STAGED_FROM: u32 = 1;");
     assert_ne!(text, staged, "the shader names the size of the workgroups");
@@ -140,11 +140,11 @@ const OPERATIONS: [Operation; 6] = [
 ];
 /// Value of the override `OPERATION` for each operation.
 const NUMBERS: [f64; 6] = [0.0, 1.0, 2.0, 3.0, 2.0, 3.0];
-/// Number of elements: two shares and a half.
+/// Number of elements: two and a half shares.
 const ELEMENTS: usize = 1500;
 /// Number of elements of a share: two tiles and a part of one.
 const SHARE: usize = 600;
-/// Combined elements before (or after) each share, used as numbers and as words.
+/// Combined elements before (or after) each share, usable as numbers and as words.
 const CARRIES: [f32; 3] = [3.0e-5, 2.0e-5, 4.0e-5];
 
 fn kernel(
@@ -226,7 +226,7 @@ fn expected<T: Reducible>(
     for (share, carry) in list[..ELEMENTS].chunks(SHARE).zip(carries) {
         let before = host::scan(&[initial, carry], Scan::inclusive(operation))[1];
         let inclusive = host::scan(share, Scan::inclusive(operation).from(before));
-        // The first share has the total of a reversed scan.
+        // In a reversed scan, the first share computes the total.
         if !reversed || all.is_empty() {
             total = inclusive[share.len() - 1];
         }
@@ -237,7 +237,7 @@ fn expected<T: Reducible>(
     (all, total)
 }
 
-/// Returns `true` if the results of integers are right, and the element after them stays.
+/// Returns `true` if the results of integers are right, and the element after them is unchanged.
 fn is_right(
     ctx: &Context,
     kernel: &DynKernel,

@@ -1,4 +1,4 @@
-//! A11: a mistake in the kernel of segments is caught.
+//! A11: a mistake in the kernel of segments is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -78,9 +78,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
 const SHARE: usize = 30;
 /// Number of elements: more shares than invocations, and a shorter last share.
 const ELEMENTS: usize = 10 * SHARE + 13;
-/// Differs between an element and its factor.
+/// The factor of an element is the element XOR this mask.
 const FACTOR: u32 = 0x5555;
-/// Stands in the results before the launches.
+/// Initial value of the results.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 fn caught(s: &Subject) {
@@ -88,7 +88,7 @@ fn caught(s: &Subject) {
         let mut x: Vec<u32> =
             (1..=ELEMENTS as u32).map(|i| i.wrapping_mul(0x9E37_79B1) & 0xBFFF_FFFF).collect();
         if shader == "arg_segments" {
-            // The last element comes before all others, as a NaN or as the largest integer.
+            // The last element wins the search, because it is a NaN or the largest integer.
             x[ELEMENTS - 1] = u32::MAX;
         }
         // Short, long and empty segments, with and without elements before and after them.
@@ -111,7 +111,7 @@ fn caught(s: &Subject) {
     });
 }
 
-/// Returns the results of the host, in which empty segments keep their elements, and the element after them.
+/// Returns the host's results, in which empty segments keep their initial value, and the element after them.
 fn padded(offsets: &[u32], results: &[u32]) -> Vec<u32> {
     let segments = offsets.windows(2).zip(results);
     let kept = segments.map(|(ends, result)| if ends[0] == ends[1] { BEFORE } else { *result });
@@ -134,7 +134,7 @@ enum Form {
 const REDUCTIONS: [Form; 6] =
     [Form::Sums, Form::SmallestNumbers, Form::Counts, Form::MeansOfCounts, Form::Products, Form::Norms];
 const PLACES: [Form; 2] = [Form::Smallest, Form::Largest];
-/// Bits of which any is set in a counted element.
+/// Bits; an element is counted if any of them is set.
 const BITS: u32 = 0xF000_0000;
 
 impl Form {
@@ -155,7 +155,7 @@ impl Form {
     fn kernel(self, ctx: &Context, shader: &str, text: &str, stage: f64) -> DynKernel {
         let source = ShaderSource::text(format!("{shader}.wgsl"), text.to_owned());
         let source = source.with_type("T", u32::DTYPE).unwrap();
-        // A workgroup has fewer invocations than usual, because the checks take time for each of them.
+        // A workgroup has fewer invocations than usual, because the checks take time for each invocation.
         let overrides = [&[("STAGE", stage), ("WORKGROUP", 8.0)], &self.overrides()[..]].concat();
         ctx.kernel_from_with(&source, shader, &overrides).unwrap()
     }

@@ -1,4 +1,4 @@
-//! A09: a mistake in the kernel of selections is caught.
+//! A09: a mistake in the kernel of selections is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use super::mutated_scan::staged;
@@ -27,7 +27,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("compact", "(params.n + params.share - 1u) / params.share", "params.n / params.share"),
     mistake("compact", "others = fold_share(0u, lane)", "others = 0u"),
     mistake("compact", "run_stage(group.x, lane)", "run_stage(0u, lane)"),
-    // The rest is in snippets. The mistakes in `scan_share` are among those of scans.
+    // The other mistakes are in snippets; those in `scan_share` are in the list of scans.
     mistake("compact", "before = fold_partials(g, lane)", "before = identity()"),
     mistake("compact", "before = fold_partials(g, lane)", "before = fold_partials(g + 1u, lane)"),
     mistake("compact", "if lane == 0u { keep_partial", "if lane == 0u && g > 0u { keep_partial"),
@@ -50,14 +50,14 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("compact", "min(last, block + BLOCK)", "block + BLOCK"),
     mistake("compact", "combined(all, partial(g))", "partial(g)"),
     mistake("compact", "state = fold_blocks(first, end, lane)", "state = fold_blocks(first, params.n, lane)"),
-    // The elements pass through the memory of the workgroup.
+    // The variant that stages elements in workgroup memory.
     mistake("compact", "state = fold_tiles(first, end, lane)", "state = fold_tiles(first, params.n, lane)"),
     mistake("compact", "min(end - tile, WORKGROUP * STAGED)", "WORKGROUP * STAGED"),
     mistake("compact", "all = combined(all, fold_lanes", "all = combined(identity(), fold_lanes"),
     mistake("compact", "staged_total(tile, count, lane)", "staged_total(first, count, lane)"),
 ];
 
-/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each invocation.
 const WORKGROUP: u32 = 8;
 /// Number of elements of a share: more than a block of each invocation, and not a multiple of the workgroup.
 const SHARE: usize = 142;

@@ -1,4 +1,4 @@
-//! A03, A04: a mistake in the kernels of searches, counts and inner products is caught.
+//! A03, A04: a mistake in the kernels of searches, counts and inner products is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -55,7 +55,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     ),
 ];
 
-/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each of them.
+/// Number of invocations of a workgroup: fewer than usual, because the checks take time for each invocation.
 const WORKGROUP: (&str, f64) = ("WORKGROUP", 64.0);
 /// Number of elements of a share: not a multiple of the workgroup.
 const SHARE: usize = 275;
@@ -102,13 +102,14 @@ fn finds(ctx: &Context, text: &str) -> bool {
         (0..LEN).map(|i| if i % 100 == 99 { 0x7FC0_0000 } else { finite(bits(i)) }).collect(),
         (0..LEN).map(|i| if i % 3 == 0 { 0x8000_0000 } else { 0 }).collect(),
     ];
-    // Each type, and the places for one of them.
+    // Each type; for one of them also with given indices.
     lists
         .iter()
         .all(|list| [0, 1, 2, 3, 4, 5, 8, 11].into_iter().all(|which| finds_in(ctx, text, list, which)))
 }
 
-/// Compares the places in a list: `which` selects the type, the extreme element, and an order of the places.
+/// Compares the indices found in a list. `which` selects the type, minimum or maximum, and the order of the given
+/// indices.
 fn finds_in(ctx: &Context, text: &str, list: &[u32], which: usize) -> bool {
     let kind = which % 3;
     let largest = which / 3 % 2;
@@ -116,13 +117,13 @@ fn finds_in(ctx: &Context, text: &str, list: &[u32], which: usize) -> bool {
     let overrides =
         [("TYPE", kind as f64), ("LARGEST", largest as f64), ("GATHER", gather as f64), WORKGROUP];
     let kernel = ctx.kernel_from_with(text, "arg_extreme", &overrides).unwrap();
-    // The places count backwards.
+    // The given indices are descending.
     let places: Vec<u32> = (0..list.len() as u32).rev().collect();
     let [x, at] = [list, &places].map(|list| ctx.array(list).unwrap());
     let found = of_shares(ctx, &kernel, list.len(), [("x", &x), ("places", &at)]);
     let ordered: Vec<u32> = if gather == 1 { list.iter().rev().copied().collect() } else { list.to_vec() };
     ordered.chunks(SHARE).zip(found).enumerate().all(|(share, (part, found))| {
-        // The lowest place of a share is its last element if the places count backwards.
+        // With descending indices, the lowest index of a share belongs to its last element.
         let part: Vec<u32> = if gather == 1 { part.iter().rev().copied().collect() } else { part.to_vec() };
         let first = if gather == 1 { list.len() - share * SHARE - part.len() } else { share * SHARE };
         let place = match (kind, largest) {

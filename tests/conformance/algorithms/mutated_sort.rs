@@ -1,4 +1,4 @@
-//! A13: a mistake in the kernels of sorts is caught.
+//! A13: a mistake in the kernels of sorts is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use super::mutated_scan::staged;
@@ -44,7 +44,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(SCATTER, "if lane + 1u < DIGITS { through", "if false { through"),
     mistake(SCATTER, "behind += through - before;", ""),
     mistake(SCATTER, "    workgroupBarrier();\n    return behind;", "    return behind;"),
-    // The elements pass through the memory of the workgroup.
+    // The variant that stages elements in workgroup memory.
     mistake(SCATTER, "tile_keys[i - first] = keys[i]; }\n    workgroupBarrier();", LOADED),
     mistake(SCATTER, "tile_keys[i - first] = keys[i];", "tile_keys[i - first] = keys[first];"),
     mistake(SCATTER, "tile_first = first;", ""),
@@ -69,7 +69,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(SMALL, "if params.payload == 0u { return; }", ""),
     mistake(SMALL, "{ out_keys[place] = key_at(i); }", "{ out_keys[i] = key_at(i); }"),
     mistake(SMALL, "        storageBarrier();\n", ""),
-    // The rest is in the snippet of both kernels.
+    // The other mistakes are in the snippet that both kernels use.
     mistake(SCATTER, "{ counters[row * WORKGROUP + lane] = 0u; }", "{ }"),
     mistake(SCATTER, "digit % ROWS * WORKGROUP + lane", "digit % ROWS * WORKGROUP / 2u + lane"),
     mistake(SCATTER, "digit / ROWS * HALF", "0u"),
@@ -93,9 +93,9 @@ pub(super) const MISTAKES: &[Mistake] = &[
 /// End of the loop that loads a tile, without the barrier after it.
 const LOADED: &str = "tile_keys[i - first] = keys[i]; }";
 
-/// Number of elements: a share and a part of one.
+/// Number of elements: more than one share.
 const ELEMENTS: usize = 180;
-/// Number of elements of a share: a tile and a part of one.
+/// Number of elements of a share: more than one tile.
 const SHARE: usize = 107;
 const GROUPS: usize = ELEMENTS.div_ceil(SHARE);
 /// Number of elements that one workgroup sorts.
@@ -145,8 +145,8 @@ fn value(i: usize) -> u32 {
     i as u32 * 3 + 1
 }
 
-/// Returns the sorted elements and values of the host, each with the unwritten word after them. Values that do not
-/// move come from `stays`.
+/// Returns the sorted elements and values of the host, each followed by an unwritten word. Values that do not move come
+/// from `stays`.
 fn expected<T: Reducible>(
     list: &[T],
     n: usize,
@@ -175,10 +175,10 @@ fn shares<T: Reducible>(list: &[T], sort: Sort) -> Vec<Vec<u32>> {
     (0..16).map(|d| list[..ELEMENTS].chunks(SHARE).map(|share| count(d, share)).collect()).collect()
 }
 
-/// Returns the digit of an element: the number of lower keys that differ in the digit alone.
+/// Returns the digit of an element: the number of lower keys that differ only in the digit.
 fn digit_of<T: Reducible>(element: T, sort: Sort) -> u32 {
     let all: Vec<u32> = (0..16).map(|digit| digit << DIGIT.start).collect();
-    // The types have the same order in these bits if the sign is the same.
+    // For numbers with the same sign, all types have the same order in these bits.
     let word = bytemuck::bytes_of(&element).try_into().map(u32::from_ne_bytes).unwrap();
     let sign = word & 1 << 31;
     let with_digits: Vec<u32> = all.iter().map(|digit| sign | digit | word & 0x03FF_FFFF).collect();

@@ -1,4 +1,4 @@
-//! A14: a mistake in the kernels that search and merge sorted arrays is caught.
+//! A14: a mistake in the kernels that search and merge sorted arrays is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};

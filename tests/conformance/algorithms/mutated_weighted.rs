@@ -1,4 +1,4 @@
-//! A12: a mistake in the kernel of histograms with weights is caught.
+//! A12: a mistake in the kernel of histograms with weights is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -37,7 +37,7 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake(KERNEL, "atomicAdd(&sums[bin], sum)", "atomicStore(&sums[bin], sum)"),
 ];
 
-/// Number of elements in all, and in a share: two shares and a half.
+/// Number of all elements, and of those in a share: there are two and a half shares.
 const ELEMENTS: usize = 500;
 const SHARE: usize = 200;
 const BINS: usize = 37;
@@ -46,7 +46,7 @@ const FRACTION_BITS: u32 = 20;
 
 fn caught(s: &Subject) {
     all_caught(s, MISTAKES, |ctx, _, text| {
-        // Without sums of its own, a workgroup adds in memory.
+        // Without its own sums, a workgroup adds in device memory.
         [0, 4]
             .into_iter()
             .all(|copies| [false, true].into_iter().all(|fixed| is_right(ctx, text, copies, fixed)))
@@ -70,7 +70,7 @@ fn is_right(ctx: &Context, text: &str, copies: u32, fixed: bool) -> bool {
     Some(sums) == host::histogram_fixed(list, numbers, FRACTION_BITS, Bins::edges(&edges), BINS)
 }
 
-/// Returns a weight: any word, or a number, among which there are NaNs, infinities and the ends of the range.
+/// Returns a weight: any word, or a number, including NaNs, infinities and the limits of the range.
 fn weight(i: u32, fixed: bool) -> u32 {
     let end = 2_f32.powi(31 - FRACTION_BITS as i32);
     match (fixed, i % 50) {

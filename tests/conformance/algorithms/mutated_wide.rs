@@ -1,4 +1,4 @@
-//! A05: a mistake in a kernel of reductions with loads of several elements is caught.
+//! A05: a mistake in a kernel of reductions with loads of several elements is detected.
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
@@ -51,11 +51,11 @@ pub(super) const MISTAKES: &[Mistake] = &[
     mistake("reduce_vectors", "workgroupBarrier();", ""),
 ];
 
-/// Number of rows, of groups in a row, and of groups in a share, which is longer than a block of a workgroup.
+/// Number of rows, of groups in a row, and of groups in a share. A share is longer than a block of a workgroup.
 const ROWS: usize = 3;
 const N: usize = 70;
 const SHARE: usize = 66;
-/// Elements of a load.
+/// Number of elements of a load.
 type Vectors = [[f32; 4]; 4];
 
 const OPERATIONS: [Operation; 6] = [
@@ -124,7 +124,7 @@ fn shares<G: Element>(ctx: &Context, kernel: &DynKernel, operation: usize, list:
         x = &x,
         out = &mut out
     ];
-    // The grid has one row of workgroups more than the results need.
+    // The grid has one more row of workgroups than the results need.
     queue.launch_dyn(kernel, Grid::groups([2, count.div_ceil(2) + 1]), args).unwrap();
     queue.read(&out).wait().unwrap()
 }

@@ -21,12 +21,13 @@ pub fn cases() -> Vec<Case> {
 
 const BOTH: [Operation; 2] = [Operation::SmallestNumber, Operation::LargestNumber];
 
-/// Lists numbers of elements of one share and of several ones.
+/// Lists numbers of elements for one share and for several.
 fn lengths() -> &'static [usize] {
     if large() { &[1, 2, 64, 255, 257, 4097, 16_384, 16_385, 20_481, 34_567] } else { &[1, 257, 16_385] }
 }
 
-/// Returns lists of numbers: few NaNs, NaNs in the first half, a number at the end alone, and NaNs alone.
+/// Returns lists of numbers: with few NaNs, with NaNs in the first half, with a number only at the end, and with only
+/// NaNs.
 fn lists(rng: &mut fastrand::Rng, len: usize) -> [Vec<f32>; 4] {
     let special = [0, 0x8000_0000, 1, 0x8000_0001, 0x7F80_0000, 0xFF80_0000, 0x3F80_0000, 0xBF80_0000];
     let nans = [0x7FC0_0000, 0xFFFF_FFFF, 0x7F80_0001, 0xFF80_0001_u32];
@@ -75,7 +76,7 @@ fn places(s: &Subject) {
     assert_eq!(found(&queue.full([3], f32::NAN).unwrap(), Nan::Ignore), [0, 0]);
 }
 
-/// Lists shapes with rows and columns of one share and of several ones.
+/// Lists shapes with rows and columns of one share and of several.
 fn shapes() -> &'static [[usize; 2]] {
     let all = &[[3, 5], [2, 70], [1030, 2], [1, 16_392], [5, 1], [2, 16_385], [3000, 3], [2, 72]];
     if large() { all } else { &all[..4] }
@@ -126,7 +127,7 @@ fn places_along_an_axis(s: &Subject) {
     }
 }
 
-/// Lists scans without an initial value, and from the identity, a number, and a NaN.
+/// Lists scans without an initial value, and with the identity, a number and a NaN as the initial value.
 fn scans_of(operation: Operation) -> [Scan<f32>; 6] {
     let inclusive = Scan::inclusive(operation);
     let exclusive = Scan::exclusive(operation);
@@ -155,7 +156,7 @@ fn scans(s: &Subject) {
         for (at, list) in lists(&mut rng, len).iter().enumerate() {
             let x = queue.array(list).unwrap();
             let scans = BOTH.map(scans_of).concat();
-            // Each list has other scans, if the suite is not full.
+            // In a plain run, each list is tested with different scans.
             let step = if large() || len < 1000 { 1 } else { 5 };
             for &scan in scans.iter().skip(at % step).step_by(step) {
                 let [found, in_place, total] = results(&x, scan);
@@ -274,7 +275,7 @@ fn segments(s: &Subject) {
             }
         }
     }
-    // A segment of NaNs has a NaN, and one of no elements the greatest number.
+    // The result of a segment with only NaNs is a NaN, and that of an empty segment is the greatest number.
     let x = queue.array(&[f32::NAN, f32::NAN, 2.0, f32::NAN]).unwrap();
     let found = reduced(&x, &[0, 2, 2, 4], Operation::SmallestNumber);
     assert!(same(&found, &[f32::NAN, f32::INFINITY, 2.0]), "{found:?}");
@@ -282,7 +283,7 @@ fn segments(s: &Subject) {
 
 fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
-    // The bits of a NaN are an integer as any other.
+    // The bits of a NaN are an ordinary integer.
     let list: Vec<i32> = (0..300).map(|i| if i % 7 == 0 { 0x7FC0_0000 } else { i - 150 }).collect();
     let x = queue.array(&list).unwrap();
     let offsets = queue.array(&[0_u32, 100, 100, 300]).unwrap();

@@ -97,7 +97,7 @@ fn no_first(s: &Subject) {
 
 fn first_in_order(s: &Subject) {
     let queue = s.ctx().queue("q");
-    // Affine maps, whose composition depends on the order: (a, b) then (c, d) is (a c, b c + d).
+    // Affine maps, whose composition is not commutative: (a, b) then (c, d) is (a c, b c + d).
     let compose = "vec2<u32>(a.x * b.x, a.y * b.x + b.y)";
     let host = |all: [u32; 2], one: &[u32; 2]| {
         [all[0].wrapping_mul(one[0]), all[1].wrapping_mul(one[0]).wrapping_add(one[1])]
@@ -119,7 +119,7 @@ fn first_in_order(s: &Subject) {
     }
 }
 
-/// Returns the elements at one place of all rows of an axis: for each index of the other axes, those along the axis.
+/// Returns the rows along an axis: for each index of the other axes, the elements along this axis.
 fn rows<T: Copy>(list: &[T], shape: [usize; 3], axis: usize) -> Vec<Vec<T>> {
     let inner: usize = shape[axis + 1..].iter().product();
     let outer: usize = shape[..axis].iter().product();
@@ -130,7 +130,7 @@ fn rows<T: Copy>(list: &[T], shape: [usize; 3], axis: usize) -> Vec<Vec<T>> {
     (0..outer * inner).map(row).collect()
 }
 
-/// Returns the array whose rows along an axis are these.
+/// Returns the array with these rows along an axis.
 fn of_rows<T: Copy + Default>(rows: &[Vec<T>], shape: [usize; 3], axis: usize) -> Vec<T> {
     let inner: usize = shape[axis + 1..].iter().product();
     let mut list = vec![T::default(); shape.iter().product()];

@@ -16,15 +16,15 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Stands in the arrays of results before a verb.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
-/// Lists lengths: some that take one launch, and some of several shares.
+/// Lists lengths: some that need one launch, and some with several shares.
 fn lengths() -> Vec<usize> {
     if large() { vec![1, 16, 257, 4096, 4097, 16_385, 34_567] } else { vec![257, 20_481] }
 }
 
-/// A list of few different values, on the device and on the host, and the length of its part.
+/// A list with few distinct values, on the device and on the host, and the length of its part.
 struct PartCase {
     queue: CommandQueue,
     list: Vec<u32>,

@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Stands in the arrays of results before a verb.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 /// Results of all verbs as words.
@@ -150,7 +150,7 @@ fn expected<T: Reducible>(whole: &[T], count: usize, mask: &[u32], map: impl Fn(
     }
 }
 
-/// Lists counts from none to more than there are elements, around the borders of workgroups and shares.
+/// Lists counts from zero to more than there are elements, around multiples of workgroup sizes and shares.
 pub(super) fn counts(len: usize) -> Vec<usize> {
     let mut counts = if large() {
         vec![0, 1, 255, 4095, 4096, 4097, 8192, len / 2, len.saturating_sub(1), len]
@@ -196,7 +196,7 @@ fn floats(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(18);
     for len in if large() { vec![300, 20_481] } else { vec![300] } {
-        // Each sum is a whole number that is exact in any order, and each product is 1 or -1.
+        // Each sum is an integer and exact in any order, and each product is 1 or -1.
         let list: Vec<f32> = (0..len).map(|_| if rng.bool() { 1.0 } else { -1.0 }).collect();
         compare(&queue, &list, EXPRESSION, |x, i| if i % 2 == 1 { -x } else { x });
     }
@@ -233,7 +233,7 @@ fn in_a_graph(s: &Subject) {
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) =
             queue.capture(|c| outputs.enqueue(c, x.first(&count), &mask_array, "x + i")).unwrap();
-        // The part becomes longer with each replay: a shorter one would leave results of the replay before.
+        // The part becomes longer with each replay: a shorter one would leave results of the previous replay.
         for round in 0..3_u32 {
             let list: Vec<u32> = (0..len as u32).map(|i| (i ^ round) * 3 % 50).collect();
             let elements = len as u32 * (round + 1) / 3;
@@ -346,7 +346,7 @@ fn refused(s: &Subject) {
         assert!(matches!(overwritten.detail(), ErrorDetail::Aliased { .. }), "{overwritten}");
         let error = queue.min(none.first(&foreign), &mut one).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
-        // The verbs of no elements name the count too.
+        // Verbs on arrays without elements name the count too.
         let counts = [
             queue.count_nonzero(none.first(&count), &mut count.clone()),
             queue.run_lengths(none.first(&count), &mut none.clone(), &mut none.clone(), &mut count.clone()),

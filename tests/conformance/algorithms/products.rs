@@ -1,4 +1,4 @@
-//! A01, A05, A11: norms and inner products along an axis and of segments.
+//! A01, A05, A11: norms and inner products along an axis and in segments.
 
 use super::axis::shapes;
 use super::few_lengths;
@@ -48,7 +48,7 @@ fn integers(s: &Subject) {
         }
     }
     assert_eq!(host::dot_axis(&[1, 2], &[1], [1, 2], 0), None);
-    // No products have the sum 0, and a norm of 0.
+    // The sum and the norm of no elements are 0.
     let none = queue.empty::<f32, 2>([3, 0]).unwrap();
     let [mut products, mut norms] = [(); 2].map(|()| queue.full([3, 1], 5.0).unwrap());
     queue.dot(none.axis(1), &none, &mut products).unwrap();
@@ -99,7 +99,7 @@ fn floats(s: &Subject) {
             }
         }
     }
-    // A NaN is in its row alone, squares may overflow, and -0 has the norm 0.
+    // A NaN affects only its own row, squares may overflow, and the norm of -0 is 0.
     let list = [3.0, -4.0, f32::NAN, 1.0, 3e38, 3e38, -0.0, 0.0];
     let x = queue.array(&list).unwrap().reshape([4, 2]).unwrap();
     let mut norms = queue.zeros([4, 1]).unwrap();
@@ -129,7 +129,7 @@ fn guards(s: &Subject) {
     }
 }
 
-/// Returns the products of segments, and checks that the elements around them stay.
+/// Returns the products of segments, and checks that the elements around them are unchanged.
 fn of_segments<T: Reducible + std::fmt::Debug>(
     queue: &CommandQueue,
     [x, y]: [&[T]; 2],
@@ -187,7 +187,7 @@ fn refused(s: &Subject) {
     let queue = s.ctx().queue("q");
     let other = s.ctx().queue("other");
     for shape in [[4, 5], [2, 20_000], [3000, 2]] {
-        // The last of two launches would be refused.
+        // Only the second of two launches would be refused.
         let x = queue.full(shape, 1.0_f32).unwrap();
         let offsets = queue.array(&[0_u32, 2]).unwrap();
         for axis in 0..2 {
@@ -228,7 +228,7 @@ fn refused(s: &Subject) {
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.dot(x.axis(1), &padded, &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
-    // A product without results is refused as any other.
+    // A product without results is refused like any other.
     let (none, mut foreign) = (queue.zeros::<f32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
     let error = queue.dot(none.axis(1), &none, &mut foreign).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");

@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements and positions around the borders of blocks, workgroups and words.
+/// Lists numbers of elements and positions around multiples of blocks and workgroups, and around the limits of words.
 fn places() -> Vec<(usize, u64)> {
     let mut places = vec![(0, 0), (1, 0), (2, 1), (3, 2), (4, 3), (5, 7), (255, 1), (256, 0), (257, 6)];
     places.extend([(1025, 4 * 0xFFFF_FFFF - 500), (600, 2 * 0xFFFF_FFFF - 301), (100, u64::MAX - 50)]);
@@ -29,8 +29,8 @@ fn places() -> Vec<(usize, u64)> {
     places
 }
 
-/// Lists the number of elements that needs more workgroups than one dimension of a grid has. The host takes seconds for
-/// as many.
+/// Returns a number of elements that needs more workgroups than one dimension of a grid allows. The host needs seconds
+/// for so many.
 fn folded() -> Vec<(usize, u64)> {
     if large() { vec![(4 * 64 * 65_535 + 5, 0)] } else { Vec::new() }
 }
@@ -187,7 +187,7 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&numbers).wait().unwrap(), [7; 10]);
 }
 
-/// Enqueues each distribution. The results are six parts of an array, with elements between them.
+/// Enqueues each distribution. The results go to six parts of an array, with guard elements between them.
 fn enqueue(queue: &CommandQueue, out: &DeviceArray<u32>) -> fencepost::Result<()> {
     let part = |at: usize| out.slice(128 * at..128 * at + 99);
     let generator = Philox::seed(5).position(2);

@@ -20,7 +20,8 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups. In the full suite, the grid has two dimensions for one.
+/// Lists numbers of elements around multiples of the workgroup size. In the full suite, one of them needs a grid of two
+/// dimensions.
 fn lengths() -> Vec<usize> {
     let mut lengths = vec![0, 1, 63, 64, 65, 257, 10_007];
     if large() {
@@ -35,7 +36,7 @@ fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
     (0..len).map(|i| special.get(i).copied().unwrap_or_else(|| rng.u32(..))).collect()
 }
 
-/// Returns places, of which some are outside of `count` elements.
+/// Returns indices, some of which are not below `count`.
 fn places(len: usize, count: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
     let outside = [u32::MAX, count as u32, count as u32 + 1, 0x8000_0000];
     (0..len)
@@ -72,7 +73,7 @@ fn scattered(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(62);
     for len in lengths() {
         let x = words(len, &mut rng);
-        // Each place inside of the array occurs once.
+        // Each index inside the array occurs once.
         let mut places: Vec<u32> =
             (0..len as u32).map(|i| if i % 5 == 2 { u32::MAX - i } else { i }).collect();
         rng.shuffle(&mut places);
@@ -84,7 +85,7 @@ fn scattered(s: &Subject) {
         host::scatter(&x, &places, &mut expected);
         assert_eq!(queue.read(&out.cast_bits::<u32>()).wait().unwrap(), expected, "{len} elements");
     }
-    // Of elements with one place, one is written whole.
+    // Of several elements with the same index, exactly one is written.
     let x: Vec<u32> = (0..10_000).map(|i| i * 0x1_0001).collect();
     let mut out = queue.full([3], 7_u32).unwrap();
     let places = queue.array(&vec![1_u32; x.len()]).unwrap();
@@ -203,7 +204,7 @@ fn refused(s: &Subject) {
         let error = result.unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
-    // Orders that move no element are refused as the others are.
+    // Permutations that move no element are refused like the others.
     let (row, long) = (x.reshape([1, 10]).unwrap(), queue.zeros::<u32, 1>([192]).unwrap());
     let first = long.slice(0..128).unwrap();
     let second = long.slice(64..192).unwrap();
@@ -237,7 +238,7 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&square).wait().unwrap(), [4; 9]);
 }
 
-/// Enqueues each verb. The results are parts of an array, with elements between them.
+/// Enqueues each verb. The results go to parts of an array, with guard elements between them.
 fn enqueue(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u32>) -> fencepost::Result<()> {
     let part = |at: usize| out.slice(128 * at..128 * at + x.len());
     queue.gather(x, x, Outside::Zero, &mut part(0)?)?;
@@ -255,7 +256,7 @@ fn in_a_graph(s: &Subject) {
     let [out, eager] = [(); 2].map(|()| queue.zeros::<u32, 1>([640]).unwrap());
     let (graph, ()) = queue.capture(|c| enqueue(c, &x, &out)).unwrap();
     for round in 0..3 {
-        // Each place occurs once.
+        // Each index occurs once.
         let list: Vec<u32> = (0..100).map(|i| (i * 37 + round) % 110).collect();
         queue.upload(&list, &mut x).unwrap();
         queue.replay(&graph).unwrap();

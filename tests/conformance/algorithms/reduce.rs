@@ -59,13 +59,13 @@ fn integers(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut random = rng.fork();
     of::<u32>(&queue, move |len| {
-        // Odd factors keep the product from 0.
+        // With odd factors, the product does not become 0.
         vec![(0..len).map(|_| rng.u32(..)).collect(), (0..len).map(|_| rng.u32(..) | 1).collect()]
     });
     of::<i32>(&queue, move |len| vec![(0..len).map(|_| random.i32(..) | 1).collect(), vec![i32::MIN; len]]);
 }
 
-/// Gives the sum of no elements.
+/// Resets the result to the sum of no elements.
 trait IdentityOfSum: Number {
     fn identity_of_sum() -> Self {
         bytemuck::Zeroable::zeroed()
@@ -120,7 +120,7 @@ fn extremes(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(3);
     for len in lengths() {
-        // The extreme element is at a random place, and the first or the last one.
+        // The extreme element is at a random place, or first, or last.
         for at in [rng.usize(..len), if rng.bool() { 0 } else { len - 1 }] {
             let place = |mut list: Vec<u32>, value: u32| {
                 list[at] = value;
@@ -149,7 +149,7 @@ fn nans(s: &Subject) {
             for at in [0, len / 2, len - 1] {
                 let mut list: Vec<f32> = (0..len).map(|i| i as f32 - 5.0).collect();
                 list[at] = f32::from_bits(nan);
-                // A float that the host copies may change the bits of a NaN, so the words are uploaded.
+                // Copying a NaN as a float may change its bits on the host, so words are uploaded.
                 let words: Vec<u32> = list.iter().map(|x| x.to_bits()).collect();
                 let x = queue.array(&words).unwrap().cast_bits::<f32>();
                 for (rule, none) in [(Nan::Propagate, true), (Nan::Ignore, len == 1)] {
@@ -186,7 +186,7 @@ fn refused(s: &Subject) {
     let other = s.ctx().queue("other");
     let error = queue.sum(&other.array(&[1.0_f32]).unwrap(), &mut out).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
-    // The last of two launches would be refused.
+    // Only the second of two launches would be refused.
     let large = queue.zeros::<f32, 1>([20_000]).unwrap();
     let error = queue.sum(&large, &mut large.slice(0..1).unwrap()).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
@@ -196,7 +196,7 @@ fn refused(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [1.0; 100]);
 }
 
-/// The last of two launches would be refused, because its queue does not come after the write of `out`.
+/// Only the second of two launches would be refused, because its queue is not ordered after the write of `out`.
 fn hazard(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let one = ctx.queue("one");

@@ -54,7 +54,7 @@ fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(41);
     for (at, len) in lengths().into_iter().enumerate() {
-        // Odd factors keep the product from 0.
+        // With odd factors, the product does not become 0.
         let list: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
         let operations = if large() || len < 1000 { &ALL[..] } else { &ALL[at % 4..][..1] };
         for &operation in operations {

@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns the results of a queue, and checks that the elements around them stay.
+/// Returns the results of a queue, and checks that the elements around them are unchanged.
 fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32], scan: Scan<T>) -> Vec<T> {
     let all = queue.full([x.len() + 128], T::ONE).unwrap();
     let mut out = all.slice(64..64 + x.len()).unwrap();
@@ -25,7 +25,7 @@ fn found<T: Reducible + PartialEq>(queue: &CommandQueue, x: &[T], offsets: &[u32
     list[64..64 + x.len()].to_vec()
 }
 
-/// Returns offsets, some of which are equal. Some elements may be before the first offset or after the last.
+/// Returns offsets; some are equal. Some elements may be before the first offset or after the last.
 fn offsets(rng: &mut fastrand::Rng, len: usize, count: usize) -> Vec<u32> {
     let mut offsets: Vec<u32> = (0..count).map(|_| rng.u32(..=len as u32)).collect();
     for at in 1..count {

@@ -1,4 +1,4 @@
-//! A01, A03: places of elements, and comparisons of all elements with zero.
+//! A01, A03: argument searches, and comparisons of all elements with zero.
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
@@ -18,12 +18,12 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups and shares. The full suite has more of them.
+/// Lists numbers of elements around multiples of workgroup sizes and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     if large() { super::lengths() } else { vec![1, 3, 255, 256, 257, 1025, 4097, 16_384, 16_385] }
 }
 
-/// Compares the places of the smallest and the largest element with the host's.
+/// Compares the indices of the smallest and the largest element with the host's.
 fn find<T: Reducible + Debug>(queue: &CommandQueue, list: &[T]) {
     let x = queue.array(list).unwrap();
     let found = [queue.value_of(|out| queue.argmin(&x, out)), queue.value_of(|out| queue.argmax(&x, out))]
@@ -36,7 +36,7 @@ fn places(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(11);
     for len in lengths() {
-        // Few values, so that several elements are equal, and then an extreme one at a random place.
+        // Few distinct values, so that several elements are equal; then an extreme value at a random place.
         let few: Vec<u32> = (0..len).map(|_| [1, 2, 0x7FFF_FFFF, 0x8000_0000][rng.usize(..4)]).collect();
         find::<u32>(&queue, &few);
         find::<i32>(&queue, bytemuck::cast_slice(&few));
@@ -133,7 +133,7 @@ fn refused(s: &Subject) {
     }
     let other = s.ctx().queue("other");
     for len in [100, 20_000] {
-        // The last of two launches would be refused.
+        // Only the second of two launches would be refused.
         let x = queue.zeros::<u32, 1>([len]).unwrap();
         let own = || x.slice(0..1).unwrap();
         for error in [queue.argmin(&x, &mut own()), queue.all(&x, &mut own())].map(Result::unwrap_err) {

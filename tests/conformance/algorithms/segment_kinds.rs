@@ -51,7 +51,7 @@ fn exact_verbs<T: Reducible>() -> [Exact<T>; 7] {
 const MEAN: ToNumbers = |q, x, offsets, out| q.mean(x.segments(offsets), out);
 const NORM: ToNumbers = |q, x, offsets, out| q.norm(x.segments(offsets), out);
 
-/// Returns the results of a verb, and checks that the elements around them stay.
+/// Returns the results of a verb, and checks that the elements around them are unchanged.
 fn found<R: Reducible + std::fmt::Debug>(
     queue: &CommandQueue,
     segments: usize,
@@ -85,7 +85,7 @@ fn exact(s: &Subject) {
         let means = if large() { &means[..] } else { &means[at % 5..][..1] };
         for &mean in means {
             let offsets = offsets(&mut rng, len, mean);
-            // Few values, so that several elements are equal and some are zero, and then extreme ones.
+            // Few distinct values, so that several elements are equal and some are zero; then extreme values.
             let mut words: Vec<u32> = (0..len).map(|_| [0, 1, 2, 0x8000_0000][rng.usize(..4)]).collect();
             words[rng.usize(..len)] = 0x7FFF_FFFF;
             let all = [0, 1, 2, 3, 4];
@@ -98,7 +98,7 @@ fn exact(s: &Subject) {
             check::<u32>(&queue, &words, &offsets, &[3 + at % 2]);
         }
     }
-    // One element in many is zero, or is not.
+    // Only few elements are zero, or only few are not.
     for (most, one) in [(0_u32, 5_u32), (5, 0)] {
         let mut words = vec![most; 20_481];
         words[9000] = one;
@@ -116,7 +116,7 @@ fn special(s: &Subject) {
             let list: Vec<u32> = (0..len).map(|_| words[rng.usize(..most)]).collect();
             let verbs = if large() || len < 1000 { &[0, 1, 2, 3, 4, 5, 6][..] } else { &[2, 3, 4, 5] };
             check::<f32>(&queue, bytemuck::cast_slice(&list), &offsets, verbs);
-            // The bits of -0 are an integer that is not zero, and those of a NaN one as any other.
+            // As integers, the bits of -0 are not zero, and those of a NaN are ordinary.
             check::<i32>(&queue, bytemuck::cast_slice(&list), &offsets, &[0, 3]);
         }
     }
@@ -164,7 +164,7 @@ fn bounds(s: &Subject) {
             assert!(error <= (80.0 + steps / 2.0) * u * exact, "{ends:?} of {len}: {norm}, not {exact}");
         }
     }
-    // Whole numbers are exact, and -0, infinities and numbers whose squares overflow have the results of the host.
+    // Results for integers are exact; for -0, infinities and numbers whose squares overflow, they equal the host's.
     let list = [3.0, -4.0, -0.0, f32::INFINITY, 1.0, 3e38, 3e38];
     let offsets = [0, 2, 3, 5, 7];
     let x = queue.array(&list).unwrap();
@@ -244,7 +244,7 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
     }
-    // A search without segments is refused as any other.
+    // A search without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
     let error = queue.argmin(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), &mut foreign);

@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 
 const ALL: [Operation; 4] = [Operation::Sum, Operation::Product, Operation::Smallest, Operation::Largest];
 
-/// Returns the results of a queue, and checks that the elements around them stay.
+/// Returns the results of a queue, and checks that the elements around them are unchanged.
 fn found<T: Reducible + Debug>(
     queue: &CommandQueue,
     x: &DeviceArray<T>,
@@ -61,7 +61,7 @@ fn integers(s: &Subject) {
         let means = if large() { &means[..] } else { &means[at % 5..][..1] };
         for &mean in means {
             let offsets = offsets(&mut rng, len, mean);
-            // Odd factors keep the product from 0.
+            // With odd factors, the product does not become 0.
             let words: Vec<u32> = (0..len).map(|_| rng.u32(..) | 1).collect();
             let x = queue.array(&words).unwrap();
             let operation = ALL[at % 4];
@@ -160,7 +160,7 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&offsets).wait().unwrap(), [0, 50, 100]);
         assert_eq!(queue.read(&out).wait().unwrap(), [7; 2]);
     }
-    // A reduction without segments is refused as any other.
+    // A reduction without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
     let error = queue.reduce(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), sum, &mut foreign);

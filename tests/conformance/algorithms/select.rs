@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Stands in the arrays of results before a selection.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 /// Results of the verbs as words: all elements of the arrays, and the counts.
@@ -99,7 +99,7 @@ fn found<T: Reducible>(queue: &CommandQueue, list: &[T], mask: &[u32]) -> Result
     outputs.read(queue)
 }
 
-/// Returns a mask: a part of the elements, none, all, every other one, or a block in the middle.
+/// Returns a mask that selects random elements, none, all, every other one, or a block in the middle.
 fn mask(rng: &mut fastrand::Rng, len: usize, kind: usize) -> Vec<u32> {
     let one = |i: usize| match kind {
         0 => rng.u32(..) & 0x0100_0001,
@@ -118,7 +118,7 @@ fn integers(s: &Subject) {
         let kinds = if large() || len == 257 { 0..5 } else { at % 5..at % 5 + 1 };
         for kind in kinds {
             let mask = mask(&mut rng, len, kind);
-            // Runs of equal elements, some of them zeros, lie across the borders of workgroups and shares.
+            // Runs of equal elements, some of them zeros, cross the borders of workgroups and shares.
             let run = [1, 3, 700, 5000, usize::MAX][kind];
             let mut element = 0;
             let one = |_| {
@@ -154,7 +154,7 @@ fn floats(s: &Subject) {
         assert!(found.selected == expected_words.selected, "{len} selected");
         assert!(found.partitioned == expected_words.partitioned, "{len} partitioned");
         assert!(found.heads == expected_words.heads, "{len} without neighbours of the same bits");
-        // -0 is zero.
+        // -0 counts as zero.
         let magnitudes: Vec<u32> = words.iter().map(|word| word << 1).collect();
         assert!(found.places == expected(&magnitudes, &mask).places, "{len} that are not zero");
     }
@@ -253,7 +253,7 @@ fn guards(s: &Subject) {
     }
 }
 
-/// The last element of the written array is a count, and both halves before it are results.
+/// The last element of the output array is the count; both halves before it are results.
 fn hazard(s: &Subject) {
     let verbs: [super::Verb; 5] = [
         |queue, x, out| {

@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups, tiles and shares. The full suite has more of them.
+/// Lists numbers of elements around multiples of workgroup sizes, tiles and shares. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![0, 1, 17, 255, 256, 257, 4096, 4097];
     if large() { [some, super::lengths()].concat() } else { some }
@@ -48,7 +48,7 @@ fn sorted<T: Reducible>(queue: &CommandQueue, list: &[T], sort: Sort) {
     }
 }
 
-/// Returns lists of words: random ones, equal ones, sorted ones, reversed ones, and few distinct ones.
+/// Returns lists of words: random, equal, sorted, reversed, and with few distinct values.
 fn lists(len: usize, rng: &mut fastrand::Rng) -> Vec<Vec<u32>> {
     let step = |i: u32| i.wrapping_mul(u32::MAX / (len as u32).max(1));
     let range = 0..len as u32;
@@ -116,7 +116,7 @@ fn pairs(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(63);
     for (at, len) in [257, 4097].into_iter().enumerate() {
-        // Few different keys, so that the values show the order of equal keys.
+        // Few distinct keys, so that the values show the order of equal keys.
         let few: Vec<u32> =
             (0..len).map(|_| [7, 0x7000_0000, 0x9000_0000, u32::MAX][rng.usize(..4)]).collect();
         match at % 3 {
@@ -130,7 +130,7 @@ fn pairs(s: &Subject) {
 fn some_bits(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(64);
-    // Numbers of digits from one to eight, odd and even ones, with a last digit of fewer bits.
+    // From one to eight digits, so that even and odd numbers occur, and with fewer bits in the last digit.
     for (at, (range, len)) in
         [(0..1, 300), (5..9, 4200), (3..8, 4097), (20..32, 300), (31..32, 4096), (1..32, 300)]
             .into_iter()

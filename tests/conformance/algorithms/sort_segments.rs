@@ -18,8 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns offsets that cut `len` elements: none, one, many, all between two elements, and some past the last
-/// element.
+/// Returns offsets for `len` elements: none, one, many, all at the same place, and some past the last element.
 fn cuts(rng: &mut fastrand::Rng, len: usize) -> Vec<Vec<u32>> {
     let len = len as u32;
     let mut many: Vec<u32> = (0..300).map(|_| rng.u32(0..=len)).collect();
@@ -62,7 +61,7 @@ fn segments(s: &Subject) {
 
 fn stable(s: &Subject) {
     let queue = s.ctx().queue("q");
-    // The compared bits have few different values, and the other bits show the order of equal ones.
+    // The compared bits have few distinct values, and the other bits show the order of equal keys.
     let list: Vec<u32> = (0..4200).map(|i| (i << 4) | (i * i % 3)).collect();
     let offsets = [100, 101, 4000];
     let found = sorted(&queue, &list, &offsets, Sort::descending().bits(0..4));

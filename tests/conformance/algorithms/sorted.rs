@@ -1,4 +1,4 @@
-//! A01, A14: searches and merges of sorted arrays, and the largest elements.
+//! A01, A14: searches in sorted arrays, merges, and the largest elements.
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lists numbers of elements around the borders of workgroups. The full suite has more of them.
+/// Lists numbers of elements around multiples of the workgroup size. The full suite has more of them.
 fn lengths() -> Vec<usize> {
     let some = vec![0, 1, 7, 8, 9, 255, 256, 257, 513, 1025];
     if large() { [some, super::lengths()].concat() } else { some }
@@ -27,7 +27,7 @@ fn bits<T: Reducible>(list: &[T]) -> &[u32] {
     bytemuck::cast_slice(list)
 }
 
-/// Returns words of which many are equal, with zeros, infinities and NaNs of both signs as numbers.
+/// Returns words, many of them equal; as floats, they include zeros, infinities and NaNs of both signs.
 fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
     let special = [0, 0x8000_0000, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_0000, 5, u32::MAX];
     (0..len).map(|_| if rng.bool() { special[rng.usize(..8)] } else { rng.u32(..) }).collect()

@@ -1,4 +1,4 @@
-//! A01, A15: copies between places with strides.
+//! A01, A15: strided copies.
 
 use crate::common::{Case, Subject, case};
 use fencepost::ErrorDetail;
@@ -14,7 +14,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Stands in an array of results before a copy.
+/// Initial value of result arrays.
 const BEFORE: u32 = 0x5A5A_5A5A;
 
 fn strides<const R: usize>(first: usize, strides: [isize; R]) -> Strides<R> {
@@ -31,7 +31,7 @@ fn compare<const R: usize>(
     to: Strides<R>,
 ) {
     let queue = s.ctx().queue("q");
-    // Some of the words are NaNs with a payload.
+    // Some of the words are bits of NaNs with a payload.
     let list: Vec<u32> = (0..len as u32).map(|i| 0x7F80_0001 ^ i.wrapping_mul(0x1E37_79B9)).collect();
     let mut expected = vec![BEFORE; out_len + 128];
     host::copy_strided(shape, &list, from, &mut expected[64..64 + out_len], to).unwrap();

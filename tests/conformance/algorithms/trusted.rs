@@ -1,4 +1,4 @@
-//! A18: the verbs compile proven kernels without the runtime checks that they do not need.
+//! A18: the verbs compile proven kernels without unneeded runtime checks.
 
 use super::verb_table::{Arrays, table};
 use crate::common::full::large;
@@ -27,7 +27,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Verbs that compute with floats: without runtime checks, a driver may round them in another way.
+/// Verbs that compute with floats: without runtime checks, a driver may round differently.
 const ROUNDED: [&str; 5] = ["norm", "mean", "zip", "fill_random", "histogram_fixed"];
 
 fn same(s: &Subject) {
@@ -225,7 +225,7 @@ fn silent(s: &Subject) {
     let check = Some(CheckOptions::default().unwritten_workgroup(true));
     let device = ContextOptions::default().adapter(AdapterChoice::Cpu).check(check);
     let device = Context::with_options(device).wait().unwrap();
-    // The recorder uses a card's workgroup sizes. An array of several shares has more launches.
+    // The CPU recorder uses a GPU's workgroup sizes. An array of several shares needs more launches.
     let recorder = Context::simulated(SimulatorOptions::default().check(check));
     for (ctx, n) in [(device, if large() { 20_480 } else { 320 }), (recorder, 16_896)] {
         s.watch(&ctx);

@@ -1,4 +1,4 @@
-//! A01: messages and profiles have the name of the verb that the program calls.
+//! A01: messages and profiles contain the name of the verb that the program calls.
 
 use super::verb_table::{Arrays, table};
 use crate::common::{Case, Subject, case, raw};
@@ -22,9 +22,9 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lengths of an array that one workgroup combines, and of an array that several workgroups combine.
+/// Length of an array for one workgroup, and length of an array for several workgroups.
 const SIZES: [usize; 2] = [320, 20_480];
-/// Verbs that write one array alone, or an array of their own.
+/// Verbs that only write one array, or return a value.
 const NEVER_OVERLAP: [&str; 14] = [
     "scan_in_place",
     "sort_in_place",
@@ -69,7 +69,7 @@ fn overlaps(s: &Subject) {
     }
 }
 
-/// Verbs that accept arrays of any lengths, and verbs whose call in the table gives them fitting arrays.
+/// Verbs that accept arrays of any lengths, and verbs that always get fitting arrays in the table.
 const ANY_SHAPES: [&str; 20] = [
     "sum axis",
     "prod axis",
@@ -92,7 +92,7 @@ const ANY_SHAPES: [&str; 20] = [
     "fill_random",
     "random_permutation",
 ];
-/// Verbs whose call in the table gives the result another shape before the verb sees it.
+/// Verbs whose result is reshaped in the table before the call.
 const RESHAPED: [&str; 4] = ["transpose", "permute", "scan axis", "sort axis"];
 
 fn shapes(s: &Subject) {
@@ -125,7 +125,7 @@ fn foreign(s: &Subject) {
             said.contains("`: array `") && said.contains("` belongs to another context: pass"),
             "{error}"
         );
-        // The kernels call the arguments `keys`, and `x`.
+        // The kernels name the arguments `keys` and `x`.
         for (name, of_verb) in [("run_lengths", "x`"), ("sort_pairs", "keys`")] {
             assert!(verb.name != name || said.starts_with(&format!("{argument}{of_verb}")), "{error}");
         }
@@ -165,10 +165,10 @@ fn captured(s: &Subject) {
     }
 }
 
-/// Remedy of the verbs whose results for parts user code can combine.
+/// Remedy for verbs whose partial results the program can combine.
 const COMBINE: &str =
     ": call it for parts of the array, which `slice` returns, and combine their results, or use a device";
-/// Remedy of scans.
+/// Remedy for scans.
 const SCAN: &str = ": scan parts of the array, which `slice` returns, one after the other, each from the total of the one \
                     before it (`scan_and_total` writes it, `Scan::from` takes it), or use a device";
 

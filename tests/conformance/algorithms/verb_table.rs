@@ -25,7 +25,7 @@ pub(crate) struct Arrays {
     count: DeviceArray<u32>,
 }
 
-/// Number of segments of an array, and of elements of the arrays with few.
+/// Number of segments of an array, and number of elements of the short arrays.
 const FEW: usize = 16;
 
 impl Arrays {
@@ -46,7 +46,7 @@ impl Arrays {
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
-    /// Returns arrays that have different lengths, and do not fit each other.
+    /// Returns arrays whose lengths do not fit each other.
     pub(crate) fn misfitting(ctx: &Context, n: usize) -> Self {
         let array = |len: usize| ctx.zeros::<u32, 1>([len]).unwrap();
         let longer = |by: usize| array(n + by * FEW);
@@ -83,7 +83,7 @@ impl Arrays {
         Self { x, y, numbers, sorted, offsets, out, other, both, few, few_others, one, count }
     }
 
-    /// Uploads the inputs of a round. Each result begins with 9 in each element.
+    /// Uploads the inputs of a round. Each result is initially filled with 9.
     pub(crate) fn begin(&mut self, queue: &CommandQueue, round: u32) {
         let n = self.x.len() as u32;
         let mut rng = fastrand::Rng::with_seed(u64::from(round));
@@ -127,7 +127,7 @@ pub(crate) type Call = fn(&CommandQueue, &mut Arrays) -> Result<()>;
 
 /// A call of a verb.
 pub(crate) struct Verb {
-    /// Name of the verb, and the parts of the array that the call names.
+    /// Name of the verb, and the parts of the array in the call.
     pub(crate) id: &'static str,
     /// Name of the verb in messages.
     pub(crate) name: &'static str,

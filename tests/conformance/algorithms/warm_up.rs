@@ -145,7 +145,7 @@ fn first_call(s: &Subject) {
         assert!(matches!(wrong.detail(), ErrorDetail::Kernel(_)), "{wrong}");
         let end = queue.marker();
         queue.flush().unwrap();
-        // Another queue is not held, and the verbs have no kernel to run.
+        // Another queue is not held back, and the verbs have no kernels to run.
         assert_eq!(other.read(&other.full([3], 5_u32).unwrap()).wait().unwrap(), [5; 3]);
         assert!(
             end.done().wait_timeout(Duration::from_millis(30)).unwrap().is_none(),
@@ -164,7 +164,7 @@ fn captured(s: &Subject) {
     let x = queue.full([5000], 3_u32).unwrap();
     let mut out = queue.full([5000], 0_u32).unwrap();
     without_compilers(&ctx, || {
-        // The call has begun a compilation, and the capture does not wait for the blocked threads.
+        // The call has started a compilation, but the capture does not wait for the blocked threads.
         queue.map(&x, "9u * x", &mut out).unwrap();
         let (graph, ()) = queue.capture(|c| c.map(&x, "9u * x", &mut out)).unwrap();
         queue.replay(&graph).unwrap();

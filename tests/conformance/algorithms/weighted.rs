@@ -84,14 +84,14 @@ fn ends(s: &Subject) {
         let found = queue.read(&sums).wait().unwrap();
         let end = 2_f32.powi(31 - fraction_bits as i32);
         let expected = match fraction_bits {
-            // Of two whole numbers, the even one is the nearest.
+            // A tie between two integers rounds to the even one.
             0 => [0.0, 0.0, end, -end, end, -end, 0.0, 2.0, 2.0, 0.0, 8.0, -8.0],
             1 => [0.0, 0.0, end, -end, end, -end, 0.5, 1.5, 2.5, -0.5, 8.0, -8.0],
             28 => [0.0, 0.0, end, -end, end, -end, 0.5, 1.5, 2.5, -0.5, end, -end],
             _ => [0.0, 0.0, end, -end, end, -end, 0.5, end, end, -0.5, end, -end],
         };
         for (found, expected) in found.iter().zip(expected) {
-            // The greatest number is 1 below the end, and may be rounded up or down.
+            // The greatest number is 1 below the limit, and may be rounded up or down.
             assert!((found - expected).abs() <= expected.abs() * 2_f32.powi(-23), "{found} for {expected}");
         }
         let on_host = host::histogram_fixed(&words, &special, fraction_bits, Bins::modulo(), 12).unwrap();

@@ -1,4 +1,4 @@
-//! A02, A05: reductions of whole groups, which a kernel with loads of several elements combines on processors.
+//! A02, A05: reductions of whole groups, for which CPUs use a kernel with loads of several elements.
 
 use crate::common::{Case, Subject, case};
 use fencepost::AdapterKind;
@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     cases.into()
 }
 
-/// Shapes of rows of whole groups, around the borders of blocks and shares.
+/// Shapes with rows of whole groups, around multiples of blocks and shares.
 const SHAPES: [[usize; 2]; 8] =
     [[1, 8], [3, 80], [2, 1024], [3, 1032], [3, 1040], [2, 16_384], [1, 16_400], [1, 20_480]];
 const OPERATIONS: [Operation; 4] =
@@ -104,7 +104,7 @@ fn integers(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut rng = fastrand::Rng::with_seed(51);
     for shape in SHAPES {
-        // Odd factors keep the product from 0.
+        // With odd factors, the product does not become 0.
         let list: Vec<u32> = (0..shape[0] * shape[1]).map(|_| rng.u32(..) | 1).collect();
         of::<u32>(&queue, &list, shape);
         of::<i32>(&queue, bytemuck::cast_slice(&list), shape);
@@ -143,7 +143,7 @@ fn extremes(s: &Subject) {
             let mut word =
                 || if rng.u32(..one_in) == 0 { special[rng.usize(..specials)] } else { rng.u32(..3 << 28) };
             let mut words: Vec<u32> = (0..shape[0] * shape[1]).map(|_| word()).collect();
-            // The first row has NaNs alone.
+            // The first row has only NaNs.
             words[..if one_in == 1 { shape[1] } else { 0 }].fill(special[6]);
             let list: &[f32] = bytemuck::cast_slice(&words);
             let x = queue.array(list).unwrap().reshape(shape).unwrap();
@@ -164,7 +164,7 @@ fn guards(s: &Subject) {
     for shape in [[5, 80], [2, 16_400]] {
         let len = shape[0] * shape[1];
         let list: Vec<i32> = (0..len as i32).map(|i| 40 - i * 7).collect();
-        // A sum that took an element of the guards would have another last digit.
+        // Adding a guard element would change the last digit of a sum.
         let all = queue.array(&[vec![1 << 30; 64], list.clone(), vec![1 << 30; 64]].concat()).unwrap();
         let x = all.slice(64..64 + len).unwrap().reshape(shape).unwrap();
         for operation in [Operation::Sum, Operation::Largest] {

@@ -1,4 +1,4 @@
-//! D01: the adapters that are listed, and the adapter that a context opens.
+//! D01: the list of adapters, and the adapter that a context opens.
 
 use crate::common::subject::NATIVE_CODE;
 use crate::common::{Case, Subject, case, results};
@@ -112,7 +112,7 @@ fn of_kernels(ctx: &Context, info: &AdapterInfo) {
         "{error}"
     );
 
-    // A device that can bind more than a thousand buffers refuses the binding number 1000 first.
+    // A device that can bind more than a thousand buffers first refuses the binding number 1000.
     let count = info.max_bindings.min(BINDINGS) + 1;
     let declared: String = (0..count)
         .map(|i| format!("@group(0) @binding({i}) var<storage, read_write> x{i}: array<u32>;"))

@@ -1,4 +1,4 @@
-//! D06, R07: the CPU as a device, which every machine has, and its checks of kernels.
+//! D06, R07: the CPU device, which every machine has, and its checks of kernels.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::kernel_check::Mistake;
@@ -86,8 +86,8 @@ fn endless(subject: &Subject) {
 }
 
 /// Opens two contexts on the CPU, which share the threads of the process. The first executes a launch that keeps all
-/// threads busy until its limit. The second must have its results before that. On a slow machine they may be late, so
-/// the test repeats with a longer limit.
+/// threads busy until its time limit. The second must have its results before that. On a slow machine they may be late,
+/// so the test is repeated with a longer limit.
 fn beside_a_long_launch(subject: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;
         @compute @workgroup_size(4) fn hours(@builtin(global_invocation_id) id: vec3<u32>) {

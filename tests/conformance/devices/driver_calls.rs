@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// Most fence polls that threads of the context may have begun when another thread notices the loss.
+/// Maximum number of fence polls that threads of the context may have begun when another thread notices the loss.
 const LAST_LOOKS: u64 = 2;
 
 fn no_call(s: &Subject) {
@@ -40,7 +40,7 @@ fn silent(s: &Subject, adapter: &wgpu::Adapter, recorder: RecorderChoice, thread
     let queue = ctx.queue("q");
     let mut x = queue.full([N], 7_u32).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7; N]);
-    // Nothing is enqueued between the rule and the loss, so no thread is about to submit.
+    // Nothing is enqueued between setting the rule and the loss, so no thread is about to submit.
     driver.set(Rule::Look(0));
     let loss = ctx.user_event("never").event().wait().unwrap_err();
     assert!(is_loss(&loss), "{what}: {loss}");

@@ -11,9 +11,9 @@ pub struct Doomed {
     pub ctx: Context,
     /// `true` if the context has threads; without threads only calls that wait or flush make progress.
     pub threads: bool,
-    /// `true` if wgpu certainly makes the submissions of the context.
+    /// `true` if the context certainly submits through wgpu.
     pub by_wgpu: bool,
-    /// On the CPU, a queue without earlier work, and its array.
+    /// On the CPU recorder, a queue without earlier work, and its array.
     breaker: Option<(CommandQueue, DeviceArray<u32>)>,
 }
 
@@ -62,7 +62,8 @@ fn adopted(s: &Subject, name: &'static str, options: AdoptOptions) -> Doomed {
 }
 
 impl Doomed {
-    /// Loses the device: by `destroy` on an adapter, by a fault on the CPU, which needs a command to be noticed.
+    /// Loses the device: on an adapter with `destroy`, on the CPU recorder with a fault, which is noticed only by a
+    /// command.
     pub fn lose(&self) {
         match &self.breaker {
             Some((queue, out)) => {

@@ -35,7 +35,7 @@ pub(super) fn is_loss(error: &Error) -> bool {
     matches!(error.detail(), ErrorDetail::DeviceLost { .. })
 }
 
-/// Objects that the waits need: a queue whose work waits for a gate that stays closed.
+/// Objects for the waits: a queue whose work waits for an event that is never signalled.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -279,7 +279,7 @@ fn every_call(s: &Subject) {
     }
 }
 
-/// Checks that every result is right until a call returns the loss.
+/// Checks that every result is right, until a call returns the loss.
 fn right_until_then(s: &Subject) {
     for doomed in doomed(s) {
         let queue = doomed.ctx.queue("q");
@@ -377,7 +377,7 @@ fn nothing_runs(s: &Subject) {
 
 /// Checks that the same waits end with the loss at whichever step the device is lost.
 fn any_step(s: &Subject) {
-    // There are eight fills. A read in place is not a step.
+    // There are eight fills; a read in place is not a step.
     for steps in 0..8 {
         let ctx = lost_after(s, steps);
         let one = ctx.queue("one");

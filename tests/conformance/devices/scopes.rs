@@ -1,4 +1,4 @@
-//! D02, the part about the current context.
+//! D02: the current context.
 
 use crate::common::{Case, Subject, case};
 use fencepost::ErrorDetail;
@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns the label of the current queue, which tells the contexts of a test apart.
+/// Returns the label of the current queue, which identifies the context in a test.
 fn current() -> String {
     Context::current().unwrap().current_queue().label().to_owned()
 }

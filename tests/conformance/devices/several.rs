@@ -108,10 +108,12 @@ fn while_busy(s: &Subject) {
 }
 
 /// Lengthens the kernel until the copies of the other context end before it, because a busy machine delays the copies.
-/// The test fails if one context waits for the kernel of the other: the copies then end after a kernel of any length.
+/// If one context waited for the kernel of the other, the copies would end after a kernel of any length, and the test
+/// would fail.
 ///
-/// The kernel has one workgroup and the other context only copies. SwiftShader runs the workgroups of all devices on
-/// the same threads, where a second workgroup may run after the kernel, and runs copies on a thread of each device.
+/// The kernel has one workgroup, and the other context only copies. SwiftShader runs the workgroups of all devices on
+/// the same threads, so another kernel might run after this one; but it runs copies on a separate thread for each
+/// device.
 fn beside_a_long_kernel(s: &Subject) {
     let busy = s.ctx();
     let ctx = s.ctx();

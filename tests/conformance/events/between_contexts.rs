@@ -1,4 +1,4 @@
-//! E07: queues of one context wait for events of another.
+//! E07: queues of one context that wait for events of another.
 
 use crate::common::full::full;
 use crate::common::partners::{self, partners, without_threads};
@@ -99,8 +99,8 @@ fn others_go_on(s: &Subject) {
     });
 }
 
-/// Checks that the wait submits nothing. The waiting context has no threads, as one of them would start the awaited
-/// work.
+/// Checks that the wait submits nothing. The waiting context has no threads, because one of them would start the
+/// awaited work.
 fn submits_nothing(s: &Subject) {
     let source = without_threads(s, 1, Policy::Ordered);
     let from = source.queue("from");
@@ -404,7 +404,7 @@ fn long_chain(s: &Subject) {
         a.finish().wait().unwrap();
         assert!(b.is_complete().unwrap(), "{names}");
     });
-    // 150 queues wait for each other in a chain, and all of them are held at once.
+    // 150 queues wait for each other in a chain, and all of them are held back at once.
     let one = s.ctx();
     let two = without_threads(s, 2, Policy::Ordered);
     let gate = one.user_event("gate");

@@ -1,4 +1,4 @@
-//! E05: the destructor of a value that a command holds may wait, on whichever thread it runs.
+//! E05: the destructor of a value that a command holds may wait, on any thread.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Event, SimulatorOptions};
@@ -41,8 +41,8 @@ impl<F: FnOnce()> Drop for OnDrop<F> {
     }
 }
 
-/// Fails a queue whose pending callback holds a value that waits when it is dropped. `before` receives the marker after
-/// the callback before the queue fails.
+/// Fails a queue whose pending callback holds a value that waits when it is dropped. Before the queue fails, `before`
+/// receives the marker after the callback.
 fn fails(ctx: &Context, waits: Waits, before: impl FnOnce(Event)) {
     let (queue, gate, (sender, ended)) = (ctx.queue("fails"), ctx.user_event("gate"), channel());
     queue.wait_for(&gate.event()).unwrap();

@@ -96,7 +96,7 @@ const WAYS: [(&str, Way); 10] = [
     }),
 ];
 
-/// Results that need no further work of the device.
+/// Results that need no further device work.
 const ASKED_LATE: [(&str, Way); 6] = [
     ("a marker", marker),
     ("a finish", |at| {
@@ -123,7 +123,7 @@ const ASKED_LATE: [(&str, Way); 6] = [
     }),
 ];
 
-/// Results whose bytes the host fetches in place.
+/// Results that the host reads in place.
 const BYTES_ASKED_LATE: [(&str, Way); 4] = [
     ("a read map", map),
     ("a read", |at| {
@@ -161,7 +161,8 @@ fn callback<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || called.recv().unwrap())
 }
 
-/// Results of short work that waits for long work of a queue whose end no marker, event or read observes.
+/// Results of short work that waits for long work of a queue, where no marker, event or read observes the end of the
+/// long work.
 const BEHIND: [(&str, Way); 2] = [
     ("a marker behind long work", |at| {
         behind_long_work(at);
@@ -208,7 +209,7 @@ fn without_threads(s: &Subject) {
     });
 }
 
-/// Checks that commands that take no time share batches: a result may be late by a bound, so not every marker ends a
+/// Checks that very short commands share batches: a result may be late up to the bound, so not every marker ends a
 /// batch.
 fn many_markers(s: &Subject) {
     const MARKERS: usize = 1000;

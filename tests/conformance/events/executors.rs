@@ -62,7 +62,7 @@ impl Wake for Number {
     }
 }
 
-/// Runs tasks and polls a task only after its wake-up, so that a lost wake-up is a hang.
+/// Runs tasks, and polls a task only after its wake-up, so that a lost wake-up would be a hang.
 fn run(mut tasks: Vec<Option<Future0>>) {
     let (ready, woken) = channel();
     let wakers: Vec<Waker> = (0..tasks.len())
@@ -190,7 +190,7 @@ fn waits_in_wakers(s: &Subject, ways: &'static [Waits]) {
     }
 }
 
-/// Has the waker wait for a second context, whose work waits for work of the context on whose thread the waker runs.
+/// The waker waits for a second context, whose work waits for the context on whose thread the waker runs.
 fn across(s: &Subject) {
     let ctx = s.ctx();
     let other = Context::simulated(SimulatorOptions::default());
@@ -209,7 +209,7 @@ fn across(s: &Subject) {
     }
 }
 
-/// A waker that polls its task inside the wake-up, and once more if another wake-up comes during the poll.
+/// A waker that polls its task during the wake-up, and again if another wake-up comes during the poll.
 struct Inline {
     task: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
     wakes: AtomicU32,

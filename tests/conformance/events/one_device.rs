@@ -32,14 +32,14 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 500;
 const RECORDERS: [RecorderChoice; 2] = [RecorderChoice::Wgpu, RecorderChoice::Hal];
 
-/// Returns the recorders of two contexts: every pair in the full suite, else the pairs of two different recorders.
+/// Returns the recorders of two contexts: every pair in the full suite, otherwise the pairs of different recorders.
 fn recorders() -> Vec<(RecorderChoice, RecorderChoice)> {
     let all = RECORDERS.into_iter().flat_map(|one| RECORDERS.map(|other| (one, other)));
     all.filter(|(one, other)| full() || one != other).collect()
 }
 
-/// Calls `each` with two contexts on one device of the caller, for several pairs of recorders. `threads` tells which of
-/// the two contexts has threads.
+/// Calls `each` with two contexts on one device of the caller, for several pairs of recorders. `threads` says which of
+/// the two contexts have threads.
 fn each_two(subject: &Subject, threads: [bool; 2], each: impl Fn(&Context, &Context)) {
     for (one, other) in recorders() {
         let (device, queue) = raw::open(subject);
@@ -58,8 +58,8 @@ fn noticed(ctx: &Context) -> (u64, u64) {
     (dump::completed(ctx), dump::submitted(ctx))
 }
 
-/// Returns an array of `waiter`, a queue of `source` that fills the array's buffer with sevens after a long kernel, and
-/// the marker after the fill.
+/// Returns an array of `waiter`, a queue of `source`, and a marker. The queue fills the array's buffer with sevens
+/// after a long kernel; the marker comes after the fill.
 fn filled_late(
     subject: &Subject,
     source: &Context,
@@ -88,7 +88,7 @@ fn without_polls(subject: &Subject) {
     });
 }
 
-/// Checks the same as [`without_polls`] for work that is submitted after the wait has held the queue.
+/// Checks the same as [`without_polls`], but the awaited work is submitted only after the waiting queue is held back.
 fn submitted_later(subject: &Subject) {
     each_two(subject, [false; 2], |source, waiter| {
         let to = waiter.queue("to");
@@ -163,7 +163,7 @@ fn in_place(subject: &Subject) {
         let between = other.queue("between");
         let mut x = own.zeros::<u32, 1>([N]).unwrap();
         from.fill(&mut x, 1).unwrap();
-        assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // from now on writers make the array visible to the host
+        assert_eq!(from.read(&x).wait().unwrap(), [1; N]); // from now on, writes make the array visible to the host
         subject.spin(&own, &from, 20);
         from.fill(&mut x, 7).unwrap();
         let filled = from.marker();

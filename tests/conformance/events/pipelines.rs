@@ -1,5 +1,5 @@
-//! E09, E10, E11: the diamond, the double buffer and a resource with several holders, whose values are exact only if
-//! every wait holds.
+//! E09, E10, E11: the diamond, the double buffer, and a resource with several holders; the values are exact only if
+//! every wait works.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::{Case, Subject, case};
@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Order of the second queue after everything enqueued on the first.
+/// A way to order the second queue after everything enqueued on the first.
 type Before = fn(&CommandQueue, &CommandQueue);
 
 fn by_host(earlier: &CommandQueue, _: &CommandQueue) {
@@ -36,8 +36,8 @@ fn by_queue(earlier: &CommandQueue, later: &CommandQueue) {
     later.wait_for_queue(earlier).unwrap();
 }
 
-/// Computes `a` on one queue, `b` and `c` from it on two others, and `d` from both: 1, 2, 2, 4, on two and on three
-/// queues.
+/// Computes `a` on one queue, `b` and `c` from it on two others, and `d` from both, with two and with three queues. The
+/// values are 1, 2, 2, 4.
 fn diamond(subject: &Subject, policy: Policy, before: Before) {
     let ctx = subject.ctx_with(policy);
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -126,8 +126,8 @@ fn double_buffer(subject: &Subject) {
     assert_eq!(compute.read(&sum).wait().unwrap(), expected);
 }
 
-/// Passes one array between five holders. A holder that acquires the array gets the previous holder's event and an
-/// event to signal. The holders work in the order in which they acquire it, though the last one starts first.
+/// Passes one array between five holders. A holder that acquires the array gets the previous holder's event and its own
+/// event to signal. The holders work in the order of acquisition, although the last one starts first.
 ///
 /// Follows katsdpsigproc's `test_resource`.
 fn acquired(subject: &Subject) {

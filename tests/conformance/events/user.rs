@@ -43,7 +43,7 @@ fn others_go_on(subject: &Subject) {
     let held = ctx.queue("held");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
-    // These queues are made before the held work, as a new queue waits for everything enqueued before it.
+    // These queues are made before the held work, because a new queue waits for everything enqueued before it.
     let other = ctx.queue("other");
     let third = ctx.queue("third");
     held.wait_for(&gate.event()).unwrap();

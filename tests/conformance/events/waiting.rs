@@ -227,8 +227,7 @@ fn no_cycle(subject: &Subject) {
     }
 }
 
-/// Checks that a wait starts nothing after its marker and no other queue: a callback that has run shows that its queue
-/// started.
+/// Checks that a wait starts no work after its marker and no other queue. A callback shows if its queue has started.
 fn starts_no_more(subject: &Subject) {
     let ctx = subject.without_threads();
     let queue = ctx.queue("main");
@@ -252,12 +251,12 @@ fn starts_no_more(subject: &Subject) {
 }
 
 /// Many threads wait at once, each for its own queue. If each completion woke all of them, and each moved its batch
-/// before the others', the waits of more threads would take minutes.
+/// before the others, waits of many threads would take minutes.
 fn many_threads(subject: &Subject) {
     let ctx = subject.ctx();
     let mix = ctx.kernel::<Mix>().unwrap();
     let zeros = ctx.zeros([N]).unwrap();
-    // Next to other work, a submission of a software driver takes milliseconds.
+    // With other load, a submission of a software driver takes milliseconds.
     let (threads, waits) = if subject.place().is_native() { (32, 20) } else { (8, 3) };
     std::thread::scope(|scope| {
         for id in 0..threads {

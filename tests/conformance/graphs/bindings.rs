@@ -188,7 +188,7 @@ fn double_buffering(subject: &Subject) {
     let turns = [bind(0), bind(1)];
     let mut expected = [1_u32, 0];
     for at in 0..50 {
-        // Half of the replays make their bindings anew.
+        // Half of the replays make new bindings.
         if at < 25 { queue.replay(&turns[at % 2]) } else { queue.replay(&bind(at % 2)) }.unwrap();
         expected[1 - at % 2] = Mix::of(3, 1, expected[at % 2], expected[1 - at % 2]);
     }
@@ -224,7 +224,7 @@ fn every_kind(subject: &Subject) {
     assert_eq!(queue.read(&other).wait().unwrap(), whole);
 }
 
-/// Captures on three queues that nothing orders: the inputs `a`, `b` and `c` are each changed eight times.
+/// Captures on three unordered queues: the inputs `a`, `b` and `c` are each changed eight times.
 fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>; 3], rounds: u32) -> Graph {
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
@@ -257,7 +257,7 @@ fn overlap(subject: &Subject) {
         y
     };
     let shared = queue.full([N], 5_u32).unwrap();
-    // More signatures than the graph keeps, and each of them twice.
+    // More combinations of bindings than the graph caches, each of them twice.
     for _ in 0..2 {
         for inputs in [&[0_usize, 1][..], &[0, 2], &[1, 2], &[0, 1, 2], &[2], &[0]] {
             let mut y = shared.clone();
@@ -382,7 +382,7 @@ fn alignment(subject: &Subject) {
         let error = bound.unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Alignment { offset: 4, .. }), "{error}");
     }
-    // A copy needs whole words.
+    // Copies need whole words.
     let (copy, out) = queue
         .capture(|c| {
             let x = c.input("x", &default)?;
@@ -523,7 +523,7 @@ fn foreign_value(subject: &Subject) {
     });
     let error = captured.unwrap_err();
     assert!(error.to_string().contains("value `k` belongs to another capture"), "{error}");
-    // A value needs a launch.
+    // A value can be used only in a launch.
     let captured = queue.capture(|c| {
         let k = c.value("k", 4_u32)?;
         c.fill(&mut y, 1)?;
@@ -532,7 +532,7 @@ fn foreign_value(subject: &Subject) {
     assert!(captured.unwrap_err().to_string().contains("the last captured command is a fill"));
 }
 
-/// Calls `label_node` and `parameter` after calls that add no node of their own, or only nodes of a body.
+/// Calls `label_node` and `parameter` after calls that add no node, or only nodes of a body.
 fn behind_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
     let (ctx, queue) = queue_of(subject);
@@ -589,7 +589,7 @@ fn child(subject: &Subject) {
             Ok([first, c.read_as("second", &out)?])
         })
         .unwrap();
-    // The array that only the child was given is dropped, and its memory belongs to the outer graph.
+    // The array that was bound only to the child is dropped, and its memory belongs to the outer graph.
     let others: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
     let run = queue.replay(&outer).unwrap();
     assert_eq!(run.read(&first).unwrap().wait().unwrap(), [2; N]);

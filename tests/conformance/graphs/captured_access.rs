@@ -1,4 +1,4 @@
-//! G02, G03, G05, G08, G10: calls in a capture that concern no node, results that do not exist yet, and the names in
+//! G02, G03, G05, G08, G10: calls in a capture that make no node, results that do not exist yet, and the names in
 //! errors.
 
 use crate::common::kernels::Mix;

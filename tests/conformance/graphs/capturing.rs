@@ -211,7 +211,7 @@ fn refused(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     for round in 0..3 {
-        // The caller ignores the result of the call, and the capture still fails with it.
+        // The caller ignores the result of the call, but the capture still fails with it.
         let captured = queue.capture(|c| {
             c.fill(&mut x, 7)?;
             drop(c.read(&x).wait());

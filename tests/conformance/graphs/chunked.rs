@@ -45,7 +45,7 @@ fn iterations(run: &Replay, of: &Loop) -> u32 {
     run.iterations(of).unwrap().wait().unwrap()
 }
 
-/// Captures a loop that lowers `left` and raises `count` until `left` is 0.
+/// Captures a loop that decrements `left` and increments `count` until `left` is 0.
 fn countdown(
     c: &CommandQueue,
     s: &Setup,
@@ -87,7 +87,7 @@ fn every_length(subject: &Subject) {
         s.queue.fill(&mut left, length).unwrap();
         assert_eq!(iterations(&s.queue.replay(&graph).unwrap(), &steps), length);
     }
-    // The first iteration executes before the condition is read, and lowers it to the largest number.
+    // The first iteration executes before the condition is read, and wraps it around to the largest number.
     let error = s.queue.do_while(&condition, Bound::Chunked(0), |_| Ok(())).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Graph { .. }), "{error}");
 }
@@ -108,7 +108,7 @@ fn bounds(subject: &Subject) {
             .unwrap();
         for length in [bound.saturating_sub(1), bound, bound + 1] {
             s.queue.fill(&mut left, length).unwrap();
-            // The second loop has as many iterations as the count says: the first loop's and `more`.
+            // The count of the second loop: the iterations of the first loop, plus `more`.
             let more = u32::from(length > bound);
             s.queue.fill(&mut count, more).unwrap();
             let run = s.queue.replay(&graph).unwrap();
@@ -137,7 +137,7 @@ fn changing_count(subject: &Subject) {
         assert_eq!(iterations(steps.replay().unwrap(), &steps), start.max(0) as u32);
         assert!(!steps.replay().unwrap().reached_bound(&steps).unwrap().wait().unwrap());
     }
-    // The body raises the count, so that only the bound ends the loop.
+    // The body increments the count, so that only the bound ends the loop.
     let count = s.word(1);
     let steps = s.queue.repeat(&count, Bound::Chunked(33), |body| s.raise(body, &count)).unwrap();
     assert_eq!(iterations(steps.replay().unwrap(), &steps), 33);
@@ -147,7 +147,7 @@ fn changing_count(subject: &Subject) {
 
 fn many(subject: &Subject) {
     let s = Setup::new(subject);
-    // One place runs more iterations than a graph has dispatches; all of them do in the full suite.
+    // One place (in the full suite, all places) runs more iterations than a graph may have dispatches.
     let is_long = subject.place().name() == "cpu_1" || (subject.is_cpu() && full());
     let length = if is_long { 66_000 } else { 300 };
     let count = s.word(length);
@@ -186,7 +186,7 @@ fn same_results(subject: &Subject) {
         let (counts, x, ..) = run(Bound::Chunked(1000));
         assert_eq!(counts, [length, length * inner], "the loops inside count all their iterations");
         assert_eq!(run(Bound::Chunked(1000)), run(Bound::AtMost(30)));
-        // A host that reads the condition.
+        // Host loop that reads the condition.
         let mut left = length;
         let mut y = 2;
         let mut odd = 0;
@@ -211,7 +211,7 @@ fn among_nodes(subject: &Subject) {
         let between = c.read_as("between", &count)?;
         c.host(move || sent.send(1).unwrap())?;
         c.copy(&count, &mut again.clone())?;
-        // Two forks with a loop each, which share no words.
+        // Two forks with one loop each; the loops share no words.
         let side = c.fork("side");
         let second = countdown(&side, &s, 100, &again, &count)?;
         let third = c.while_(&left, Bound::Chunked(3), |body| s.lower(body, &left))?;
@@ -254,7 +254,7 @@ fn two_queues(subject: &Subject) {
         .zip(&arrays)
         .map(|(queue, (left, count))| countdown(queue, &s, 100, left, count).unwrap())
         .collect();
-    // The other queue waits for a loop of this one, and for its own.
+    // The other queue waits for a loop of this queue, and for its own.
     other.wait_for(&s.queue.marker()).unwrap();
     other.copy(&arrays[0].1, &mut sum.clone()).unwrap();
     assert_eq!(other.read(&sum).wait().unwrap(), [40]);
@@ -288,7 +288,7 @@ fn without_threads(subject: &Subject) {
         s.queue.replay(&graph).unwrap()
     };
     let run = start();
-    // Nothing executes on the CPU recorder before a call polls, so the dump shows the hold.
+    // The CPU recorder executes nothing before a call polls, so the dump shows that the queue is held back.
     s.queue.flush().unwrap();
     let text = s.ctx.diagnostics().state_dump();
     if subject.is_cpu() {
@@ -349,7 +349,7 @@ fn submissions(subject: &Subject) {
         let run = s.queue.replay(&graph).unwrap();
         assert_eq!(iterations(&run, &steps), length.min(bound));
         let made = counted.submissions() - before;
-        // On a device, long commands make the chunks shorter, and commands of unknown cost get their own.
+        // On a device, long commands make chunks shorter, and commands of unknown cost get separate chunks.
         let most = if subject.is_cpu() { expected } else { u64::from(length.div_ceil(4).max(1)) + 3 };
         assert!(made <= most, "{made} submissions for {length} iterations of at most {bound}");
         assert!(made >= expected.min(3), "{made} submissions for {length} iterations of at most {bound}");
@@ -537,7 +537,8 @@ fn dumps(subject: &Subject) {
         s.raise(c, &count)
     };
     let [graph, same] = [(); 2].map(|()| s.queue.capture(capture).unwrap().0);
-    // A launch, the first gate, four iterations of a gate and two launches, a launch, and the read of the counters.
+    // The nodes are a launch, the first gate, four iterations of a gate and two launches, a launch, and the read of the
+    // counters.
     let statistics = graph.statistics();
     assert_eq!((statistics.nodes, statistics.launches, statistics.gates), (16, 10, 5));
     assert_eq!((statistics.gated_dispatches, statistics.levels, statistics.host_functions), (12, 17, 0));

@@ -1,4 +1,4 @@
-//! G07: graphs with the work of several contexts.
+//! G07: graphs with work of several contexts.
 
 use crate::common::busy::Busy;
 use crate::common::kernels::{Iota, Mix};
@@ -81,7 +81,7 @@ fn exact(s: &Subject) {
     });
 }
 
-/// Holds the work of one context with memory that an earlier command uses, which waits for the caller.
+/// Holds back the work of one context: it uses memory of an earlier command, which waits for the caller.
 fn overlap(s: &Subject) {
     each_pair(s, |names, one, two| {
         for held_far in [false, true] {
@@ -115,7 +115,7 @@ fn overlap(s: &Subject) {
     });
 }
 
-/// The far work waits for the command before the fork, and not for the command after it.
+/// The work of the other context waits for the command before the fork, but not for the command after it.
 fn around_a_fork(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
@@ -134,7 +134,7 @@ fn around_a_fork(s: &Subject) {
             .unwrap();
         let gate = two.user_event("gate");
         let holder = one.queue("holder");
-        // The command after the fork is held.
+        // The command after the fork is held back.
         holder.wait_for(&gate.event()).unwrap();
         holder.fill(&mut z.clone(), 1).unwrap();
         let run = queue.replay(&graph).unwrap();
@@ -146,14 +146,14 @@ fn around_a_fork(s: &Subject) {
     });
 }
 
-/// Holds one command after the other, and looks at the results of the commands after it.
+/// Holds back one command after the other, and checks the results of the commands after it.
 fn ordered(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
         let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
         let (graph, outputs) = queue
             .capture(|c| {
-                // This fork comes after nothing in the graph.
+                // This fork comes after no other node.
                 let root = c.fork_on(two, "root")?;
                 let early = c.on(&root)?.read_as("early", &root.full([N], 1_u32)?)?;
                 c.fill(&mut x.clone(), 2)?;
@@ -347,7 +347,7 @@ fn stepped(y: u32) -> u32 {
     y.wrapping_mul(3).wrapping_add(1)
 }
 
-/// Under `Unchecked` no policy orders the memory; only the graph's turns do.
+/// Under `Unchecked`, the policy does not order uses of the memory; only the order of the graph's replays does.
 fn two_threads(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Unchecked, Policy::Checked] {
         each_pair_with(s, [policy; 2], |names, one, two| {
@@ -388,7 +388,7 @@ fn in_flight(s: &Subject) {
     }
 }
 
-/// Each graph waits for a value that the other one has copied to its context before it ends.
+/// Before it ends, each graph waits for a value that the other graph has copied to its context.
 fn two_graphs(s: &Subject) {
     every_pair(s, |names, one, two| {
         let queues = [one.queue("a"), two.queue("b")];
@@ -493,7 +493,7 @@ fn edits(s: &Subject) {
         assert_eq!(read(&graph), [1, 6], "{names}");
         let edit = graph.edit().unwrap().node("near launch").unwrap().argument("x", &other).unwrap();
         edit.node("far launch").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
-        // The graph keeps the arrays.
+        // The graph keeps the arrays alive.
         drop((other, theirs));
         let _others = (one.full([N], 9_u32).unwrap(), two.full([N], 9_u32).unwrap());
         assert_eq!(read(&graph), [5, 16], "{names}");
@@ -503,7 +503,8 @@ fn edits(s: &Subject) {
     });
 }
 
-/// After the edit a far command reads what another far queue wrote before it, which the capture did not order.
+/// After the edit, a command of the other context reads bytes written by another queue there, which the capture did not
+/// order.
 fn overlapping_edit(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
@@ -565,7 +566,7 @@ fn policies(s: &Subject) {
             for value in [3, 4] {
                 queue.fill(&mut x.clone(), value).unwrap();
                 theirs.fill(&mut y.clone(), 9).unwrap();
-                // `Checked` knows no order between contexts, so it adds the wait for the fill, and for the replay.
+                // `Checked` cannot see an order between contexts, so it adds waits for the fill and for the replay.
                 queue.wait_for_queue(&theirs).unwrap();
                 let run = queue.replay(&graph).unwrap();
                 theirs.wait_for(run.event()).unwrap();
@@ -822,7 +823,7 @@ fn dropped(s: &Subject) {
             assert_eq!(queue.read(&y).wait().unwrap(), [right; N], "{names}, order {order}");
         }
     });
-    // The caller drops every handle at the end of a turn, and nothing hangs.
+    // Every handle is dropped at the end of an iteration, and nothing hangs.
     for (_, two) in partners(s, Policy::Ordered) {
         let one = s.ctx();
         let queue = one.queue("main");
@@ -847,7 +848,7 @@ fn memory(s: &Subject) {
                 side.copy(&y, &mut far)?;
                 side.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: &mut far })?;
                 drop(far);
-                // Memory of the other context is not used for an array of this one.
+                // Memory of the other context is never used for an array of this one.
                 c.wait_for_queue(&side)?;
                 let near = c.zeros::<u32, 1>([N])?;
                 c.copy(&near, &mut y.clone())

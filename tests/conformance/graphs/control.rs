@@ -1,4 +1,4 @@
-//! G06: conditions and loops that the device decides.
+//! G06: conditions and loops that are decided on the device.
 
 use crate::common::counted::Counted;
 use crate::common::kernels::Mix;
@@ -37,7 +37,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// A queue, and the arrays with which a body lowers a condition.
+/// A queue, and the arrays with which a body decrements a condition.
 pub(super) struct Setup {
     pub(super) ctx: Context,
     pub(super) queue: CommandQueue,
@@ -187,7 +187,7 @@ fn do_while(subject: &Subject) {
     };
     let (graph, steps) = setup.queue.capture(capture).unwrap();
     let mut expected = 0;
-    // The first iteration lowers 0 to the largest number, so the bound ends the loop.
+    // The first iteration wraps 0 around to the largest number, so the bound ends the loop.
     for (start, iterations) in [(1, 1), (4, 4), (6, 6), (7, 6), (0, 6)] {
         setup.queue.fill(&mut left, start).unwrap();
         let run = setup.queue.replay(&graph).unwrap();
@@ -244,7 +244,7 @@ fn bounds(subject: &Subject) {
             assert_eq!(setup.read(&left), [start - expected.0]);
         }
     }
-    // A body that never changes its condition ends at the bound, or executes never.
+    // A body that never changes its condition ends at the bound, or never executes.
     let count = setup.word(0);
     let capture = |c: &Capture| c.while_(&condition, Bound::AtMost(9), |body| setup.raise(body, &count));
     let (graph, steps) = setup.queue.capture(capture).unwrap();
@@ -263,7 +263,7 @@ fn condition_in_loop(subject: &Subject) {
     let count = setup.word(0);
     let condition = left.clone();
     let inner = skip.clone();
-    // The inner condition is counted down too: its body executes in the first iterations only.
+    // The inner condition is counted down too: its body executes only in the first iterations.
     let capture = |c: &Capture| {
         c.while_(&condition, Bound::AtMost(6), |body| {
             setup.lower(body, &condition)?;
@@ -358,7 +358,7 @@ fn transfers(subject: &Subject) {
                 body.upload(&uploaded, &mut loaded)?;
                 let rows = from.reshape([16, 16])?;
                 body.copy_region(&rows, region![2..6, 3..7], &mut square, region![1..5, 9..13])?;
-                // The sides overlap, in both directions.
+                // Source and target overlap, in both directions.
                 body.copy(&shifted.slice(0..N - 1)?, &mut shifted.slice(1..N)?)?;
                 body.copy(&shifted.slice(8..N)?, &mut shifted.slice(0..N - 8)?)?;
                 body.set(&mut part, [17], 1234)?;
@@ -453,7 +453,7 @@ fn indirect(subject: &Subject) {
         setup.queue.fill(&mut flag, value).unwrap();
         setup.queue.fill(&mut groups.slice(2..3).unwrap(), wanted).unwrap();
         setup.queue.replay(&graph).unwrap();
-        // More workgroups than the device allows count as none.
+        // More workgroups than the device allows count as zero.
         let threads = if value == 0 || wanted > 65_535 { 0 } else { wanted as usize * workgroup };
         expected[..threads.min(N)].iter_mut().for_each(|value| *value += 1);
         assert_eq!(setup.read(&count), expected, "{value} {wanted}");
@@ -589,7 +589,7 @@ fn child(subject: &Subject) {
         expected += (again + 2) * iterations;
         assert_eq!(setup.read(&count), [expected], "{iterations} {again}");
         assert_eq!(run.iterations(&repeats).unwrap().wait().unwrap(), again);
-        // The graph counts the loop of all its copies together.
+        // The loops in all copies of the child are counted together, under its label.
         assert_eq!(run.iterations(&steps).unwrap().wait().unwrap(), (again + 2) * iterations);
     }
     let alone = setup.queue.replay(&child).unwrap();
@@ -721,7 +721,7 @@ fn refused(subject: &Subject) {
         ("", Box::new(|body| body.download(&x, &mut download.borrow_mut()))),
     ];
     for (expected, wrong) in &wrong {
-        // The caller ignores the results of both calls, and the capture still fails.
+        // The caller ignores the results of both calls, but the capture still fails.
         let captured = queue.capture(|c| {
             drop(c.if_(&condition, |body| {
                 drop(wrong(body));
@@ -769,7 +769,7 @@ fn outer_queue(subject: &Subject) {
         .unwrap();
     setup.queue.replay(&graph).unwrap();
     assert_eq!(setup.read(&x), [2; N]);
-    // A captured queue of a body is unknown to the queues around it.
+    // A captured queue of a body cannot be used by the queues around it.
     let mut kept = None;
     let error = setup.queue.capture(|c| {
         c.if_(&condition, |body| {

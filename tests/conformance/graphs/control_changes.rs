@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Elements of an array, which two workgroups of `mix` handle.
+/// Number of elements of an array, for two workgroups of `mix`.
 const N: usize = 128;
 const HALF: usize = N / 2;
 

@@ -36,7 +36,7 @@ fn count_down(ctx: &Context, c: &Capture, left: &DeviceArray<u32>, bound: Bound)
     c.read_as("sum", &sum).map(drop)
 }
 
-/// Returns the graph of a loop of at most `bound` iterations, which starts with `start`.
+/// Returns the graph of a loop of at most `bound` iterations, whose count starts with `start`.
 fn looped(ctx: &Context, start: u32, bound: u32) -> Graph {
     looped_with(ctx, start, Bound::AtMost(bound))
 }
@@ -80,7 +80,7 @@ fn small_file(subject: &Subject) {
 
 fn chunked_file(subject: &Subject) {
     let ctx = subject.ctx();
-    // Chunks of 4, 8, 16 and 32 iterations end at a bound between two of them, and after the end of the loop.
+    // Chunks have 4, 8, 16 and 32 iterations. Loops end at a bound inside a chunk, or by their condition.
     let graph = looped_with(&ctx, 41, Bound::Chunked(u32::MAX));
     let bytes = graph.to_bytes().unwrap();
     let bounded = looped_with(&ctx, 41, Bound::Chunked(21)).to_bytes().unwrap();
@@ -89,7 +89,7 @@ fn chunked_file(subject: &Subject) {
         let loaded = Graph::from_bytes(&partner, &bytes).unwrap();
         assert_eq!(run(&partner, &loaded), (123, 41, false), "{name}");
         let loaded = Graph::from_bytes(&partner, &bounded).unwrap();
-        // The condition is an array of the capture, which each replay uploads again.
+        // The condition is an array made in the capture, and each replay uploads it again.
         (0..2).for_each(|_| assert_eq!(run(&partner, &loaded), (63, 21, true), "{name}"));
     }
     let loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
@@ -149,7 +149,7 @@ fn edited(subject: &Subject) {
     let bytes = captured.to_bytes().unwrap();
     let mut loaded = Graph::from_bytes(&ctx, &bytes).unwrap();
     loaded.edit().unwrap().node("add").unwrap().parameter("b", 10_u32).unwrap().apply().unwrap();
-    // The file of the edited graph has its changed launch once.
+    // The file of the edited graph contains the changed launch once.
     let again = loaded.to_bytes().unwrap();
     assert_eq!(again.len(), bytes.len());
     assert_eq!(run(&ctx, &Graph::from_bytes(&ctx, &again).unwrap()), (30, 3, false));
@@ -196,7 +196,7 @@ fn know_add(ctx: &Context) {
     let _ = ctx.host_kernel("add", Arc::new(add)); // a real device needs no host function
 }
 
-/// Written by `fuzz/src/seeds.rs` when version 2 was new.
+/// Written by `fuzz/src/seeds.rs` when version 2 was introduced.
 const CONDITIONS: &[u8] = include_bytes!("../../data/graph_version_2_conditions.fpg");
 const LOOPS: &[u8] = include_bytes!("../../data/graph_version_2_loops.fpg");
 

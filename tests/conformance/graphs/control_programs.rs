@@ -14,11 +14,11 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Elements of a data array; `ARRAYS` is the number of arrays.
+/// Number of elements of a data array; `ARRAYS` is the number of arrays.
 const N: usize = 96;
 const ARRAYS: usize = 3;
 const CONDITIONS: usize = 4;
-/// Deepest nesting of bodies.
+/// Maximum nesting depth of bodies.
 const DEPTH: usize = 3;
 
 /// A command of a random program. Numbers refer to arrays, conditions and loops.
@@ -58,7 +58,7 @@ enum Command {
     Lower {
         condition: usize,
     },
-    /// Copy of an array element to a condition, reduced to few values by the next `Mask`.
+    /// Copy of an array element to a condition; the next `Mask` reduces it to few values.
     Take {
         condition: usize,
         array: usize,
@@ -244,7 +244,7 @@ impl Arrays {
                 queue.fill(&mut self.conditions[*condition].clone(), *value)?;
             }
             Command::Lower { condition } => {
-                // A slice cannot be an argument of a launch, so a copy of the condition is lowered.
+                // A slice cannot be an argument of a launch, so a copy of the condition is decremented.
                 let word = self.nothing.slice(0..1)?;
                 let condition = &self.conditions[*condition];
                 let first = &self.conditions[0];
@@ -321,8 +321,8 @@ fn capture(
     Ok(())
 }
 
-/// Executes a program on the host's decisions. `counts` receives the iterations of each loop, and whether it reached
-/// its bound.
+/// Executes a program with decisions by the host. `counts` receives the iterations of each loop, and `true` if it
+/// reached its bound.
 fn execute(arrays: &Arrays, queue: &CommandQueue, all: &[Command], counts: &mut [(u32, bool)]) {
     let value = |condition: &usize| queue.read(&arrays.conditions[*condition]).wait().unwrap()[0];
     for command in all {

@@ -1,4 +1,4 @@
-//! A strict parser of the part of the DOT language that dumps use.
+//! A strict parser for the subset of the DOT language that dumps use.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ pub struct Dot {
     /// Attributes of each node, and the label of its cluster.
     pub nodes: BTreeMap<String, (Attributes, Option<String>)>,
     pub edges: Vec<(String, String, Attributes)>,
-    /// Nodes of each rank.
+    /// Nodes with the same rank.
     pub ranks: Vec<Vec<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! The fixed graph of the tests of dumps. The text in `dumped.txt` names the lines of this file.
+//! The fixed graph for tests of dumps. The text in `dumped.txt` contains line numbers of this file.
 
 use crate::common::kernels::Mix;
 use fencepost::Graph;

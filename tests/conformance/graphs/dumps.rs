@@ -42,7 +42,7 @@ fn stable(subject: &Subject) {
     let other = subject.ctx();
     let dumps = |graph: &Graph| [graph.to_text(), graph.to_dot(), graph.to_svg()];
     let first = fixed(&ctx);
-    // The second capture has other blocks, other kernels and other numbers.
+    // The second capture has different blocks, kernels and numbers.
     let kept: Vec<_> = (0..5).map(|_| ctx.zeros::<u32, 1>([N]).unwrap()).collect();
     let second = fixed(&ctx);
     assert_eq!(dumps(&first), dumps(&second));
@@ -81,7 +81,7 @@ fn dot(subject: &Subject) {
     assert!(dot.ranks.iter().any(|rank| rank == &["n2", "n3"]), "{:?}", dot.ranks);
 }
 
-/// Captures commands on `queues` queues, each a launch that reads one array and writes another.
+/// Captures commands on `queues` queues; each is a launch that reads one array and writes another.
 fn launches(
     subject: &Subject,
     f: impl FnOnce(&Capture, &dyn Fn(&CommandQueue, usize, usize) -> Result<()>) -> Result<()>,
@@ -98,7 +98,8 @@ fn launches(
 }
 
 fn reduction(subject: &Subject) {
-    // `side` reads the first result, and `main` comes after both: the edge of the queue follows from the two others.
+    // `side` reads the first result, and `main` comes after both, so the edge of the queue is implied by the two
+    // others.
     let graph = launches(subject, |c, launch| {
         launch(c, 0, 1)?;
         let side = c.fork("side");
@@ -198,10 +199,10 @@ fn statistics(subject: &Subject) {
 }
 
 fn barriers(subject: &Subject) {
-    // Each launch reads what the one before wrote.
+    // Each launch reads what the previous one wrote.
     let chain = launches(subject, |c, launch| (0..5).try_for_each(|at| launch(c, at, at + 1)));
     assert_eq!(chain.statistics().barriers, 4);
-    // Launches that share only what they read.
+    // Launches that share only arrays that they read.
     let apart = launches(subject, |c, launch| (1..6).try_for_each(|at| launch(c, 0, at)));
     assert_eq!(apart.statistics().barriers, 0);
     // Two branches on two queues: one barrier serves both branches, and one serves the join.

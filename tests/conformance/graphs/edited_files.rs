@@ -72,7 +72,7 @@ fn constant(subject: &Subject) {
     assert_eq!((run(&ctx, &graph), run(&ctx, &loaded)), ([10, 2], [10, 2]));
 }
 
-/// Captures two fills of one array, which no wait orders.
+/// Captures two unordered fills of one array.
 fn unordered(c: &Capture) -> Result<()> {
     let mut x = c.zeros::<u32, 1>([N])?;
     let side = c.fork("side");
@@ -92,7 +92,7 @@ fn policy(subject: &Subject) {
     };
     let relying = saved(Policy::Ordered);
     let unchecked = saved(Policy::Unchecked);
-    // One fill of zeros is first; the two others are in one level, or one after the other.
+    // A fill with zeros comes first; the two others are in one level, or one after the other.
     assert_eq!(load(Policy::Unchecked, &unchecked).unwrap(), 2);
     assert_eq!(load(Policy::Ordered, &unchecked).unwrap(), 3);
     assert_eq!(load(Policy::Unchecked, &relying).unwrap(), 3, "the graph relies on the added order");

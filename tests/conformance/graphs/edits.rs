@@ -52,7 +52,7 @@ struct Parts {
     graph: Graph,
 }
 
-/// Returns a graph of one node on arrays of 1 and of 2.
+/// Returns a graph with one node, on arrays filled with 1 and with 2.
 fn parts(subject: &Subject, policy: Policy) -> Parts {
     let ctx = subject.ctx_with(policy);
     let queue = ctx.queue("main");
@@ -163,7 +163,7 @@ fn defaults(subject: &Subject) {
     drop(other);
     let reused: Vec<_> = (0..8).map(|value| queue.full([N], 50 + value).unwrap()).collect();
     assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
-    // The bindings of a run change the arguments that the edit has left.
+    // The bindings of a replay change arguments that the edit did not change.
     assert_eq!(read(&|| drop(queue.replay(&graph.with().input("x", &x).unwrap()).unwrap())), 21);
     assert_eq!(read(&|| drop(queue.replay(&graph.with().value("k", 30_u32).unwrap()).unwrap())), 32);
     assert_eq!(read(&|| drop(queue.replay(&graph).unwrap())), 22);
@@ -286,7 +286,7 @@ fn clones(subject: &Subject) {
     }
 }
 
-/// Captures eight rounds of a change of `first` and of `second`, on two queues that nothing orders.
+/// Captures eight rounds of a change of `first` and of `second`, on two unordered queues.
 fn two_queues(
     ctx: &Context,
     queue: &CommandQueue,
@@ -424,7 +424,7 @@ fn old_inputs(subject: &Subject) {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
             if is_in_flight {
-                // The plan in flight had the same list of nodes, so the next edit of any kind forgets the old array.
+                // The plan in flight shared the list of nodes, so the next edit of any kind releases the old array.
                 graph.edit().unwrap().node("mix").unwrap().parameter("b", 0_u32).unwrap().apply().unwrap();
             }
             ctx.pool().trim();

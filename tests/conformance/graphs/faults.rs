@@ -1,4 +1,4 @@
-//! R01, D03 and M10 for graphs: replays on a device that refuses submissions, is lost or has no memory left.
+//! R01, D03 and M10 for graphs: replays on a device that refuses submissions, is lost, or runs out of memory.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -21,7 +21,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 64;
-/// Tries of a call that a refusal may hit and that must succeed in the end.
+/// Maximum number of attempts of a call that may be refused, but must succeed in the end.
 const PATIENCE: usize = 300;
 
 fn is_refused(error: &Error) -> bool {
@@ -48,7 +48,7 @@ fn is_without_memory(error: &Error) -> bool {
     }
 }
 
-/// Repeats an attempt until no fault hits it. The errors of the queue and of the context are taken after each.
+/// Repeats an attempt until it is not hit by a fault. The errors of the queue and of the context are taken after each.
 fn at_last<T>(ctx: &Context, queue: &CommandQueue, mut attempt: impl FnMut() -> Result<T>) -> T {
     for _ in 0..PATIENCE {
         match attempt() {
@@ -86,7 +86,7 @@ fn capture(ctx: &Context, queue: &CommandQueue) -> Result<Subgraph> {
     Ok(Subgraph { graph, first, second })
 }
 
-/// Reads both outputs. Each result is the right one or an error.
+/// Reads both outputs. Each result must be right or an error.
 fn outputs(of: &Subgraph, run: &Replay, allowed: fn(&Error) -> bool) -> bool {
     let right = [(&of.first, FIRST), (&of.second, Mix::of(3, 2, FIRST, 1))];
     let results = right.map(|(output, expected)| match run.read(output).and_then(Pending::wait) {
@@ -240,7 +240,7 @@ fn no_memory_to_capture(subject: &Subject) {
             .unwrap_err();
         assert!(is_without_memory(&error), "{error}");
         has_returned(&ctx, before);
-        // The memory of the failed capture is there for the next one.
+        // The memory of the failed capture is available for the next one.
         let (graph, own) = queue
             .capture(|c| {
                 let own = c.full([10_000], round)?;

@@ -1,4 +1,4 @@
-//! G09 and R05: graphs in files, which other contexts load.
+//! G09 and R05: graphs in files that other contexts load.
 
 use crate::common::full::full;
 use crate::common::kernels::{Mix, Saxpy};
@@ -26,7 +26,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// Returns a graph with two queues, which has all its memory from the capture.
+/// Returns a graph with two queues; all its arrays are made in the capture.
 fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
     let (mix, saxpy) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Saxpy<'_, u32>>().unwrap());
     let numbers: Vec<u32> = (0..N as u32).collect();
@@ -82,7 +82,8 @@ fn everywhere(subject: &Subject) {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Enough elements that a verb needs several launches, in whole groups for kernels that load several at a time.
+/// Number of elements for which a verb needs several launches: whole groups, for kernels that load several elements at
+/// a time.
 const MANY: usize = 100_000;
 
 /// Results of the verbs.
@@ -177,11 +178,11 @@ fn verbs(subject: &Subject) {
     is_right(subject.name(), &called);
     let (graph, ()) =
         queue.capture(|c| call_verbs(c, lists, |name, array| c.read_as(name, &array).map(drop))).unwrap();
-    // The captured kernels are the call's, so even the order of the operations is the same.
+    // The captured kernels are those of a direct call, so even the order of the operations is the same.
     assert!(replayed(&ctx, &graph) == called, "the replay differs from the call");
     let file = graph.to_bytes().unwrap();
-    // The first partner is at the subject's own place, which has replayed the graph. The next places of all places are
-    // all of them.
+    // The first partner is at the subject's own place, which has replayed the graph. Taken over all places, the next
+    // places are all places.
     let (first, last) = if full() { (0, usize::MAX) } else { (1, 1) };
     for (name, partner) in partners(subject, Policy::Ordered).into_iter().skip(first).take(last) {
         let loaded = Graph::from_bytes(&partner, &file).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -225,7 +226,7 @@ fn outside(subject: &Subject) {
     assert!(reason.contains("made outside of the capture"), "{reason}");
     queue.replay(&graph).unwrap();
     let bytes = graph.to_bytes_with(Contents::Included).unwrap();
-    // The file has the bytes after the replay, and the loaded graph has its own array.
+    // The file contains the bytes after the replay, and the loaded graph has its own array.
     let once = Mix::of(2, 0, 3, 1);
     let twice = Mix::of(2, 0, 3, once);
     queue.replay(&graph).unwrap();
@@ -359,7 +360,7 @@ fn damaged(subject: &Subject) {
     let error = Graph::load(&ctx, &path).unwrap_err();
     assert!(error.to_string().contains("graph.fpg") && error.to_string().contains("bytes"), "{error}");
     let error = Graph::load_with(&ctx, &path, LoadOptions::default().memory_limit(100)).unwrap_err();
-    // The call reads no more than the header of a file that is above the limit.
+    // If a file is above the limit, the call reads only its header.
     let ErrorDetail::GraphMemory { needed, limit: 100, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*needed, bytes.len() as u64);
     for unread in [folder.join("none"), folder.clone()] {

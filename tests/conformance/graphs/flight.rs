@@ -1,4 +1,4 @@
-//! G04 and G10: replays in flight, among other commands, on several queues and threads.
+//! G04 and G10: replays in flight, with other commands, on several queues and threads.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -231,7 +231,7 @@ fn dropped_during_a_capture(subject: &Subject) {
             let mut own = c.zeros::<u32, 1>([N])?;
             drop(first);
             drop(in_flight);
-            // Arrays made now may take the memory of the dropped graphs.
+            // Arrays made now may get the memory of the dropped graphs.
             let more: Vec<_> = (0..4).map(|value| other.full([N], value).unwrap()).collect();
             c.copy(&y, &mut own)?;
             drop(more);
@@ -250,7 +250,7 @@ fn dropped_in_any_order(subject: &Subject) {
     let queue = ctx.queue("main");
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
-    // Each permutation of four handles, as digits.
+    // Permutations of four handles, as digits.
     let orders = (0..256).map(|n| [n & 3, n >> 2 & 3, n >> 4 & 3, n >> 6 & 3]);
     for order in orders.filter(|order| (0..4).all(|at| order.contains(&at))) {
         let x = queue.full([N], 5_u32).unwrap();

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
 /// The queue that a host callback flushes.
 type Flushed = Arc<Mutex<Option<CommandQueue>>>;
 
-/// Captures a host callback that counts its calls, flushes a queue and looks at it.
+/// Captures a host callback that counts its calls, flushes a queue and checks it.
 fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) -> Graph {
     let calls = calls.clone();
     let flushed = flushed.clone();
@@ -31,7 +31,7 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
     queue.capture(|c| c.host(function)).unwrap().0
 }
 
-/// Returns a context in which a flush runs the host callbacks that are due.
+/// Returns a context in which a flush runs the pending host callbacks.
 fn without_threads(subject: &Subject) -> Context {
     let ctx = Context::simulated(SimulatorOptions::default().threads(false));
     subject.watch(&ctx);
@@ -69,7 +69,7 @@ fn inside_graphs(subject: &Subject) {
     assert_eq!(*calls.lock().unwrap(), 2);
 }
 
-/// An event holds the first replay, and the caller waits for the second one first.
+/// An event holds back the first replay, and the caller waits for the second one first.
 fn in_order(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queues = [ctx.queue("one"), ctx.queue("two"), ctx.queue("three")];

@@ -1,5 +1,5 @@
-//! G04: replays whose launches were recorded once behave like replays that record them each time. A missing barrier
-//! before such launches changes no result on the software drivers; the validation layer reports it.
+//! G04: replays whose launches were recorded once behave like replays that record them each time. On software drivers,
+//! a missing barrier before such launches changes no result, but the validation layer reports it.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -29,7 +29,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-/// Opens a context whose graphs are native from this number of launches on.
+/// Opens a context that records launches once in graphs with at least this number of launches.
 fn open(subject: &Subject, native_from: usize) -> (Context, CommandQueue) {
     let ctx = subject.switched(|switches| switches.native_replay_from = native_from);
     let queue = ctx.queue("main");
@@ -61,7 +61,7 @@ impl Chain {
         Self { arrays, graph, mix }
     }
 
-    /// Does on values the work of a replay on each element.
+    /// Computes the effect of a replay on each element, on plain values.
     fn replay(values: &mut [u32; 3]) {
         for at in 0..LAUNCHES {
             values[(at + 1) % 3] = Mix::of(3, at as u32, values[at % 3], values[(at + 1) % 3]);
@@ -75,7 +75,7 @@ impl Chain {
     }
 }
 
-/// Returns an array and the next one, for a launch that reads the first and writes the second.
+/// Returns two neighbouring arrays, for a launch that reads the first and writes the second.
 fn neighbours(arrays: &mut [DeviceArray<u32>; 3], at: usize) -> (&DeviceArray<u32>, &mut DeviceArray<u32>) {
     let [one, two, three] = arrays;
     match at % 3 {
@@ -212,7 +212,8 @@ fn between_eager_commands(subject: &Subject) {
     let mut values = [1, 2, 3];
     let mut result = 0;
     for round in 0..20_u32 {
-        // A launch, a copy and a fill write what the replay reads; a launch and a copy read what it wrote.
+        // A launch, a copy and a fill write arrays that the replay reads; a launch and a copy read arrays that it
+        // wrote.
         let [one, two, three] = &mut chain.arrays;
         queue.launch(&chain.mix, Grid::threads([N]), Mix { a: 5, b: round, x: two, y: one }).unwrap();
         values[0] = Mix::of(5, round, values[1], values[0]);
@@ -382,7 +383,7 @@ fn arrays_reused(subject: &Subject) {
     }
 }
 
-/// The thread of a driver may hold the fence for which a replay has waited for a while after the end of the replay.
+/// For a while after the end of a replay, a driver thread may still use the fence for which the replay has waited.
 fn context_ends(subject: &Subject) {
     for _ in 0..40 {
         let (ctx, queue) = open(subject, 1);

@@ -51,7 +51,7 @@ fn uploads(subject: &Subject) {
         halves.write(|host| (0..6).for_each(|at| host[at] = value(at) as u16)).unwrap();
         padded.write(|host| (0..12).for_each(|at| host[at] = value(at))).unwrap();
         queue.replay(&graph).unwrap();
-        // The caller may refill the arrays after the call, as the replay has its own bytes.
+        // The caller may refill the arrays after the call, because the replay has copied the bytes.
         words.write(|host| host.fill(0)).unwrap();
         halves.write(|host| host.fill(0)).unwrap();
         padded.write(|host| host.fill(0)).unwrap();
@@ -166,7 +166,7 @@ fn refused_in_a_body(subject: &Subject) {
             let ErrorDetail::Captured { call, .. } = error.detail() else { panic!("{error}") };
             assert!(call.starts_with("a replay of a graph "), "{error}");
         }
-        // A loop in the same graph is not a body around it.
+        // A loop elsewhere in the same graph does not count as a body around it.
         let beside = queue.capture(|c| {
             c.repeat(&flag, Bound::AtMost(2), |body| body.fill(&mut x.clone(), 3))?;
             c.replay(graph).map(drop)

@@ -22,14 +22,14 @@ impl Draw {
     }
 }
 
-/// A part of one of the blocks, in elements.
+/// A part of a block, in elements.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Place {
     block: usize,
     start: usize,
 }
 
-/// An array of a node: a place, or an input.
+/// An array argument of a node: a part of a block, or an input.
 #[derive(Clone, Copy, Debug)]
 enum Operand {
     Fixed(Place),
@@ -54,7 +54,7 @@ struct Model {
     inputs: [Place; 2],
     value: u32,
     len: usize,
-    /// Invocations of a group, because a group always runs all of its invocations.
+    /// Number of invocations of a group, which always runs all of them.
     group: usize,
 }
 
@@ -103,7 +103,7 @@ struct Random {
 const BLOCKS: usize = 5;
 
 fn random_place(draw: &mut Draw, unit: usize) -> Place {
-    // The first three blocks are used by nodes, and the places in them overlap in part.
+    // Nodes use the first three blocks, in partly overlapping places.
     Place { block: draw.below(3), start: draw.below(3) * unit }
 }
 
@@ -176,7 +176,7 @@ impl Random {
         captured.unwrap().0
     }
 
-    /// Changes some things of the graph and of the model.
+    /// Makes random changes to the graph and to the model.
     fn edit(&mut self) {
         let mut model = self.model.clone();
         let mut edit = self.graph.edit().unwrap();

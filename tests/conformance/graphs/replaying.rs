@@ -126,7 +126,7 @@ fn policy(subject: &Subject) {
     two.wait_for_queue(&one).unwrap();
     two.replay(&graph).unwrap();
     assert_eq!(two.read(&x).wait().unwrap(), [7; N]);
-    // Two captured queues that nothing orders are a hazard of the capture.
+    // Two unordered captured queues are a hazard in the capture.
     let hazard = one.capture(|c| {
         let side = c.fork("side");
         c.fill(&mut x, 1)?;

@@ -186,7 +186,7 @@ fn edits_of_threads(subject: &Subject) {
             });
         }
     });
-    // The caller's handle has the graph as it was captured.
+    // The caller's handle still has the graph as captured.
     let run = queue.replay(&graph).unwrap();
     assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [Mix::of(3, 1, 1, 2); N]);
 }
@@ -281,7 +281,7 @@ fn halves_dropped(subject: &Subject) {
         let run = queue.replay(&graph).unwrap();
         queue.flush().unwrap();
         drop(graph);
-        // Arrays made now do not take the memory of the replay.
+        // Arrays made now do not get the memory of the replay.
         let others: Vec<_> = (0..4).map(|other| ctx.queue("other").full([N], 90 + other).unwrap()).collect();
         let right = if value == 0 { 40 } else { 30 };
         assert_eq!(run.read(&shown).unwrap().wait().unwrap(), [right; N]);

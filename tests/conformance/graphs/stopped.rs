@@ -1,4 +1,4 @@
-//! G12: a replay and a loop in it can be cancelled, a loop obeys a time limit, and the end of a context ends loops.
+//! G12: a replay and a loop in it can be cancelled, a loop obeys a time limit, and dropping a context ends its loops.
 
 use crate::common::{Case, Subject, case, dump};
 use crate::graphs::control::Setup;
@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Enqueues a loop that raises `count` and never ends by itself.
+/// Enqueues a loop that increments `count` and never ends by itself.
 fn endless(s: &Setup, go_on: &DeviceArray<u32>, count: &DeviceArray<u32>) -> Result<Loop> {
     s.queue.while_(go_on, Bound::Chunked(u32::MAX), |body| s.raise(body, count))
 }
@@ -52,7 +52,7 @@ fn cancels(s: &Setup, run_it: impl Fn(&Replay)) {
         run.cancel().unwrap();
         assert!(is_cancelled(run.wait()));
         assert!(is_cancelled(run.iterations(&steps).unwrap().wait()));
-        // The queue has no error, and what the loop wrote stays.
+        // The queue has no error, and the bytes that the loop wrote are kept.
         assert!(s.queue.take_error().is_none());
         let turns = s.read(&count)[0];
         assert!(turns > 0, "the loop has run");
@@ -96,7 +96,7 @@ fn around(subject: &Subject) {
     assert_eq!(read.wait().unwrap(), [5]);
     assert!(is_cancelled(marker.wait()));
     later.wait().unwrap();
-    // A wait of another queue asks only for the order.
+    // A wait by another queue requires only order, not success.
     assert_eq!(other.read(&before).wait().unwrap(), [6]);
     assert_eq!([s.read(&count), s.read(&behind)], [[3], [0]]);
 }

@@ -86,7 +86,7 @@ fn host_functions(subject: &Subject) {
     let (alone, ()) = queue.capture(|c| c.host(note("alone", before.clone()))).unwrap();
     queue.replay(&alone).unwrap().wait().unwrap();
     assert_eq!(log.lock().unwrap().last().unwrap().0, "alone");
-    // The callbacks of a child run in its place, once for each of its copies.
+    // The callbacks of a child run at its place, once for each of its copies.
     log.lock().unwrap().clear();
     let (parent, ()) = queue
         .capture(|c| {
@@ -234,8 +234,8 @@ fn with_common_child(ctx: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) 
     [first, second]
 }
 
-/// Replays two graphs with a common child on forks that nothing orders. Without turns, the policy `Unchecked` would let
-/// both use the memory of the child at once.
+/// Replays two graphs with a common child on unordered forks. If the replays did not take turns, under `Unchecked` both
+/// would use the child's memory at once.
 fn common_child(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queue = ctx.queue("main");
@@ -269,7 +269,7 @@ fn turns_of_children(subject: &Subject) {
     held.replay(&second).unwrap();
     let behind = queue.replay(&first).unwrap();
     let mut waited = queue.finish();
-    // A replay that did not take its turn would complete in this time.
+    // A replay that did not wait for its turn would complete in this time.
     assert!(waited.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
     assert!(!behind.event().is_complete().unwrap());
     gate.signal();
@@ -377,7 +377,7 @@ fn recorded_again(subject: &Subject) {
     let (graph, ()) = queue
         .capture(|c| {
             let side = c.fork("side");
-            // An event that was never recorded orders nothing.
+            // An event that was never recorded has no effect on the order.
             side.wait_for(&event)?;
             c.record(&event)?;
             c.fill(&mut x, 8)?;
@@ -392,7 +392,7 @@ fn recorded_again(subject: &Subject) {
         queue.replay(&graph).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [8; N]);
     }
-    // A record outside of the capture makes the event an ordinary one again.
+    // Recording the event outside the capture makes it an ordinary event again.
     assert!(event.wait().is_err());
     queue.record(&event).unwrap();
     event.wait().unwrap();

@@ -20,13 +20,13 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 1024;
 const BYTES: u64 = 4 * N as u64;
 
-/// Waits until a context uses as many bytes as before a graph. A thread of the context drops the last replay.
+/// Waits until a context uses as many bytes as before a graph. The last replay is dropped on a thread of the context.
 pub fn has_returned(ctx: &Context, before: u64) {
     ctx.synchronize().wait().unwrap();
     returned(ctx, before);
 }
 
-/// Waits until a context uses as many bytes as before, without a wait for its work.
+/// Waits until a context uses as many bytes as before, without waiting for its work.
 pub fn returned(ctx: &Context, before: u64) {
     let end = Instant::now() + Duration::from_secs(20);
     while ctx.pool().stats().used != before {
@@ -36,7 +36,7 @@ pub fn returned(ctx: &Context, before: u64) {
     }
 }
 
-/// Returns the bytes that a graph of `f` keeps.
+/// Returns the number of bytes that a graph captured from `f` keeps.
 fn kept(ctx: &Context, queue: &CommandQueue, f: impl FnOnce(&Capture) -> Result<()>) -> u64 {
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
@@ -69,7 +69,7 @@ fn in_a_row(subject: &Subject) {
         all.iter().try_for_each(|own| c.copy(own, &mut y))
     });
     assert_eq!(together, 3 * BYTES);
-    // Another size needs other memory.
+    // An array of another size needs other memory.
     let sizes = kept(&ctx, &queue, |c| (1..4).try_for_each(|many| c.zeros::<u32, 1>([many * N]).map(drop)));
     assert_eq!(sizes, 6 * BYTES);
 }
@@ -85,7 +85,7 @@ fn on_forks(subject: &Subject) {
         let own = c.full([N], 1_u32)?;
         c.copy(&own, &mut y)?;
         drop(own);
-        // Nothing orders `side` after the uses of `own`.
+        // `side` is not ordered after the uses of `own`.
         let other = side.full([N], 2_u32)?;
         side.copy(&other, &mut z)?;
         c.wait_for_queue(&side)
@@ -121,7 +121,7 @@ fn other_users(subject: &Subject) {
     let queue = ctx.queue("main");
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
-    // A slice keeps the array.
+    // A slice keeps the array alive.
     let sliced = kept(&ctx, &queue, |c| {
         let own = c.full([N], 1_u32)?;
         let part = own.slice(0..N / 2)?;
@@ -205,7 +205,7 @@ fn on_another_queue(subject: &Subject) {
                 let own = c.full([N], 1_u32)?;
                 c.copy(&own, &mut y)?;
                 drop(own);
-                // The array takes the memory of `own`, and its first use is on a queue that does not wait for `c`.
+                // The array gets the memory of `own`, and its first use is on a queue that does not wait for `c`.
                 let mut own = c.empty::<u32, 1>([N])?;
                 side.fill(&mut own, 2)?;
                 side.copy(&own, &mut z)?;

@@ -132,8 +132,8 @@ fn timed_queue(subject: &Subject) {
     }
 }
 
-/// Checks that the time of a replay ends after its last command. An end at the first pass of the graph would be before
-/// the last marker.
+/// Checks that the time of a replay ends after its last command. If the time ended at the first pass of the graph, it
+/// would be before the last marker.
 fn timed_replay(subject: &Subject) {
     timed_replay_on(&subject.ctx());
 }
@@ -212,7 +212,7 @@ fn untimed(subject: &Subject) {
     assert!(run.event().is_complete().unwrap() && timed.is_complete().unwrap());
     let error = timed.seconds_since(&plain).wait().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
-    // The marker itself is a point of the capture, and no run is named.
+    // The marker itself is a point in the capture, without a replay.
     let (graph, (start, end)) =
         queue.capture(|c| Ok((c.marker_with(with_clock()), c.marker_with(with_clock())))).unwrap();
     let error = end.seconds_since(&start).wait().unwrap_err();
@@ -362,7 +362,7 @@ fn two_replays(subject: &Subject) {
         let of = |label: String| nodes.iter().filter(|row| *row.queue == *label).count();
         assert_eq!((of(format!("{queue} / one")), of(format!("{queue} / side"))), (8, 2));
     }
-    // The rows of one number have one label, and all rows of a label have one number.
+    // Rows with the same number have the same label, and the other way round.
     for row in &profile.rows {
         for other in &profile.rows {
             assert_eq!(row.queue_number == other.queue_number, row.queue == other.queue);

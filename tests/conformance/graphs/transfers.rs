@@ -117,7 +117,7 @@ fn uploads(subject: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (constant, ()) = queue.capture(|c| c.upload(&host, &mut x)).unwrap();
-    // The bytes at the capture count, not those at the replay.
+    // An upload uses the bytes at the capture, not those at the replay.
     host.fill(9);
     for _ in 0..3 {
         queue.fill(&mut x, 1).unwrap();

@@ -1,4 +1,4 @@
-//! G01: a capture alone changes nothing, and a replay uses the bytes of its own time.
+//! G01: a capture alone changes nothing, and a replay uses the bytes at its time.
 
 use crate::common::counted::Counted;
 use crate::common::kernels::{Iota, Mix};

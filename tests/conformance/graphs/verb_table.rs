@@ -1,4 +1,4 @@
-//! Lists every public method of `CommandQueue` and of `Capture`, with what it does on a captured queue.
+//! Lists every public method of `CommandQueue` and of `Capture`, with its effect on a captured queue.
 //!
 //! `cargo xtask lint` compares the names with the methods of the crate, so a new method without an entry fails.
 
@@ -10,7 +10,7 @@ use fencepost::{
 };
 use std::panic::Location;
 
-/// Elements of the arrays.
+/// Number of elements of the arrays.
 pub const N: usize = 64;
 
 /// Objects that the verbs use. The elements of `x` are 7, those of `two` are 2.
@@ -101,7 +101,7 @@ pub struct Verb {
     pub name: &'static str,
     pub behaviour: Behaviour,
     pub call: Call,
-    /// Line of the entry, which has the call of the method.
+    /// Line of the entry, which contains the call of the method.
     pub at: &'static Location<'static>,
 }
 
@@ -133,7 +133,7 @@ fn of_capture(name: &'static str, behaviour: Behaviour, call: CaptureCall) -> Ve
     Verb { name, behaviour, call: Call::Capture(call), at: Location::caller() }
 }
 
-/// Waits for a result that a captured queue refuses.
+/// Waits for a result, which a captured queue refuses.
 fn wait<T>(pending: Pending<T>) -> Result<()> {
     pending.wait().map(drop)
 }
@@ -187,7 +187,7 @@ pub fn table() -> Vec<Verb> {
         writes("while_", |o, q| q.while_(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
         writes("do_while", |o, q| q.do_while(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
         writes("repeat", |o, q| q.repeat(&o.two.slice(0..1)?, Bound::AtMost(2), |b| b.fill(&mut o.x.clone(), 1)).map(drop)),
-        // Results that are needed at once.
+        // Calls whose results are needed immediately.
         refused("read", |o, q| wait(q.read(&o.x))),
         refused("read_with", |o, q| wait(q.read_with(&o.x, Vec::new()))),
         refused("read_into", |o, q| q.read_into(&o.x, &mut [0; N])),
@@ -231,7 +231,8 @@ pub fn table() -> Vec<Verb> {
     queue.into_iter().chain(capture).collect()
 }
 
-/// Returns calls that need an event, with the capture's answer for its own event and for an event from outside.
+/// Returns calls that need an event, with the expected effect for an event of the capture and for an event from
+/// outside.
 #[rustfmt::skip]
 pub fn events() -> Vec<Verb> {
     Vec::from([

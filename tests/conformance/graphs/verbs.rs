@@ -165,7 +165,7 @@ fn refuses(on: On, verb: &Verb, next: Option<&Verb>, objects: &Objects, queue: &
 fn captures(on: On, verb: &Verb, objects: &Objects, queue: &CommandQueue) {
     let mut x = objects.x.clone();
     queue.fill(&mut x, 7).unwrap();
-    // The replays of a graph are on a queue of the context that captured it.
+    // A graph can be replayed only on a queue of the context that captured it.
     let first = objects.other.queue("first");
     let by = if on == On::OtherContext { &first } else { queue };
     let captured = by.capture(|c| call(on, verb, objects, c));
@@ -199,26 +199,26 @@ fn on_a_fork(subject: &Subject) {
     each(On::Fork, &verbs, &objects, &queue);
 }
 
-/// Verbs that a capture takes and a body refuses.
+/// Verbs that are allowed in a capture but not in a body.
 const REFUSED_IN_A_BODY: [&str; 14] = [
-    // A body makes no arrays.
+    // A body cannot make arrays.
     "zeros",
     "full",
     "ones",
     "array",
     "empty",
-    // A body reads nothing to the host, and runs no host callback.
+    // A body cannot read to the host or run host callbacks.
     "read_as",
     "host",
-    // A body copies from and to no pinned array.
+    // A body cannot copy from or to a pinned array.
     "upload_range",
     "download",
     "download_region",
-    // A body has the inputs and values of its graph.
+    // A body cannot declare inputs and values, which belong to the graph.
     "input",
     "value",
     "parameter",
-    // A body has the work of one context.
+    // A body contains work of only one context.
     "fork_on",
 ];
 
@@ -272,7 +272,7 @@ fn on_another_context(subject: &Subject) {
         .into_iter()
         .filter(|verb| verb.name != "label_loop") // there is no loop to label
         .map(|verb| match gated.contains(&verb.name) {
-            // A graph with a condition or a loop has the work of one context.
+            // A graph with a condition or a loop contains work of only one context.
             true => Verb { behaviour: Behaviour::Refused, ..verb },
             false => verb,
         })
@@ -303,7 +303,7 @@ fn of_the_context(subject: &Subject) {
     let (graph, x) = queue
         .capture(|c| {
             let mut x = ctx.full([N], 6_u32)?;
-            // These calls run now, and are not nodes.
+            // These calls run immediately, and are not nodes.
             assert_eq!(ctx.to_vec(&x)?, [6; N]);
             assert!(ctx.display(&x)?.to_string().starts_with("[6"));
             assert_eq!(x.map_read().wait()?[..], [6; N]);
@@ -409,7 +409,7 @@ fn at_once(subject: &Subject) {
         })
         .unwrap();
     assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
-    // An event of one capture is not an event of the other.
+    // An event of one capture cannot be used in the other.
     let error = one.capture(|c| two.capture(|d| c.wait_for_queue(d)).map(drop)).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
     let graphs: Vec<_> = std::thread::scope(|scope| {

@@ -1,17 +1,17 @@
-//! A strict check that a document is well-formed XML, for the part of XML that drawings use.
+//! A strict check that a document is well-formed XML, for the subset of XML that drawings use.
 
 /// An element of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Element {
     pub name: String,
     pub attributes: Vec<(String, String)>,
-    /// Text directly in the element, with its references replaced.
+    /// Text directly in the element, with entity references replaced.
     pub text: String,
     pub children: Vec<Element>,
 }
 
 impl Element {
-    /// Returns all elements of a name in this one, in order.
+    /// Returns all elements with this name inside the element, in order.
     pub fn all<'e>(&'e self, name: &str) -> Vec<&'e Element> {
         let mut found = Vec::new();
         for child in &self.children {
@@ -82,7 +82,7 @@ fn element(rest: &mut &str) -> Element {
     }
 }
 
-/// Returns text with its references replaced.
+/// Returns text with entity references replaced.
 fn plain(text: &str) -> String {
     assert!(!text.contains('<'), "`<` is in {text}");
     let mut plain = String::new();

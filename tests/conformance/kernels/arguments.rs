@@ -34,7 +34,7 @@ struct Mix<'a> {
     a: u32,
 }
 
-/// Arguments of `Mix`, bound in one of several ways, which `way` selects; the ways below `WRONG` are mistakes.
+/// Arguments of `Mix`, bound in one of several ways, selected by `way`; ways below `WRONG` are mistakes.
 struct ByHand<'a> {
     mix: Mix<'a>,
     way: usize,
@@ -170,10 +170,10 @@ fn by_name_and_position(s: &Subject) {
     assert_eq!(queue.read(&y).wait().unwrap(), [9.0; 70]);
 }
 
-/// Start of a declaration of a launch's values in a text.
+/// Start of a declaration of parameters in a shader.
 const UNIFORM_BLOCK: &str = "@group(0) @binding(0) var<uniform>";
 
-/// Launches a kernel of the text `SPREADS` and checks that every value reaches it.
+/// Launches a kernel of the shader `SPREADS`, and checks that it gets every parameter.
 fn spread(ctx: &Context, kernel: &DynKernel, scale: u32) {
     let queue = ctx.queue("q");
     let mut floats = ctx.zeros::<f32, 1>([5]).unwrap();
@@ -223,7 +223,7 @@ fn carriers(s: &Subject) {
     }
 }
 
-/// Declares a number and a vector as whole blocks, in each form of a block.
+/// Declares a number and a vector as a whole block each, for each kind of block.
 fn single(s: &Subject) {
     for immediates in [true, false] {
         let ctx = s.switched(|switches| switches.immediates = immediates);
@@ -336,7 +336,7 @@ fn values_are_kept(s: &Subject) {
     let x = ctx.full([64], 1).unwrap();
     let mut y = ctx.zeros([64]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
-    // On adapters the values fill several pages of uniforms; the CPU recorder has no such pages.
+    // On adapters, the parameters fill several pages of uniforms; the CPU recorder has no such pages.
     let launches = if s.is_cpu() { 100 } else { 1000 };
     for a in 0..launches {
         queue.launch(&saxpy, Grid::threads([64]), Saxpy { a, x: &x, y: &mut y }).unwrap();

@@ -1,4 +1,5 @@
-//! K03: atomics of integers, and of floats by the snippet `atomic_f32`. Every operation counts and returns the old value.
+//! K03: atomics of integers, and of floats with the snippet `atomic_f32`. No operation is lost, and each returns the
+//! old value.
 
 use crate::common::{Case, Subject, case};
 use fencepost::interface::{IntoArg, SameBits};
@@ -53,7 +54,7 @@ fn operate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups
     olds[8u * n + id.x] = old;
 }";
 
-/// The new value, computed from the old one and the operand, as bits of the type.
+/// Function that computes the new value from the old one and the operand, as bits of the type.
 type Operation = fn(u32, u32) -> u32;
 
 /// Lists the operations with the first value of their cells.
@@ -77,8 +78,8 @@ fn operations(is_signed: bool) -> [(u32, Operation); 9] {
     ]
 }
 
-/// Checks that each operation has taken the value that another one has left: the values that were read and the last one
-/// are the values that were written and the first one.
+/// Checks that each operation has read the value that another one wrote: the values that were read, plus the last
+/// value, equal the values that were written, plus the first value.
 fn check_history(name: &str, (first, last): (u32, u32), read: &[u32], written: impl Iterator<Item = u32>) {
     let mut left: Vec<u32> = read.iter().copied().chain([last]).collect();
     let mut made: Vec<u32> = written.chain([first]).collect();
@@ -163,7 +164,7 @@ fn operate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocati
 
 type FloatOperation = fn(f32, f32) -> f32;
 
-/// The numbers are whole and small, so that each sum of them is exact.
+/// The numbers are small integers, so that each sum is exact.
 fn floats(s: &Subject) {
     let mut rng = fastrand::Rng::with_seed(3);
     let values: Vec<f32> = (0..N).map(|_| rng.i32(-1000..=1000) as f32).collect();
@@ -182,7 +183,7 @@ fn floats(s: &Subject) {
         let cells = queue.read(&cells).wait().unwrap();
         let olds = queue.read(&olds).wait().unwrap();
         for (at, (first, operation)) in operations.into_iter().enumerate() {
-            // A sum of 0 may have either sign.
+            // A sum that is 0 may have either sign.
             let bits = |number: f32| (number + 0.0).to_bits();
             let read: Vec<u32> = olds[at * N..][..N].iter().map(|old| bits(*old)).collect();
             let written =
@@ -190,7 +191,7 @@ fn floats(s: &Subject) {
             check_history(&format!("operation {at} on f32"), (bits(first), bits(cells[at])), &read, written);
             let expected = values.iter().fold(first, |cell, value| operation(cell, *value));
             assert_eq!(cells[at], expected, "operation {at}");
-            // The memory of a workgroup starts at 0, which is among the numbers of each chunk.
+            // Workgroup memory starts at 0, which is among the numbers of each chunk.
             let in_workgroups =
                 values.chunks(64).map(|share| share.iter().fold(0.0, |a, b| operation(a, *b)));
             assert_eq!(cells[3 + at], in_workgroups.fold(first, operation), "operation {at} in workgroups");

@@ -1,4 +1,4 @@
-//! K09: kernels that are compiled at once and kernels that are compiled later; shaders of several files.
+//! K09: kernels that are compiled at once or later; shaders in several files.
 
 use super::shaders::{Text, set_word};
 use crate::common::kernels::{Mix, mixed};
@@ -137,7 +137,7 @@ fn files(s: &Subject) {
 fn not_taken(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    // Returns the results, or the error of the compilation.
+    // Returns the results, or the compile error.
     let run = |functions: &str, body: &str| {
         let text = format!(
             "@group(0) @binding(0) var<storage, read_write> o: array<u32>;\n{functions}\n\

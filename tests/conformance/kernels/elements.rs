@@ -262,8 +262,8 @@ const FIRST_WORD: Text = Text {
     },
 };
 
-/// Launches on slices of bytes. A kernel writes whole words, so the rest of a slice's last word would belong to other
-/// elements.
+/// Launches on slices of bytes. A kernel writes whole words, so it would also change elements after the slice in the
+/// last word.
 fn inside_a_word(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -303,7 +303,7 @@ fn filled<T: Element + PartialEq + Debug>(ctx: &Context, value: T) {
             "`full` of {n} elements"
         );
         if n == 1000 {
-            // A fill of a part that begins and ends at word boundaries leaves the neighbouring elements.
+            // A fill of a part that begins and ends at word boundaries does not change neighbouring elements.
             queue.fill(&mut x, T::zeroed()).unwrap();
             queue.fill(&mut x.slice(4..996).unwrap(), value).unwrap();
             let found = queue.read(&x).wait().unwrap();

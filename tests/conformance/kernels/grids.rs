@@ -1,4 +1,4 @@
-//! K07: grids by threads and by groups, in one to three dimensions, and from the device.
+//! K07: grids by threads and by groups, in one to three dimensions, and from device memory.
 
 use super::shaders::{NOTHING, TALLY, Text, set_word, word, words};
 use crate::common::kernels::{Iota, Mix, mixed};
@@ -32,7 +32,7 @@ impl Bench {
         Self { queue: ctx.queue("q"), kernel: TALLY.kernel_with(s, &ctx, &size), ctx }
     }
 
-    /// Launches the kernel; returns the number of invocations, the extents of their ids, and the number of workgroups.
+    /// Launches the kernel; returns the number of invocations, the ranges of their ids, and the number of workgroups.
     fn count(&self, grid: Grid<'_>) -> [u32; 5] {
         let mut tally = self.ctx.zeros::<u32, 1>([5]).unwrap();
         self.queue.launch_dyn(&self.kernel, grid, args![tally_of = &mut tally]).unwrap();
@@ -128,7 +128,7 @@ fn numbers(s: &Subject) {
     assert_eq!(bench.queue.read(&tally).wait().unwrap(), [0; 5]);
 }
 
-/// Number of elements that needs two workgroups of 64 more than the 65,535 that one dimension holds.
+/// Number of elements that needs two more workgroups of 64 than the 65,535 that fit in one dimension.
 const LONG: usize = 65535 * 64 + 65;
 
 fn folded(s: &Subject) {

@@ -36,7 +36,7 @@ impl Temporary {
         Self(path)
     }
 
-    /// Returns the files of the folder, each with its bytes.
+    /// Returns the files in the folder, each with its bytes.
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let Ok(folder) = fs::read_dir(&self.0) else { return Vec::new() };
         let mut files: Vec<_> = folder.map(|file| file.unwrap().path()).collect();
@@ -65,7 +65,7 @@ fn run(s: &Subject, recorder: RecorderChoice, folder: &Path) {
     }
 }
 
-/// Returns a time in the past: a file with this time was not written after the test set it.
+/// Returns a time in the past. If a file still has this time, it was not written since.
 fn long_ago() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)
 }

@@ -59,7 +59,7 @@ const ASSERTS: &str = "struct Params { limit: u32 }
     x[id.x] += 1;
 }";
 
-/// Lines that a context prints.
+/// Collected lines of a context.
 #[derive(Clone, Default)]
 struct Collected(Arc<Mutex<Vec<String>>>);
 
@@ -261,7 +261,7 @@ fn waits(s: &Subject) {
     assert_eq!(lines.take(), ["x = 6"; 3]);
 }
 
-/// Name of a queue, and the lines of one launch on it.
+/// Name of a queue, and the expected lines of one launch on it.
 type LinesOfQueue = (String, Vec<String>);
 
 fn two_queues(s: &Subject) {
@@ -297,7 +297,7 @@ fn capacity(s: &Subject) {
     let queue = ctx.queue("q");
     let text = "@compute @workgroup_size(64) fn k(@builtin(global_invocation_id) id: vec3<u32>) { print(\"{}\", id.x); }";
     let kernel = ctx.kernel_from(text, "k").unwrap();
-    // A line of one number takes 20 bytes.
+    // A line with one number takes 20 bytes.
     for (capacity, fit) in [(20 * 100, 100), (20 * 100 + 19, 100), (20, 1), (19, 0), (0, 0), (20 * 640, 640)]
     {
         let lines = Collected::of(&ctx, capacity);
@@ -394,11 +394,12 @@ fn first_failure(s: &Subject) {
         let ErrorDetail::AssertionFailed { place, text, invocation, count, .. } = error.detail() else {
             panic!("{error}")
         };
-        // Three of twelve columns, five of eight rows: in the second assertion, both layers fail.
+        // The first assertion fails in three of twelve columns and in five of eight rows, the second one in both
+        // layers.
         assert_eq!((&**place, &**text, *invocation, *count), ("k:3:13", "", [9, 3, 0], 3 * 5 * 3), "{error}");
         queue.take_error().unwrap();
     }
-    // Many more failures than the message buffer has records for.
+    // Many more failures than records in the message buffer.
     let text = "@compute @workgroup_size(64) fn many(@builtin(global_invocation_id) id: vec3<u32>) {
         assert(id.x < 5000 || id.x == 1u, \"{} {} {}\", id.x, id, 7);
     }";
@@ -560,7 +561,7 @@ fn functions(s: &Subject) {
     ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(wait))));
     let x = print_one(&ctx, &queue, 1);
     assert_eq!(queue.read(&x).wait().unwrap(), [2]);
-    // The print function keeps the context alive.
+    // The print function holds a handle of the context.
     ctx.set_print(PrintOptions::default().to(PrintTo::Log));
     let error = found.lock().unwrap().take().expect("the wait returns an error");
     assert!(
@@ -625,7 +626,7 @@ fn awaited_thread(s: &Subject) {
     }
 }
 
-/// Prints into a function that joins threads which wait for its own lines.
+/// Prints into a function that joins threads, which themselves wait for its lines.
 fn wait_for_waiters_in_print(ctx: &Context) {
     let queue = ctx.queue("q");
     let found: Arc<Mutex<Vec<Error>>> = Arc::default();
@@ -650,7 +651,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
     let line = line!() + 1;
     let x = print_one(ctx, &queue, 1);
     let end = queue.marker();
-    // The callback comes after the lines, and the end of the queue after the callback.
+    // The callback comes after the lines, and the queue ends after the callback.
     queue.callback(|| ()).unwrap();
     send.send(end).unwrap();
     let is_overdue = |error: &Error| matches!(error.detail(), ErrorDetail::PrintOverdue { .. });
@@ -658,7 +659,7 @@ fn wait_for_waiters_in_print(ctx: &Context) {
         assert!(is_overdue(&error), "{error}");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [2], "a later wait returns the result");
-    // The print function keeps the context alive.
+    // The print function holds a handle of the context.
     ctx.set_print(PrintOptions::default().to(PrintTo::Log));
     let found = std::mem::take(&mut *found.lock().unwrap());
     assert_eq!(found.len(), 3);

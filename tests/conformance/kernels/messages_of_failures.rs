@@ -1,4 +1,4 @@
-//! K06: a launch that fails its queue has printed and asserted before.
+//! K06: lines and assertions of a launch that fails its queue.
 
 use crate::common::{Case, Needs, Subject, case};
 use fencepost::prelude::*;

@@ -84,7 +84,7 @@ fn ways(s: &Subject) {
     }
 }
 
-/// Integers at the edges of both types, and others.
+/// Integers at the limits of both types, and others.
 const EDGES: [u32; 12] =
     [0, 1, 2, 3, 7, 100, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, 0xFFFF_FFF9, 0xFFFF_FFFE, 0xFFFF_FFFF];
 
@@ -191,7 +191,7 @@ fn conversions(s: &Subject) {
     let args = args![x = &floats, out = &mut out];
     queue.launch_dyn(&kernel, Grid::threads([x.len()]), args).unwrap();
     for (found, x) in queue.read(&out).wait().unwrap().chunks(4).zip(x) {
-        // Conversions saturate at the largest `f32` within the type, or on some devices at the largest integer.
+        // Conversions saturate at the largest `f32` within the type; on some devices, at the largest integer.
         let signed = x.min(2_147_483_520.0) as i32;
         let unsigned = x.min(4_294_967_040.0) as u32;
         let near = |found: u32, expected: u32, most: u32| found.wrapping_sub(expected) <= most;

@@ -1,4 +1,4 @@
-//! K05: a kernel returns a value, and the wait for the value is a wait for that launch.
+//! K05: a kernel returns a value, and a wait for the value waits only for that launch.
 
 use super::shaders::{self, set_word, word, words};
 use crate::common::early_results::{self, Look, N, RUNS, Short, VALUE, Way};
@@ -117,7 +117,7 @@ fn zeros(s: &Subject) {
     let queue = ctx.queue("q");
     let kernel = add_up(s, &ctx);
     let x = ctx.array(&[3_u32; 100]).unwrap();
-    // Dropped arrays leave memory with other bytes in the pool.
+    // Dropped arrays leave memory with nonzero bytes in the pool.
     let used: Vec<_> = (0..4).map(|_| queue.full([1], u32::MAX).unwrap()).collect();
     drop(used);
     for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! K02: one call launches several entry points of a module in order, each with its own grid.
+//! K02: one call that launches several entry points of a module in order, each with its own grid.
 
 use super::shaders::{self, set_word, word, words};
 use crate::common::{Case, Subject, case};
@@ -159,7 +159,7 @@ fn phases(s: &Subject) {
     assert_eq!(bench.turned(), expected(9), "after calls without a read between");
 }
 
-/// Returns the entry points as kernels without types.
+/// Returns the entry points as untyped kernels.
 fn kernels(bench: &Bench) -> [DynKernel; 3] {
     let source = Squares::source().unwrap();
     ["square", "run", "turn"].map(|entry| bench.ctx.kernel_from_with(&source, entry, &[]).unwrap())
@@ -190,7 +190,7 @@ fn empty_grids(s: &Subject) {
     assert_eq!(bench.turned(), expected(1));
 }
 
-/// A kernel that appends its number to the numbers of the earlier launches.
+/// A kernel that appends its number to those of the earlier launches.
 #[derive(KernelArgs)]
 #[kernel(
     wgsl = "

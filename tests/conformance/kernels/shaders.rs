@@ -1,4 +1,4 @@
-//! Kernels as WGSL texts, each with the Rust function that replaces it on the CPU recorder.
+//! Kernels as WGSL strings, each with a Rust function that replaces it on the CPU recorder.
 
 use crate::common::Subject;
 use fencepost::{Context, DynKernel, HostBuffer};
@@ -57,8 +57,7 @@ pub fn words(buffer: &HostBuffer<'_>) -> usize {
     buffer.bytes().len() / 4
 }
 
-/// `y = x + 1`. The shader declares both buffers writable, but only reads `x`, in a function that the entry point
-/// calls.
+/// `y = x + 1`. The shader declares both buffers writable, but only reads `x`, in a called function.
 pub const LOOKS: Text = Text {
     entry: "looks",
     wgsl: "
@@ -79,7 +78,7 @@ fn looks(@builtin(global_invocation_id) id: vec3<u32>) {
     },
 };
 
-/// `y[0] = length of x`. The shader declares `x` writable, but touches no element of it.
+/// `y[0] = length of x`. The shader declares `x` writable, but accesses no element of it.
 pub const MEASURES: Text = Text {
     entry: "measures",
     wgsl: "
@@ -93,7 +92,7 @@ fn measures() { y[0] = arrayLength(&x); }",
     },
 };
 
-/// Number of invocations in `tally[0]`, extents of their ids in `tally[1..4]`, and number of workgroups in `tally[4]`.
+/// `tally[0]` = number of invocations, `tally[1..4]` = ranges of their ids, `tally[4]` = number of workgroups.
 pub const TALLY: Text = Text {
     entry: "tally",
     wgsl: "

@@ -1,5 +1,4 @@
-//! K11: texts that the back ends of naga translate to other results, or not at all, give the results of WGSL, or are
-//! refused.
+//! K11: shaders that naga's back ends translate wrongly or not at all give the results of WGSL, or are refused.
 
 use crate::common::{Case, Subject, case};
 use fencepost::Result;
@@ -26,10 +25,10 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 320;
 
-/// Declaration of the numbers that a text reads and writes.
+/// Declarations of the numbers that a shader reads and writes.
 const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u32>;";
 
-/// Launches one invocation of `main`, and returns the numbers that it writes to `out`, which starts as `first`.
+/// Launches one invocation of `main`, and returns the contents of `out`, which is initially `first`.
 fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
     let queue = ctx.current_queue();
     let text = match text.split_once("enable f16;") {
@@ -44,7 +43,7 @@ fn run(ctx: &Context, text: &str, first: &[u32]) -> Result<Vec<u32>> {
     queue.read(&out).wait()
 }
 
-/// Loops whose `continuing` blocks use names from the bodies, each with the first numbers that it writes.
+/// Loops whose `continuing` blocks use names from the bodies, each with the first numbers in its output.
 const LOOPS: &[(&str, &[u32])] = &[
     ("var n = 0u; loop { let old = n; continuing { n += 1u; out[old] = n * 10u + old; break if old >= 2u; } }",
         &[10, 21, 32]),
@@ -112,7 +111,7 @@ fn continuing(s: &Subject) {
     }
 }
 
-/// Checks that a text is refused because the device has no numbers of its kind.
+/// Checks that a shader is refused because the device lacks its number type.
 fn lacks(error: &fencepost::Error, kind: &str) {
     assert!(error.to_string().contains(kind), "{error}");
 }
@@ -212,7 +211,7 @@ fn floats(s: &Subject) {
         .enumerate()
         .map(|(at, (call, _))| format!("put({at}u * {count}u + i, {call});\n"))
         .collect();
-    // The sum of two `f32` holds enough digits of a result.
+    // The sum of two `f32` has enough digits for a result.
     let text = format!(
         "fn put(at: u32, y: f64) {{
             let high = f32(y);
@@ -271,7 +270,7 @@ fn negative(s: &Subject) {
     assert_eq!(found[5..9], packed, "{:x?}", &found[5..9]);
 }
 
-/// Statements that write to `out`, and the numbers that they write. `out[20]` is 3, and all numbers after it are 0.
+/// Statements that write to `out`, and the expected numbers. `out[20]` is 3, and all numbers after it are 0.
 const KNOWN: &[(&str, &[u32])] = &[
     ("out[0] = pack4xI8Clamp(vec4(0, 1, 3, -3)); var v = vec4(0, 200, 3, -300); out[1] = pack4xI8Clamp(v);",
         &[0xfd03_0100, 0x8003_7f00]),
@@ -299,7 +298,7 @@ fn known(s: &Subject) {
     }
 }
 
-/// As [`KNOWN`], with types that a device may lack.
+/// Like [`KNOWN`], for types that a device may lack.
 const KNOWN_WIDE: &[(&str, &[u32])] = &[
     ("let b = 8lu; let r = reverseBits(b); out[0] = u32(r >> 32u); out[1] = u32(r);
       out[2] = u32(countLeadingZeros(b)); out[3] = u32(extractBits(0xff00000000lu, 32u, 8u));", &[1 << 28, 0, 60, 255]),
@@ -324,7 +323,7 @@ fn known_wide(s: &Subject) {
     }
 }
 
-/// Vectors that all invocations have alike, with a component that each chooses.
+/// Vectors that are equal in all invocations, with a component chosen by each invocation.
 fn components(s: &Subject) {
     let ctx = s.ctx();
     for body in [
@@ -342,7 +341,7 @@ fn components(s: &Subject) {
     }
 }
 
-/// Loops with a `continue` in several `switch` statements, each with the first numbers that it writes. `z` is 0.
+/// Loops with a `continue` in nested `switch` statements, each with the first numbers in its output. `z` is 0.
 const SWITCHES: &[(&str, &[u32])] = &[
     ("for (var i = 0u; i < 4u; i++) { out[i] = 77u; switch i { case 1u: { out[i] = 99u; continue; }
         default: { switch i { case 3u: { continue; } default: { } } } } out[i] = i; }", &[0, 99, 2, 77]),
@@ -448,7 +447,7 @@ fn panics(s: &Subject) {
         ["u32(f16(70000i))", "u32(f16(1e6f))", "u32(i32(f16(1e6f)))", "u32(vec2<f16>(vec2(9u, 70000u)).y)"]
     {
         let text = format!("enable f16;\n@compute @workgroup_size(1) fn main() {{\n  out[0] = {value}; }}");
-        // Some of naga's constants hold 1e6 as an f16.
+        // Some of naga's constants represent 1e6 as an f16.
         if let Err(error) = run(&ctx, &text, &[]) {
             let words = error.to_string();
             assert!(words.contains("f16") && words.contains("^^^"), "{value}: {words}");

@@ -1,4 +1,4 @@
-//! K12 and K13: sizes are WGSL's own constants, and what a browser refuses is reported.
+//! K12 and K13: sizes are WGSL constants, and code that a browser refuses is reported.
 
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::{Algorithms, Sort};
@@ -142,7 +142,7 @@ fn add(a: ptr<function, u32>, b: ptr<function, u32>) { *a += *b; }
 }";
     let ctx = s.ctx();
     let expected = "k:6:5: `add` gets `x` twice, as `a` and as `b`, and writes it";
-    // The functions of GL take a copy of the variable, so the text would compute 7 there (K11).
+    // On GL, functions take a copy of the variable, so the shader would compute 7 there (K11).
     if s.place().is_gl() {
         let error = ctx.kernel_from(text, "k").map(drop).expect_err("it computes another number").to_string();
         assert!(error.contains(expected), "{error}");

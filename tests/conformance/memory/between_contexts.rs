@@ -33,7 +33,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Elements of an array that is copied in several pieces, the last of them not full.
+/// Number of elements of an array that is copied in several pieces, the last of them smaller.
 const LARGE: usize = 200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
@@ -126,7 +126,7 @@ fn in_its_queue(s: &Subject) {
             assert!(!copied.is_complete().unwrap(), "{names}");
             gate.signal();
             copied.wait().unwrap();
-            // A map waits only for the uses of its bytes, and the marker has shown that these are over.
+            // A map waits only for the uses of its bytes, and the marker has shown that these are done.
             let map = y.map_read().wait().unwrap();
             assert!(map.iter().all(|&value| value == 1), "{names}, by the source's queue: {by_source}");
         }
@@ -188,7 +188,7 @@ fn checked(s: &Subject) {
         writer.fill(&mut x, 4_u32).unwrap();
         copy.copy(&x, &mut y).unwrap();
         writer.fill(&mut x, 5).unwrap();
-        // Within one context `Checked` reports hazards as it does without the copy.
+        // Within one context, `Checked` reports hazards as without the copy.
         let error = later.fill(&mut x, 6).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{names}: {error}");
         let error = reader.read(&y).wait().unwrap_err();
@@ -274,7 +274,7 @@ fn flat(s: &Subject) {
     }
 }
 
-/// Checks the number of pieces that are read and not yet written, as these take memory. A new queue comes after all
+/// Checks the number of pieces that are read but not yet written, because they take memory. A new queue comes after all
 /// reads of the copy, so its finish completes after the last read.
 fn two_ahead(s: &Subject) {
     each_pair(s, |names, source, target| {
@@ -298,8 +298,8 @@ fn two_ahead(s: &Subject) {
     });
 }
 
-/// Returns the number of commands that the reading queue of a copy has left, or `None` while the queue can still make
-/// progress without a write. The number comes from the state dump, as no event exists between two pieces.
+/// Returns the number of remaining commands of the reading queue of a copy, or `None` while this queue can still make
+/// progress without a write. The number comes from the state dump, because there are no events between two pieces.
 fn held_reads(source: &Context) -> Option<usize> {
     let dump = source.diagnostics().state_dump();
     let line = dump.lines().find(|line| line.contains("`target, copy across`"))?;
@@ -314,7 +314,7 @@ fn held_reads(source: &Context) -> Option<usize> {
     (held && done + left == all).then_some(left)
 }
 
-/// Copies between contexts with threads, where a copy completes without a call that waits.
+/// Copies between contexts with threads, where a copy completes without waiting calls.
 fn by_itself(s: &Subject) {
     for (_, other) in partners(s, Policy::Ordered).into_iter().filter(|(name, _)| name != "no threads") {
         let ctx = s.ctx();
@@ -349,7 +349,7 @@ fn refused(s: &Subject) {
     });
 }
 
-/// The queue of the copy belongs to the source or to the target, and has failed, or is refused as a hazard.
+/// The queue of the copy belongs to the source or to the target, and has failed, or the copy is refused as a hazard.
 fn refused_by_its_queue(s: &Subject) {
     // In a context of policy `Unchecked`, the other side waits for the queue that refuses the copy.
     for of_source in [true, false] {
@@ -459,7 +459,7 @@ fn dropped(s: &Subject) {
         last.finish().wait().unwrap();
         receiver.recv().unwrap();
     });
-    // The caller drops every handle at the end of a turn, and nothing hangs.
+    // Every handle is dropped at the end of an iteration, and nothing hangs.
     for (_, source) in partners(s, Policy::Ordered) {
         let target = s.ctx();
         let x = source.full([LARGE], 6_u32).unwrap();
@@ -510,7 +510,7 @@ fn seeds(s: &Subject) {
     }
 }
 
-/// Moves a value between two contexts in random steps. The value is right wherever nothing has failed.
+/// Moves a value between two contexts in random steps. The value is right unless something has failed.
 fn program(seed: u64, contexts: &[Context; 2], queues: &[CommandQueue; 2], rng: &mut fastrand::Rng) {
     const SHAPE: [usize; 2] = [5, 60_001];
     const N: usize = SHAPE[0] * SHAPE[1];

@@ -78,7 +78,7 @@ fn in_order(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), expected);
 }
 
-/// Check for the expected kind of error.
+/// Check for an expected kind of error.
 type IsRight = fn(&ErrorDetail) -> bool;
 
 /// Returns the number of commands that each queue has enqueued so far, from the state dump.

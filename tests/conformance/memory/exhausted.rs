@@ -58,7 +58,7 @@ fn every_call(s: &Subject) {
     for error in &errors {
         assert!(is_out_of_memory(error, "array `u32 [262144], line "), "{error}");
     }
-    // On a context without mapped pinned memory the array is ordinary memory, which is not memory of the pool.
+    // On a context without mapped pinned memory the array is ordinary memory, which does not come from the pool.
     let pinned =
         [ctx.pinned::<u32, Upload, 1>([N]).map(|_| ()), ctx.pinned::<u32, Download, 1>([N]).map(|_| ())];
     for result in pinned {
@@ -197,8 +197,8 @@ fn across(s: &Subject) {
     }
 }
 
-/// Returns a context on a device whose driver refuses memory by a rule, and the driver. The context records everything
-/// itself, because wgpu gives up its device after some refusals.
+/// Returns a context on a device whose driver refuses memory by a rule, and the driver. The context records without
+/// wgpu, because wgpu loses its device after some refusals.
 fn refusing_context(s: &Subject, threads: bool, policy: Policy) -> (Context, Arc<Driver>) {
     let (device, queue, driver) = refusing::open(&raw::adapter(s.place()));
     let recorder = RecorderChoice::Direct;

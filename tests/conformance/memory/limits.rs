@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Elements of an array of one mebibyte, which fills a block exactly.
+/// Number of elements of an array of one mebibyte, which fills a block exactly.
 const N: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 
@@ -79,12 +79,11 @@ fn pinned(s: &Subject) {
     assert_eq!((now.pinned, now.free), (0, pinned));
 }
 
-/// Bytes of an array that is too large to share a block of staging memory.
+/// Size of an array that is too large to share a block of staging memory.
 const LARGE: u64 = 8 * MIB;
 
 /// Waits until no memory is staged, and returns the statistics. A batch releases its memory shortly after the caller
-/// learns of its end. Some drivers return memory only when they are polled after that, which a thread of the context
-/// does.
+/// learns of its end. Some drivers return memory only when polled after that, which a thread of the context does.
 fn nothing_staged(ctx: &Context) -> PoolStats {
     while ctx.pool().stats().staging > 0 {
         std::thread::yield_now();
@@ -161,7 +160,7 @@ fn free_goes_first(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     ctx.pool().set_limit(Some(4 * MIB));
-    // An array of each size is made in turn; free blocks of other sizes are released for it.
+    // Arrays of each size are made in turn; free blocks of other sizes are released for them.
     for round in 0..3 {
         for mib in 1..=4 {
             let x = queue.full([mib * N], 7_u32).unwrap();

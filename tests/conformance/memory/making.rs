@@ -1,4 +1,4 @@
-//! M01: arrays made by the context come before every later use; arrays made by a queue are in the order of the queue.
+//! M01: arrays made by the context come before every later use; making an array on a queue is ordered like a command.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, DeviceArray, Policy};

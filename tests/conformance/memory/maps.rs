@@ -1,4 +1,4 @@
-//! M06: device memory that is mapped for the host.
+//! M06: maps of device memory.
 
 use crate::common::clock::Clock;
 use crate::common::dump;
@@ -44,7 +44,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// An element whose alignment is larger than any device gives: arrays share blocks.
+/// An element with a larger alignment than any device guarantees; arrays share blocks.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, Element)]
 #[repr(C, align(4096))]
 struct Page {
@@ -79,7 +79,7 @@ const LONG: Duration = Duration::from_secs(20);
 /// Time limit of a poll of a map that cannot be ready.
 const NOW: Duration = Duration::ZERO;
 
-/// Maps memory that the host reaches, for which nothing has to be submitted.
+/// Maps memory that the host can access, for which nothing has to be submitted.
 fn map_later(s: &Subject) {
     let ctx = s.switched(|switches| switches.shared_memory = true);
     early_results::on_its_queue_of(
@@ -99,7 +99,7 @@ fn map_later(s: &Subject) {
 }
 
 /// Awaits maps that need commands of the context, after everything else is flushed: a map of an array that the context
-/// has just made, and a map of an array that the host does not reach.
+/// has just made, and a map of an array that the host cannot access.
 fn behind_batches(s: &Subject) {
     for shared_memory in [true, false] {
         let ctx = s.switched(|switches| switches.shared_memory &= shared_memory);
@@ -264,10 +264,10 @@ fn leaked(s: &Subject) {
     s.leaks(); // the leaked guard keeps the context alive
 }
 
-/// Call of the host that names no queue.
+/// Host call without a queue.
 type HostCall = fn(&Context, &DeviceArray<u32>) -> Result<Vec<u32>, Error>;
 
-/// The calls of the host that name no queue, each with its name.
+/// The host calls without a queue, each with its name.
 const HOST_CALLS: [(&str, HostCall); 5] = [
     ("map_read", |_, x| x.map_read().wait().map(|map| map.to_vec())),
     ("map_write", |_, x| x.map_write().wait().map(|map| map.to_vec())),
@@ -300,7 +300,7 @@ fn failed_writers(s: &Subject) {
                 fail_to_fill(&ctx, &queue, &mut x);
                 if waits {
                     assert!(is_abandoned(queue.finish().wait()));
-                    // The list of uses is cleaned up during these fills.
+                    // The list of uses is pruned during these fills.
                     for at in 9..90 {
                         other.fill(&mut whole.slice(at..at + 2).unwrap(), 1).unwrap();
                         other.finish().wait().unwrap();
@@ -336,7 +336,7 @@ fn written_again(s: &Subject) {
             queue.upload(&[1; 5], &mut x.slice(4..9).unwrap()).unwrap();
         }),
         ("many small fills", |queue, x| {
-            // The list of uses is cleaned up during these fills.
+            // The list of uses is pruned during these fills.
             (0..9).for_each(|at| queue.fill(&mut x.slice(at..at + 1).unwrap(), 1).unwrap());
             queue.finish().wait().unwrap();
             (0..90).for_each(|at| queue.fill(&mut x.slice(at % 8..at % 8 + 2).unwrap(), 1).unwrap());
@@ -395,7 +395,7 @@ fn no_writers(s: &Subject) {
     }
 }
 
-/// A saved graph has the bytes of its arrays.
+/// A saved graph contains the bytes of its arrays.
 fn saved(s: &Subject) {
     for dropped in [false, true] {
         let ctx = s.ctx();
@@ -460,7 +460,7 @@ fn reused(s: &Subject) {
     }
 }
 
-/// A later write changes nothing about the bytes that `to_vec` has read.
+/// A later write does not change the bytes that `to_vec` returned.
 fn writer_before(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("failed");
@@ -554,7 +554,7 @@ fn dropped(s: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [4; 64]);
 }
 
-/// Has two threads map one array for writing, in turns.
+/// Two threads map one array for writing, in turns.
 fn alone(s: &Subject) {
     let ctx = s.ctx();
     let x = ctx.zeros([16]).unwrap();

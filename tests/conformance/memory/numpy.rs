@@ -1,4 +1,4 @@
-//! Elements that a region selects, by plain loops, and random regions.
+//! Computes the elements that a region selects with plain loops, and makes random regions.
 
 use fastrand::Rng;
 use fencepost::{NewAxis, Region, RegionAxis};

@@ -212,7 +212,7 @@ fn pinned_otherwise(s: &Subject) {
     queue.upload_range(&flat, 0..LEN, &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
 
-    // The pool has used memory for the next pinned array.
+    // The next pinned array gets used memory from the pool.
     let used: Vec<_> = (0..4).map(|_| queue.full([20 * 14], 0xBAD_u32).unwrap()).collect();
     drop(used);
     let mut down: HostArray<u32, Download, 2> = ctx.pinned(Shape::padded(SHAPE, [20, 14])).unwrap();

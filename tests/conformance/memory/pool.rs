@@ -28,7 +28,7 @@ fn free(ctx: &Context) -> u64 {
     ctx.pool().stats().free
 }
 
-/// A queue that waits for a gate, and a read of an array of ones that is dropped already.
+/// A queue that waits for an event, and a read of an already dropped array of ones.
 struct Held {
     queue: CommandQueue,
     gate: UserEvent,
@@ -139,7 +139,7 @@ fn zeros(s: &Subject) {
     }
 }
 
-/// Releases memory to the driver, which may hand it out again with its old bytes.
+/// Releases memory to the driver, which may return it again with its old bytes.
 fn given_back(s: &Subject) {
     let shared = [true, false];
     for ctx in shared.map(|shared| s.switched(|switches| switches.shared_memory &= shared)) {
@@ -161,7 +161,7 @@ fn given_back(s: &Subject) {
     }
 }
 
-/// Words of an array of one MiB.
+/// Number of words of an array of one MiB.
 const WORDS: usize = 1 << 18;
 const MIB: u64 = 1 << 20;
 

@@ -82,7 +82,7 @@ fn parts(s: &Subject) {
     assert_eq!(queue.read(&rows.slice(1..3).unwrap()).wait().unwrap(), [3, 4, 5, 6, 7, 8]);
 }
 
-/// Write of `value` to all of an array.
+/// A command that writes `value` to a whole array.
 type Writer = fn(&Context, &CommandQueue, &mut DeviceArray<u32>, u32);
 const WRITERS: [(&str, Writer); 4] = [
     ("fill", |_, queue, x, value| queue.fill(x, value).unwrap()),
@@ -179,7 +179,7 @@ fn dropped(s: &Subject) {
     assert_eq!(last.wait().unwrap(), [4; 64]);
 }
 
-/// Holds reads until the host has mapped the array, so that they are planned while it is mapped.
+/// Holds back reads until the host has mapped the array, so that they are planned while it is mapped.
 fn held(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");

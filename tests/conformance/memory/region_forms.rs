@@ -1,4 +1,4 @@
-//! M04: each form of a region selects the elements that it names, and a wrong one is refused.
+//! M04: each form of a region selects the right elements, and a wrong region is refused.
 //!
 //! The cases follow katsdpsigproc's `test_copy_region_*` and Warp's `test_copy.py`.
 
@@ -172,7 +172,7 @@ fn strided(s: &Subject) {
     every_other::<4>(s);
 }
 
-/// Copies `[1::2]` of each axis of ten to an array without gaps, doubles the elements on the host, and copies them
+/// Copies `[1::2]` of each axis of length ten to a contiguous array, doubles the elements on the host, and copies them
 /// back.
 fn every_other<const D: usize>(s: &Subject) {
     let ctx = s.ctx();
@@ -236,7 +236,7 @@ fn wrong(s: &Subject) {
         (region![0..11], region![]),
         (region![0..10], region![5..15]),
         (region![0..5], region![0..6]),
-        (region![5..5], region![5..5]), // Warp takes a count of no elements as all elements
+        (region![5..5], region![5..5]), // Warp interprets a count of 0 as all elements
         (region![5..2], region![5..2]),
         (region![-11..], region![]),
     ] {

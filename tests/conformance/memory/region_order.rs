@@ -1,4 +1,4 @@
-//! M04: regions in the order of queues, and the errors of wrong regions.
+//! M04: the order of commands on regions, and the errors of wrong regions.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{
@@ -44,7 +44,7 @@ const STEP: IsRight = |kind| matches!(kind, ErrorDetail::RegionRange { problem: 
 const SHAPE: IsRight = |kind| matches!(kind, ErrorDetail::Shape { .. });
 const FOREIGN: IsRight = |kind| matches!(kind, ErrorDetail::ForeignContext { .. });
 
-/// Checks that a copy within an array is one command to its callers, though it goes through temporary memory.
+/// Checks that a copy within an array is one command to its callers, although it goes through temporary memory.
 fn one_command(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let copying = ctx.queue("copying");
@@ -144,7 +144,7 @@ fn checked(s: &Subject) {
     let to = |queue: &fencepost::CommandQueue, y: &DeviceArray<u32, 2>, region: fencepost::Region| {
         queue.copy_region(&source, &region, &mut y.clone(), &region)
     };
-    // Runs that are apart, and spans that are apart, need no order.
+    // Disjoint contiguous regions and disjoint spans need no order.
     for (first, second) in [
         (region![0..10], region![10..20]),
         (region![0..10, 0..3], region![10..20, 5..7]),
@@ -155,7 +155,7 @@ fn checked(s: &Subject) {
         to(&one, &y, first).unwrap();
         to(&two, &y, second).unwrap();
     }
-    // The spans overlap though no element is shared: the bytes between the elements count.
+    // The spans overlap although no element is shared, because the bytes between elements count.
     let y = target();
     to(&one, &y, region![0..10, 0..3]).unwrap();
     let error = to(&two, &y, region![5..15, 5..7]).unwrap_err();
@@ -208,9 +208,9 @@ fn whole(s: &Subject) {
 
 /// Number of rounds. Both threads start each round together.
 const ROUNDS: u32 = 12;
-/// Copies of a round, which are enqueued without a wait.
+/// Number of copies of a round, which are enqueued without a wait.
 const COPIES: u32 = 25;
-/// Fills of a round, which are enqueued without a wait.
+/// Number of fills of a round, which are enqueued without a wait.
 const FILLS: u32 = 100;
 
 /// Copies every other column over the first half of the columns, and reads the array.

@@ -1,4 +1,4 @@
-//! M04: regions that are copied between arrays, from the host and to the host, compared with plain loops.
+//! M04: copies of regions between arrays, from the host and to the host, compared with plain loops.
 
 use super::numpy::{self, Picked};
 use crate::common::{Case, Subject, case};
@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Returns a half that is different for each number below 60,000.
+/// Returns an `f16` that is different for each number below 60,000.
 fn half(i: u32) -> half::f16 {
     half::f16::from_bits(i as u16)
 }
@@ -130,7 +130,7 @@ fn overlapping(s: &Subject) {
     }
 }
 
-/// Copies rows of several numbers and lengths: some as copy commands, some with the kernel.
+/// Copies different numbers of rows with different lengths: some with copy commands, some with the kernel.
 fn rows(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
@@ -176,7 +176,7 @@ fn halves(s: &Subject) {
     let queue = ctx.queue("q");
     let all: Vec<half::f16> = (1..=35).map(half).collect();
     let x = array::<half::f16, 2>(&queue, &[5, 7], &all);
-    // The rows have odd lengths, so most words have halves of two rows, or a half outside the region.
+    // The rows have odd lengths, so many words contain halves from two rows, or a half outside the region.
     for (from, to) in [(region![.., 1..4], region![.., 2..5]), (region![.., 0..6], region![.., 1..7])] {
         let mut y = queue.full([5, 7], half(99)).unwrap();
         queue.copy_region(&x, &from, &mut y, &to).unwrap();

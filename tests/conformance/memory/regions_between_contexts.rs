@@ -22,7 +22,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Shape that needs several pieces, none of them a whole number of rows of the padded memory.
+/// Shape that needs several pieces; none of them is a whole number of rows of the padded memory.
 const SHAPE: [usize; 2] = [331, 701];
 const LEN: usize = SHAPE[0] * SHAPE[1];
 

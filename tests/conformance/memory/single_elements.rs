@@ -160,7 +160,7 @@ fn nothing_else(s: &Subject) {
     assert_eq!(ctx.to_vec(&other).unwrap(), [1; 64]);
 }
 
-/// Checks that `to_vec` comes after the pending work of all queues, though the policy adds no waits.
+/// Checks that `to_vec` comes after the pending work of all queues, although the policy adds no waits.
 fn unchecked(s: &Subject) {
     let ctx = s.ctx_with(Policy::Unchecked);
     let queues: Vec<_> = (0..3).map(|at| ctx.queue(&format!("q{at}"))).collect();

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Elements of an array that is larger than one piece.
+/// Number of elements of an array that is larger than one piece.
 const LARGE: usize = 1_200_003;
 
 fn counted(n: usize, start: u32) -> Vec<u32> {
@@ -74,7 +74,7 @@ fn ordered(s: &Subject) {
         );
         gate.signal();
         assert!(read.wait().unwrap() == [4; LARGE], "{name}");
-        // The finish comes after the copy in the queue, so the copy is over when it completes.
+        // The finish comes after the copy in the queue, so the copy is done when it completes.
         queue.copy(&x, &mut y).unwrap();
         queue.finish().wait().unwrap();
         assert!(y.map_read().wait().unwrap().iter().all(|&y| y == 5), "{name}");

@@ -1,4 +1,4 @@
-//! P04: a binding counts as the access that the entry point makes to it.
+//! P04: a binding is accessed as the entry point accesses it.
 
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::{LOOKS, MEASURES, SUMS};

@@ -67,7 +67,7 @@ impl Verb {
         !matches!(self, Verb::LaunchReading | Verb::CopyFrom | Verb::Read | Verb::Download)
     }
 
-    /// Returns `true` if the call itself tells the host that the use is over.
+    /// Returns `true` if the call itself tells the host that the use is done.
     pub fn tells_the_host(self) -> bool {
         matches!(self, Verb::Read)
     }
@@ -84,7 +84,7 @@ impl Verb {
         }
     }
 
-    /// Uses `x`, and otherwise only arrays that the call makes.
+    /// A use of `x`, and otherwise only of new arrays.
     pub fn run(self, bench: &Bench, queue: &CommandQueue, x: &DeviceArray<u32>) -> Result<()> {
         let mut x = x.clone();
         let mut other = bench.other();
@@ -112,7 +112,7 @@ impl Verb {
     }
 }
 
-/// Order of the later commands of the second queue after the first queue.
+/// A way to order later commands of the second queue after the first queue.
 type Order = fn(&CommandQueue, &CommandQueue);
 
 fn what_orders(s: &Subject) {

@@ -1,4 +1,5 @@
-//! P01, P02, P06: calls that tell the host that work is over, and calls that do not: refused, failed or timed-out ones.
+//! P01, P02, P06: calls that tell the host that work is done, and calls that do not: refused, failed or timed-out
+//! calls.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::{
@@ -179,7 +180,7 @@ fn failed_map(s: &Subject) {
     two.fill(&mut x, half::f16::ZERO).unwrap();
 }
 
-/// Maps memory that the host does not reach, for which the device makes a copy first.
+/// Maps memory that the host cannot access, for which the device makes a copy first.
 fn late_map(s: &Subject) {
     let ctx = s.options_and_switches(|options, switches| {
         options.policy = Policy::Checked;
@@ -204,7 +205,7 @@ fn late_map(s: &Subject) {
     }
 }
 
-/// Uploads to memory that the host reaches. Such an upload may write at the call, if the device has done the work
+/// Uploads to memory that the host can access. Such an upload may write at the call, if the device has done the work
 /// before it.
 fn in_place(s: &Subject) {
     let ctx = s.ctx();

@@ -1,4 +1,4 @@
-//! P02, P06, E07: messages about a dropped queue whose slot another queue has taken.
+//! P02, P06, E07: messages about a dropped queue, after another queue got its slot.
 
 use crate::common::{Case, Subject, case, dump};
 use fencepost::waits::{Already, WaitReport};
@@ -67,7 +67,7 @@ fn hazard(s: &Subject) {
             "  help:    add `ctx.synchronize().wait()?` before the later use; queue `gone` has been dropped"
         );
         texts.push(error.to_string().lines().skip(1).collect::<Vec<_>>().join("\n"));
-        // Both remedies order the fill: a wait for an event of the queue, and the call in the message.
+        // Both remedies order the fill: waiting for an event of the queue, and the call in the message.
         by_event.wait_for(&filled).unwrap();
         by_event.fill(&mut x, 3).unwrap();
         refused(&by_all, &mut x);
@@ -81,8 +81,8 @@ fn hazard(s: &Subject) {
     );
 }
 
-/// Copies to the context by a queue of another context. The context does its part of the copy on a queue of its own,
-/// which may take the slot of the dropped queue. A wait for that queue orders nothing after the dropped queue.
+/// Copies to the context on a queue of another context. The context does its part of the copy on an internal queue,
+/// which may get the slot of the dropped queue. Waiting for that queue is no order after the dropped queue.
 fn helper(s: &Subject) {
     for stage in [Stage::Dropped, Stage::Over] {
         let ctx = s.ctx_with(Policy::Checked);
@@ -111,7 +111,7 @@ fn report(s: &Subject) {
     dump::until(|| !ctx.diagnostics().state_dump().contains("`innocent`"));
     ctx.diagnostics().record_waits(true);
     let (filled, innocent) = drop_queue(&ctx, &mut x, Stage::Replaced);
-    // The report does not know the name of a queue that was dropped before the recording.
+    // The report has no name for a queue that was dropped before the recording.
     other.fill(&mut unnamed, 2).unwrap();
     other.fill(&mut x, 2).unwrap();
     other.wait_for(&filled).unwrap();

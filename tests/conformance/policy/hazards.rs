@@ -92,7 +92,7 @@ struct Used<'a> {
     x: DeviceArray<u32>,
 }
 
-/// Calls `check` with every verb as the earlier use, which one queue has enqueued, and every verb as the later use.
+/// Calls `check` for every verb as the earlier use, already enqueued on one queue, with every verb as the later use.
 fn each_pair(s: &Subject, check: impl Fn(Verb, Verb, &Used<'_>)) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -127,7 +127,7 @@ fn pairs(s: &Subject) {
     });
 }
 
-/// Uses the array on a second queue while the first queue is held, and while its work runs or is done.
+/// Uses the array on a second queue while the first queue is held back, and while its work runs or is done.
 fn however_far(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -150,8 +150,8 @@ fn however_far(s: &Subject) {
     }
 }
 
-/// Waits until a callback shows that the device has done the work. The callback does not count as a call that tells the
-/// host so.
+/// Waits until a callback shows that the device has done the work. The callback itself does not tell the host
+/// that the work is done.
 fn long_done(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let bench = checked::Bench::new(s, &ctx);
@@ -222,7 +222,7 @@ fn remedy(s: &Subject) {
     });
 }
 
-/// Waits for more queues than a queue remembers without a cleanup.
+/// Waits for more queues than a queue records without pruning.
 fn many_waits(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let main = ctx.queue("main");

@@ -1,5 +1,4 @@
-//! P05: a read by the host waits for the last writer of its bytes, a write for their last users, and both for nothing
-//! else.
+//! P05: a host read waits for the last write of its bytes, a host write for their last uses, and both for nothing else.
 
 use crate::common::clock::Clock;
 use crate::common::early_results::{self, Look, RUNS, Short, VALUE};
@@ -29,7 +28,7 @@ const NOW: Duration = Duration::ZERO;
 const ALL: [Policy; 3] = [Policy::Ordered, Policy::Checked, Policy::Unchecked];
 const N: usize = 128;
 
-/// Enqueues and flushes a fill of the array after a gate, on its own queue; returns the gate.
+/// Enqueues and flushes a fill of the array after a user event, on its own queue; returns the event.
 fn held(ctx: &Context, x: &mut DeviceArray<u32>) -> UserEvent {
     let queue = ctx.queue("held");
     let gate = ctx.user_event("gate");
@@ -126,7 +125,7 @@ fn other_users(s: &Subject) {
     }
 }
 
-/// Uses memory that the host reaches, because a read of other memory is a copy on the device.
+/// Uses memory that the host can access, because a read of other memory is a copy on the device.
 fn kernel_behind(s: &Subject) {
     for policy in ALL {
         early_results::on_its_queue_of(
@@ -192,7 +191,7 @@ fn no_queue(s: &Subject) {
         let Held { ctx, mut clock, x, gate } = behind_a_held_writer(s);
         std::thread::scope(|scope| {
             let read = scope.spawn(|| read(&ctx, &x));
-            // The ticks run work on the device, so a read that does not wait is over after them.
+            // The ticks run work on the device, so a read that does not wait is done after them.
             (0..3).for_each(|_| clock.tick());
             gate.signal();
             assert_eq!(read.join().unwrap(), 99);
@@ -200,7 +199,7 @@ fn no_queue(s: &Subject) {
     }
 }
 
-/// Under `Unchecked`, an array whose writer is held until the gate opens, and a clock whose queue nothing holds.
+/// Under `Unchecked`: an array whose write is held back until the gate opens, and a clock on an unblocked queue.
 struct Held {
     ctx: Context,
     clock: Clock,
@@ -208,7 +207,7 @@ struct Held {
     gate: UserEvent,
 }
 
-/// Returns a context and an array that a held queue writes. The default queue of the context exists already, because a
+/// Returns a context, and an array with a held-back write. The default queue of the context exists already, because a
 /// new one would come after the held work.
 fn behind_a_held_writer(s: &Subject) -> Held {
     let ctx = s.ctx_with(Policy::Unchecked);
@@ -219,7 +218,7 @@ fn behind_a_held_writer(s: &Subject) -> Held {
     Held { ctx, clock, x, gate }
 }
 
-/// Checks that a refused read enqueues nothing for which the default queue would wait.
+/// Checks that a refused read enqueues no command that the default queue would wait for.
 fn refused_reads(s: &Subject) {
     let Held { ctx, gate, .. } = behind_a_held_writer(s);
     let foreign = s.ctx().zeros::<u32, 1>([N]).unwrap();

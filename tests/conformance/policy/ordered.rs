@@ -1,5 +1,5 @@
-//! P01: under `Ordered` an unsynchronised program is right. P07: a context with one queue adds no waits and compares
-//! nothing.
+//! P01: under `Ordered`, an unsynchronised program is right. P07: a context with one queue adds no waits and does no
+//! comparisons.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};

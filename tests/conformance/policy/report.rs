@@ -47,13 +47,13 @@ fn added(s: &Subject) {
     assert!(launch.later.location.file().ends_with("report.rs"));
     assert_eq!((launch.array.as_str(), launch.range.clone()), (x.label(), 64..256));
     assert_eq!((launch.access, launch.count), ("write", 5));
-    // In the other direction each fill but the first waits for the launch that reads the bytes it overwrites.
+    // In the other direction, each fill except the first waits for the launch that reads the bytes it overwrites.
     assert_eq!([&*fill.later.command, &*fill.earlier.command], ["a fill", "kernel `mix`"]);
     assert_eq!((fill.access, fill.count), ("read", 4));
     assert_eq!(two.read(&y).wait().unwrap()[63], 1 + 2 + 3 + 4);
 }
 
-/// Checks that the report lists as many waits as commands were enqueued besides the caller's own.
+/// Checks that the report lists as many waits as there are commands in addition to the caller's.
 fn every_one(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let arrays: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([64]).unwrap()).collect();
@@ -107,7 +107,8 @@ fn redundant(s: &Subject) {
     assert!(report.redundant.is_sorted_by_key(|wait| std::cmp::Reverse(wait.count)));
 }
 
-/// Records events in both directions in a loop. Each wait is needed, though the first wait finds its event unrecorded.
+/// Records events in both directions in a loop. Each wait is needed, although the first wait finds its event
+/// unrecorded.
 fn needed(s: &Subject) {
     for policy in [Policy::Ordered, Policy::Checked, Policy::Unchecked] {
         let (ctx, one, two) = recording(s, policy);
@@ -129,8 +130,8 @@ fn needed(s: &Subject) {
     }
 }
 
-/// The second wait for `two` brings the knowledge that `two` comes after `three`, although `two` has no new command: the
-/// work of `three` was complete when `two` waited for it.
+/// The second wait for `two` is needed although `two` has no new commands: it adds the order after `three`, whose work
+/// was complete when `two` waited for it.
 fn needed_for_its_knowledge(s: &Subject) {
     let (ctx, one, two) = recording(s, Policy::Ordered);
     let three = ctx.queue("three");

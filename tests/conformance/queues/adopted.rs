@@ -1,4 +1,4 @@
-//! Q13, the part about adopted devices: a context on the wgpu device and queue of the caller.
+//! Q13, adopted devices: a context on the caller's wgpu device and queue.
 
 use crate::common::kernels::{Mix, mixed};
 use crate::common::program::Program;
@@ -50,7 +50,7 @@ fn works(subject: &Subject) {
     exercise(&ctx);
 }
 
-/// Two buffers of the caller, which copies numbers from one to the other.
+/// Two buffers of the caller, between which it copies numbers.
 struct Caller {
     program: Program,
     from: wgpu::Buffer,

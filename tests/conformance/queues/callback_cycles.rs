@@ -47,8 +47,7 @@ impl Way {
     }
 }
 
-/// Has a callback on a queue of each context wait for the work after the callback of the next context; returns the
-/// results of the waits.
+/// In each context, a callback waits for work after the callback of the next context. Returns the results of the waits.
 fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     let queues: Vec<CommandQueue> =
         (0..contexts.len()).map(|at| contexts[at].queue(&format!("q{at}"))).collect();
@@ -74,7 +73,7 @@ fn ring(contexts: &[Context], ways: &[Way]) -> Vec<Result<()>> {
     std::mem::take(&mut *results.lock().unwrap())
 }
 
-/// Checks that one wait of a ring is refused, and that its error names the callbacks of all contexts.
+/// Checks that one wait in a ring is refused, and that its error names the callbacks of all contexts.
 fn check(results: &[Result<()>], name: &str) {
     let errors: Vec<&Error> = results.iter().filter_map(|result| result.as_ref().err()).collect();
     assert!(errors.len() == 1 && is_refused(errors[0]), "{name}: {results:?}");
@@ -263,7 +262,7 @@ fn in_wakers(s: &Subject) {
             begin.send(()).unwrap();
             told.recv().unwrap();
         };
-        // The callback is the last command of its queue, so the thread that has run it calls the waker.
+        // The callback is the last command of its queue, so the thread that ran it calls the waker.
         queue.callback(run).unwrap();
         let own = queue.clone();
         let other = thread::spawn(move || own.finish().wait());

@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-/// Objects that a callback waits for.
+/// Objects for which a callback waits.
 struct Target {
     ctx: Context,
     queue: CommandQueue,
@@ -79,7 +79,7 @@ impl Target {
     }
 }
 
-/// Work that a kind of wait waits for.
+/// Work for which a kind of wait waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asks {
     /// The work of the target.
@@ -111,7 +111,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
     }),
 ];
 
-/// Place of a target relative to a callback.
+/// Position of a target relative to a callback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
     Behind,
@@ -221,8 +221,8 @@ fn in_callback(
     told.recv().unwrap()
 }
 
-/// Polls a future whose poll runs a callback. The callback lets the work of the future run, and awaits that work too.
-/// Both awaits are on one thread, and one wake-up wakes both.
+/// Polls a future; the poll runs a callback. The callback starts the work of the future, and awaits that work too. Both
+/// awaits are on one thread, and a single wake-up must wake both.
 fn nested(ctx: &Context) {
     for _ in 0..10 {
         let work = ctx.queue("work");

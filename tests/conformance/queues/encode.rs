@@ -1,4 +1,4 @@
-//! Q13, the part about the caller's own commands: they run in the order of a queue, and the policy orders them.
+//! Q13, the caller's own commands: they run in the order of a queue, and the policy orders them.
 
 use crate::common::busy::{Setup, Verb, each_returns};
 use crate::common::kernels::{Iota, Mix, mixed};
@@ -277,7 +277,7 @@ impl Encodes {
         Self { queue: queue.clone(), other: program.buffer(4), program, x, y, turn }
     }
 
-    /// Submits a command buffer that the caller has finished.
+    /// Submits a finished command buffer of the caller.
     fn submit(&mut self) {
         let mut encoder = self.program.device.create_command_encoder(&Default::default());
         encoder.clear_buffer(&self.other, 0, None);

@@ -127,7 +127,7 @@ fn failed(subject: &Subject) {
     works(&ctx, &queue);
 }
 
-/// Submits the work of two queues together; the commands of one queue use a buffer that is mapped.
+/// Submits the work of two queues together; the commands of one queue use a mapped buffer.
 fn own_queue(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let wrong = ctx.queue("wrong");

@@ -88,7 +88,7 @@ fn flush_submits_both(subject: &Subject) {
     assert_eq!(second.read(&arrays[0]).wait().unwrap(), [1; N]);
 }
 
-/// Reads the buffer with wgpu. Such a read comes after the submissions of a flush, and waits for nothing else.
+/// Reads the buffer with wgpu. Such a read comes after the submissions of a flush, and waits for no other work.
 fn owner_finds(subject: &Subject) {
     let ctx = subject.without_threads();
     let program = Program::of(&ctx);
@@ -189,7 +189,7 @@ fn drop_held_queue(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     let end = enqueue_some(&ctx, &queue, &mut y);
     drop(queue);
-    // The new queues must not be taken for the dropped queue.
+    // The new queues must not be mistaken for the dropped queue.
     let others: Vec<CommandQueue> = (0..5).map(|i| ctx.queue(&format!("other {i}"))).collect();
     assert!(!end.is_complete().unwrap());
     gate.signal();
@@ -237,7 +237,7 @@ fn woken(ctx: &Context, queue: &CommandQueue, threads: &Threads) {
     dump::until(|| threads.entered.load(Ordering::SeqCst) > 0);
 }
 
-/// Count of the threads of a context that run user code, which also delays their ends.
+/// Count of the threads of a context that run user code; it also delays the ends of these threads.
 #[derive(Clone)]
 struct Threads {
     watch: ContextWatch,
@@ -262,7 +262,7 @@ impl Threads {
         Self { watch: ctx.diagnostics().watch(), entered, ended, returned }
     }
 
-    /// Counts this thread, and later its end, if it is a thread of a context.
+    /// Counts the start and the end of this thread, if it is a thread of a context.
     fn enter(&self) {
         let own = thread::current().name().is_some_and(|name| name.starts_with("fencepost "));
         LAST.with_borrow_mut(|last| {
@@ -281,7 +281,7 @@ impl Wake for Threads {
 }
 
 impl Drop for Last {
-    /// Delays the end of the thread. A drop of the context that waits for the thread keeps the context alive. If the
+    /// Delays the end of the thread. While a drop of the context waits for the thread, the context still exists. If the
     /// context is gone, no drop waits, and the thread ends only after the drop has returned.
     fn drop(&mut self) {
         let Threads { watch, ended, returned, .. } = &self.0;
@@ -339,7 +339,7 @@ fn drop_in_callback(subject: &Subject) {
     }
 }
 
-/// Both callbacks run before either drops a handle.
+/// Both callbacks run before either of them drops a handle.
 fn drop_each_other(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let watches = contexts.each_ref().map(|ctx| ctx.diagnostics().watch());
@@ -389,11 +389,11 @@ fn end_of_thread(subject: &Subject) {
 
 fn at_the_end_of_a_thread(ctx: Context) {
     if std::env::var("FENCEPOST_RECORDER").is_ok_and(|recorder| recorder != "direct") {
-        return; // the other recorders call wgpu, which panics in such a destructor, and each call is an error
+        return; // the other recorders call wgpu, which panics in such a destructor, so each call is an error
     }
     let (sender, receiver) = channel();
     let thread = thread::spawn(move || {
-        AT_END.with(|last| drop(last.take())); // its destructor is registered first, and so runs last
+        AT_END.with(|last| drop(last.take())); // its destructor is registered first, so it runs last
         let queue = ctx.queue("main");
         let mut x = queue.full([4], 1_u32).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [1; 4]);

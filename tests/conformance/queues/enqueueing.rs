@@ -40,7 +40,7 @@ struct Late {
 
 const N: usize = 1000;
 
-/// Each verb once; another order of the verbs would give another result.
+/// Each verb once; a different order of the verbs would give a different result.
 const VERBS: &[Verb<Things>] = &[
     ("fill", |t| t.queue.fill(&mut t.y, 3).unwrap()),
     ("upload", |t| t.queue.upload(&[7; N], &mut t.x).unwrap()),
@@ -103,8 +103,8 @@ impl Things {
     }
 }
 
-/// Returns `true` on GL, which lets one thread in at a time. There a verb that needs new memory waits for the
-/// submission that is running, as the rule states.
+/// Returns `true` on GL, which admits one thread at a time. There, a verb that needs new memory waits for the running
+/// submission, as the rule states.
 fn is_gl(subject: &Subject) -> bool {
     subject.place().info().is_some_and(|info| info.backend == "GL")
 }
@@ -172,7 +172,7 @@ const MAKES: &[Verb<Makes>] = &[
     ("queue", |m| m.queue = m.ctx.queue("another")),
 ];
 
-/// Makes arrays while a kernel is busy. On GL the calls return late, and their arrays are right as elsewhere.
+/// Makes arrays while a kernel is busy. On GL the calls return late, but their arrays are right.
 fn new_memory(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();

@@ -1,4 +1,4 @@
-//! Q13, the part about arrays on the caller's wgpu buffers: the writes of both sides, and their order.
+//! Q13, arrays on the caller's wgpu buffers: the writes of both sides, and their order.
 
 use crate::common::kernels::{Iota, Mix, mixed};
 use crate::common::program::{Program, beside};

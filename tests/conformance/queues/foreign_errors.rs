@@ -1,4 +1,4 @@
-//! Q13, the part about arrays on the caller's wgpu buffers: the errors.
+//! Q13, arrays on the caller's wgpu buffers: the errors.
 
 use crate::common::program::{FOR_ARRAYS, Program, beside};
 use crate::common::{Case, Subject, case, raw};
@@ -112,7 +112,7 @@ fn destroyed_later(subject: &Subject) {
         let buffer = program.buffer(16);
         let mut x = ctx.array_on::<u32, 1>(&buffer, [16]).unwrap();
         for value in 0..2 {
-            queue.fill(&mut x, value + 1).unwrap(); // at the second fill the recorder knows the buffer
+            queue.fill(&mut x, value + 1).unwrap(); // at the second fill, the recorder has already used the buffer
             queue.finish().wait().unwrap();
         }
         program.destroy(&buffer);
@@ -123,8 +123,9 @@ fn destroyed_later(subject: &Subject) {
 }
 
 fn destroyed_meanwhile(subject: &Subject) {
-    // The contexts have no threads, so a read has submitted when it returns. On GL a lane takes one batch at a time, and
-    // the read leaves the fill to a later call if the batch before it is not over: there the test waits for the fill.
+    // The contexts have no threads, so a read has submitted when it returns. On GL, a lane submits one batch at a time.
+    // If the previous batch is not done, the read leaves the fill to a later call, so there the test waits for the
+    // fill.
     let of_the_variable = AdoptOptions::default().threads(false);
     let direct = AdoptOptions::default().exclusive(true).recorder(RecorderChoice::Direct).threads(false);
     for options in [of_the_variable, direct] {
@@ -154,8 +155,7 @@ fn destroyed_meanwhile(subject: &Subject) {
     }
 }
 
-/// Copies between several buffers while another thread destroys other buffers all the time. Neither thread waits for
-/// ever.
+/// Copies between several buffers while another thread keeps destroying other buffers. Neither thread waits forever.
 fn destroyed_beside(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let queue = ctx.queue("main");

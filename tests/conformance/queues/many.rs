@@ -1,4 +1,4 @@
-//! Q01: thousands of queues. The unit tests of the scheduler count the work for each of them.
+//! Q01: thousands of queues. The unit tests of the scheduler count the work per queue.
 
 use crate::common::{Case, Subject, case};
 use fencepost::prelude::*;
@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Number of queues on the CPU. Work that grows with its square takes longer than a test may.
+/// Number of queues on the CPU. If the work grew with its square, the test would exceed its time limit.
 const MANY: u32 = 5000;
 /// Number of queues on other devices, which execute the commands one by one.
 const SOME: u32 = 300;

@@ -66,7 +66,7 @@ fn reads_between(subject: &Subject) {
         queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: turn, x: &x, y: &mut y }).unwrap();
         reads.push(queue.read(&y));
     }
-    // The last read is waited for first; each read has the bytes of its own place.
+    // The last read is waited for first; each read has the bytes at its place in the queue.
     for (turn, read) in (0..20).zip(reads).rev() {
         assert_eq!(read.wait().unwrap(), [turn + 1 + turn * (turn + 1) / 2; N], "read {turn}");
     }
@@ -148,7 +148,7 @@ fn default_queue(subject: &Subject) {
     let mut y = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 4_u32).unwrap();
-    // The default queue does not wait for other queues unless it is told to.
+    // The default queue waits for other queues only if told to.
     assert_eq!(default.read(&x).wait().unwrap(), [0; N]);
     default.wait_for(&queue.marker()).unwrap();
     default.copy(&x, &mut y).unwrap();

@@ -23,7 +23,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// A context whose queues note the tick at which each of their launches runs. The policy is `Unchecked`, because the
+/// A context whose queues record the tick at which each of their launches runs. The policy is `Unchecked`, because the
 /// shared clock would order the queues under another policy.
 struct Race {
     ctx: Context,
@@ -46,7 +46,7 @@ impl Race {
         self.ctx.queue_with(QueueOptions::default().label(format!("{priority:?}")).priority(priority))
     }
 
-    /// Enqueues launches that note their ticks in these places.
+    /// Enqueues launches that record their ticks at these indices.
     fn run(&self, queue: &CommandQueue, places: std::ops::Range<u32>) {
         for at in places {
             let clock = &mut self.clock.clone();
@@ -57,8 +57,8 @@ impl Race {
         }
     }
 
-    /// Returns the ticks once these queues are done. A wait for a queue would start its work, so callbacks report the
-    /// ends of the queues after `start` has run.
+    /// Returns the ticks once these queues are done. A wait for a queue would start its work, so callbacks report when
+    /// the queues are done after `start` has run.
     fn times(&self, queues: &[&CommandQueue], start: impl FnOnce()) -> Vec<u32> {
         let (sender, receiver) = channel();
         for queue in queues {
@@ -125,8 +125,8 @@ fn high_first(subject: &Subject) {
     }
 }
 
-/// Races high work against low work that is flushed. The result counts only if both were flushed before the busy kernel
-/// was done.
+/// Races work of high priority against flushed work of low priority. The result counts only if both were flushed before
+/// the busy kernel was done.
 fn high_overtakes(subject: &Subject) {
     let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
@@ -188,14 +188,14 @@ fn waited_for_is_lifted(subject: &Subject) {
     }
 }
 
-/// Checks that low work runs after at most eight batches of high work. The result counts only if all batches were
-/// enqueued before the busy kernel was done.
+/// Checks that work of low priority runs after at most eight batches of high priority. The result counts only if all
+/// batches were enqueued before the busy kernel was done.
 fn not_starved(subject: &Subject) {
     let told = LENGTHS.into_iter().any(|milliseconds| {
         let race = Race::new(subject.ctx_with(Policy::Unchecked));
         let [busy, low, high] = [Priority::Normal, Priority::Low, Priority::High].map(|p| race.queue(p));
-        // On some drivers no other thread can wait while a thread's submit blocks on running work, so the kernel must
-        // end by itself.
+        // On some drivers, no thread can wait while another thread's submit call blocks on running work, so the kernel
+        // must end by itself.
         let busy = Busy::for_a_while(subject, &race.ctx, &busy, milliseconds);
         race.run(&low, 0..1);
         low.flush().unwrap();

@@ -119,7 +119,7 @@ fn diamond(subject: &Subject, after: After) {
     }
 }
 
-/// Elements in cases with many launches.
+/// Number of elements in cases with many launches.
 const SMALL: usize = 1000;
 
 /// Follows CuPy's `test_del`.
@@ -162,7 +162,7 @@ fn two_threads(subject: &Subject) {
 
 /// Makes a queue current on each thread; no call names the queue.
 ///
-/// Follows Taichi, which has one compute stream a thread.
+/// Follows Taichi, which has one compute stream per thread.
 fn threads(subject: &Subject) {
     let ctx = subject.ctx();
     let mix = &ctx.kernel::<Mix>().unwrap();

@@ -41,7 +41,7 @@ fn arrays(subject: &Subject) {
         queue.copy(&x, &mut y).unwrap();
         assert_eq!(queue.read(&y).wait().unwrap(), [7 + round; N]);
     }
-    // A wait also plans a part of the commands of other queues, but waits for none of them.
+    // A wait also plans some commands of other queues, but does not wait for them.
     let left = dump::pending(&ctx, "context");
     assert!(left > 100, "{left} arrays of the others are left");
     ctx.synchronize().wait().unwrap();
@@ -50,7 +50,7 @@ fn arrays(subject: &Subject) {
     }
 }
 
-/// Each round of the waiting thread ends while the other thread goes on without a wait.
+/// Each round of the waiting thread ends while the other thread continues without waits.
 fn beside(subject: &Subject) {
     let ctx = limited(subject, BacklogLimit::default().commands(200));
     let queue = ctx.queue("waits");
@@ -98,7 +98,7 @@ fn room(subject: &Subject) {
         assert!(pending <= limit as u64 + 1, "{pending} commands wait");
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [599; N]);
-    // The arrays of the context are limited too.
+    // Arrays made by the context are limited too.
     let many: Vec<_> = (0..600_u32).map(|at| ctx.full([N], at).unwrap()).collect();
     let pending = dump::pending(&ctx, "context");
     assert!(pending <= limit as u64, "{pending} arrays wait");
@@ -180,7 +180,7 @@ fn held(subject: &Subject) {
     assert_eq!(why, "the queue waits: a user event is not signalled");
     assert!(error.to_string().contains("ContextOptions::backlog"), "{error}");
     assert!(queue.take_error().is_none(), "the queue has not failed");
-    // Another queue has little work of its own, and goes on.
+    // Another queue has little work, and continues.
     for round in 0..20 {
         other.fill(&mut y, round).unwrap();
         assert_eq!(other.read(&y).wait().unwrap(), [round; N]);

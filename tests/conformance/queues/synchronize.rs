@@ -167,7 +167,7 @@ fn known(subject: &Subject) {
     one.fill(&mut x, 1_u32).unwrap();
     gone.fill(&mut y, 1_u32).unwrap();
     drop(gone);
-    // The work is over, and no call has told the host.
+    // The work is done, but no call has told the host.
     ["one", "gone"].iter().for_each(|label| dump::until_done(&ctx, label));
     assert!(two.fill(&mut x, 2).is_err() && two.fill(&mut y, 2).is_err());
     ctx.synchronize().wait().unwrap();
@@ -198,7 +198,7 @@ fn not_known(subject: &Subject) {
 
 fn would_deadlock(subject: &Subject) {
     let ctx = subject.ctx();
-    // This queue is made first, and so polled first; it waits for an event that the callback is about to signal.
+    // This queue is made first, so it is polled first; it waits for an event that the callback is about to signal.
     let held = ctx.queue("held");
     let queue = ctx.queue("called");
     let gate = ctx.user_event("gate");
@@ -248,7 +248,7 @@ fn weak(subject: &Subject) {
     let watch = ctx.diagnostics().watch();
     synchronize_all().wait().unwrap();
     drop(ctx);
-    // Other tests of the process hold every context while they wait for all contexts.
+    // While they wait for all contexts, other tests of the process hold handles of every context.
     dump::until(|| watch.state_dump().is_none());
     synchronize_all().wait().unwrap();
     other.synchronize().wait().unwrap();

@@ -1,4 +1,4 @@
-//! Q09: verbs of the context, which take no queue.
+//! Q09: calls on the context, which take no queue.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -40,7 +40,7 @@ impl Bench {
     }
 }
 
-/// A call of a verb of the context on `x`, and otherwise only on arrays that the call makes.
+/// A call on the context that uses `x`, and otherwise only new arrays.
 type Verb = (&'static str, fn(&Bench, &Context, &mut DeviceArray<u32>) -> Result<()>);
 
 const VERBS: &[Verb] = &[
@@ -63,7 +63,7 @@ const VERBS: &[Verb] = &[
     ("read_with", |_, ctx, x| given(ctx.current_queue().read_with(x, vec![0; N]))),
 ];
 
-/// Returns an error if the read was not enqueued. The read is not waited for, so the host is told nothing.
+/// Returns an error if the read was not enqueued. There is no wait for the read, so the host learns nothing.
 fn given<T>(mut read: Pending<T>) -> Result<()> {
     match read.wait_timeout(std::time::Duration::ZERO) {
         Err(error) => Err(error),
@@ -79,7 +79,7 @@ fn go_to_current(subject: &Subject) {
     for &(name, verb) in VERBS {
         let queue = ctx.queue(name);
         let gate = ctx.user_event("gate");
-        queue.wait_for(&gate.event()).unwrap(); // the gate holds the work, so no read tells the host that it is over
+        queue.wait_for(&gate.event()).unwrap(); // the gate holds the work back, so no read shows that it is done
         queue.scope(|| {
             let mut x = ctx.zeros([N]).unwrap();
             verb(&bench, &ctx, &mut x).expect(name);
@@ -168,7 +168,7 @@ fn foreign(subject: &Subject) {
     let mut refused: Vec<(&str, Result<()>)> =
         verbs().map(|&(name, verb)| (name, verb(&bench, &ctx, &mut theirs))).collect();
     refused.push(("read_into", ctx.current_queue().read_into(&theirs, &mut [0; N])));
-    // Here the verb belongs to the other context, and the arguments do not.
+    // Here the verb belongs to the other context, but the arguments do not.
     for &(name, verb) in verbs().filter(|(name, _)| !name.contains("read") && *name != "upload") {
         if !["fill", "set", "get"].contains(&name) {
             refused.push((name, verb(&bench, &other, &mut theirs)));

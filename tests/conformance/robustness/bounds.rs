@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Shader that writes to `own` and reads from it far past its end, and at indices that wrap around.
+/// Shader that writes and reads `own` far past its end, and at indices that wrap around.
 const ASTRAY: &str = "
 struct Params { stride: u32 }
 @group(0) @binding(0) var<uniform> params: Params;
@@ -63,7 +63,7 @@ fn astray(s: &Subject) {
     assert!(whole[1024..2048].contains(&9));
 }
 
-/// Shader with an array whose element is as large as many arrays.
+/// Shader with an array with a single element larger than many arrays.
 const LARGE: &str = "
 struct Large { words: array<u32, 4096> }
 @group(0) @binding(0) var<storage, read_write> own: array<Large>;

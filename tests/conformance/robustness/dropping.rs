@@ -27,15 +27,15 @@ fn without_context(s: &Subject) {
     assert_eq!(*x.map_read().wait().unwrap(), [3; 64]);
 }
 
-/// A function that checks a handle in use, if the argument is `true`, and drops the handle.
+/// A function that drops a handle; if the argument is `true`, it first checks that the handle works.
 type Thing = Box<dyn FnOnce(bool)>;
 
-/// Returns a thing that drops its handle without a check.
+/// Returns a function that only drops its handle.
 fn plain(thing: impl Any) -> Thing {
     Box::new(move |_| drop(thing))
 }
 
-/// Returns one handle of each kind, in use, and the pinned array to which the last command downloads.
+/// Returns one handle of each kind, all in use, and the pinned array to which the last command downloads.
 fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) {
     let queue = ctx.queue("q");
     let other = ctx.queue("other");

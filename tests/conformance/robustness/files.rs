@@ -1,4 +1,4 @@
-//! R10: only plain files are read, up to a size, and a shader uses only files of its folder.
+//! R10: only regular files are read, up to a size limit, and a shader uses only files in its folder.
 
 use crate::common::{Case, Subject, case};
 use fencepost::Graph;
@@ -32,7 +32,7 @@ impl Folder {
         path
     }
 
-    /// Returns a folder, and on Unix a pipe without a writer and a device without an end.
+    /// Returns a folder, and on Unix also a pipe without a writer and an endless device.
     fn endless(&self) -> Vec<PathBuf> {
         let mut all = vec![self.0.clone()];
         if cfg!(unix) {

@@ -1,4 +1,4 @@
-//! R02: on the CPU recorder, some seed shows each wait that a caller forgot.
+//! R02: on the CPU recorder, each forgotten wait shows with some seed.
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
@@ -11,10 +11,10 @@ pub fn cases() -> Vec<Case> {
 }
 
 const N: usize = 8;
-/// Seeds that are tried. Each shows a missing wait with a probability above 1/10.
+/// Number of seeds. Each shows a missing wait with a probability above 1/10.
 const SEEDS: u64 = 200;
 
-/// A context with a queue that writes, and a queue that reads and waits for nothing.
+/// A context with a queue that writes, and a queue that reads without waiting.
 struct Bench {
     ctx: Context,
     writes: CommandQueue,
@@ -24,7 +24,7 @@ struct Bench {
 
 type Kind = fn(&Bench) -> Result<bool>;
 
-/// Kinds of transfer. Each function returns `true` if the reader got the bytes of the transfer.
+/// Kinds of transfer. Each function returns `true` if the read returned the transferred bytes.
 const KINDS: &[(&str, Kind)] = &[
     ("fill", |b| b.write_zeros(|q, x| q.fill(x, 1))),
     ("fill of a part", |b| b.write_zeros(|q, x| q.fill(&mut x.slice(0..N)?, 1))),
@@ -96,7 +96,7 @@ impl Bench {
             self.writes.flush()?;
         }
         let mut y = self.ctx.empty([N])?;
-        self.reads.copy(x, &mut y)?; // the wait for the writer is missing
+        self.reads.copy(x, &mut y)?; // the wait for the write is missing
         // A new queue comes after everything that was enqueued before it.
         Ok(self.ctx.queue("end").read(&y).wait()? == values)
     }

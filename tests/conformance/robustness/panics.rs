@@ -1,5 +1,5 @@
-//! Q05, Q15, E05, R01, R03: user code that panics on a thread of a context, devices that are lost while in
-//! use, contexts without threads, and short-lived queues.
+//! Q05, Q15, E05, R01, R03: user code that panics on a thread of a context, devices lost while in use, contexts without
+//! threads, and short-lived queues.
 
 use crate::common::full::full;
 use crate::common::{Case, Subject, case};
@@ -141,7 +141,7 @@ fn asking_without_threads(subject: &Subject) {
     while !event.is_complete().unwrap() {}
 }
 
-/// Makes many more queues than batches, so that the work of several queues is planned together.
+/// Makes many more queues than there are batches, so that work of several queues is planned together.
 fn short_lived(subject: &Subject) {
     let ctx = subject.ctx();
     let mut x = ctx.zeros([4]).unwrap();

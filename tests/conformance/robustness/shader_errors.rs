@@ -101,7 +101,7 @@ const TEXTS: &[Mistake] = &[
             compile(b, text, "f", &[])
         },
         |kind| {
-            let limit = 16 << 10; // the limit of each device
+            let limit = 16 << 10; // the limit of every device
             matches!(kind, ErrorDetail::TooManyParameters { found: 16_400, limit: l, .. } if *l == limit)
         },
     ),
@@ -135,7 +135,7 @@ fn many_bindings(s: &Subject) {
     }
 }
 
-/// Kernels that need an optional feature, each with the feature's name in the list of an adapter.
+/// Kernels that need an optional feature, each with the feature's name in an adapter's list.
 const ABLE: [(&str, &str); 3] = [
     (
         "f64",

@@ -40,7 +40,7 @@ impl Bench {
 /// Name of a mistake, a function that makes it, and a check for the right error.
 pub type Mistake = (&'static str, fn(&Bench) -> Result<()>, fn(&ErrorDetail) -> bool);
 
-/// Makes every mistake of a table, and panics with a list of the mistakes that do not give their errors.
+/// Makes every mistake of a table, and panics with a list of the mistakes that do not give the expected errors.
 pub fn check(s: &Subject, policy: Policy, table: &[Mistake]) {
     let mut bench = Bench::new(s, policy);
     let mut wrong = Vec::new();

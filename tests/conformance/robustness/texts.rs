@@ -1,4 +1,4 @@
-//! R09: the demands of a text have limits.
+//! R09: limits on what a shader can demand.
 
 use crate::common::{Case, Subject, case};
 use fencepost::{Context, ErrorDetail, Grid, args};

@@ -30,11 +30,11 @@ const ADDS: &str = "@group(0) @binding(0) var<storage, read_write> x: array<u32>
 #[derive(Default)]
 struct Calls(AtomicU32);
 
-/// User code that makes calls which are allowed anywhere, and waits for its own work.
+/// User code that makes calls that are allowed everywhere, and waits for its own work.
 #[derive(Clone)]
 struct User {
     context: Weak<Context>,
-    /// Made before everything that may call the code: a queue comes after everything enqueued before it.
+    /// Made before everything that may call the code, because a queue comes after everything enqueued before it.
     queue: CommandQueue,
     calls: Arc<Calls>,
 }
@@ -138,7 +138,7 @@ fn logger_waits(s: &Subject) {
     });
     fail(&failing);
     has_begun.recv().unwrap();
-    // The logger waits for this thread. Nothing that this thread does waits for the logger.
+    // The logger waits for this thread, but this thread never waits for the logger.
     User::of(&Arc::new(ctx.clone())).run();
     let mut x = ctx.full([4], 3_u32).unwrap();
     let (sender, called) = channel();
@@ -178,7 +178,7 @@ fn captured(s: &Subject) {
         drop(gate);
         assert!(matches!(finish.wait().unwrap_err().detail(), ErrorDetail::Abandoned { .. }));
         user.is_called(5);
-        // A failed queue takes no callback.
+        // A failed queue refuses callbacks.
         assert!(callback(value()).is_err());
         queue.take_error();
         assert_eq!(user.calls(), 6, "a refused callback");
@@ -244,7 +244,7 @@ fn wakers(s: &Subject) {
             Box::pin(async { queue.finish().await.is_ok() }),
             Box::pin(async { ctx.kernel_from_later(&later, "adds", &[]).await.is_ok() }),
         ];
-        // Each poll brings another waker, which replaces the one before.
+        // Each poll brings another waker, which replaces the previous one.
         for _ in 0..3 {
             futures.retain_mut(|future| {
                 let task = waker(&user);

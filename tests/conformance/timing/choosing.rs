@@ -87,7 +87,7 @@ fn together(subject: &Subject) {
     assert!(queues[0].marker().seconds_since(&start).wait().unwrap() > 0.0);
 }
 
-/// Times more commands than one page of queries of a recorder holds.
+/// Times more commands than fit into a recorder's page of queries.
 fn thousands(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
@@ -111,8 +111,8 @@ fn thousands(subject: &Subject) {
     assert!(all > 0.0 && (sum - all).abs() <= all * 1e-6, "{sum} {all}");
 }
 
-/// Counts the queries that the driver makes, without which the device notes no times. A timed queue on the same device
-/// shows that the count includes queries.
+/// Counts the queries that the driver makes; without them, the device records no times. A timed queue on the same
+/// device shows that the count includes queries.
 fn no_queries(subject: &Subject) {
     let adapter = raw::adapter(subject.place());
     let recorders = [RecorderChoice::Wgpu, RecorderChoice::Hal, RecorderChoice::Direct];

@@ -24,7 +24,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 1024;
 
-/// Largest difference of two clocks, as a part of the time.
+/// Largest difference of two clocks, as a fraction of the time.
 const PART: f64 = 1e-3;
 /// Longest tick, in seconds.
 const TICK: f64 = 2e-6;
@@ -37,7 +37,7 @@ pub(super) fn assert_between(inside: Duration, seconds: f64, around: Duration) {
     assert!(seconds <= most * (1.0 + PART) + TICK, "{seconds} s have {most} s of the host around");
 }
 
-/// Waits for 5 ms without a call to the device, and returns the time that has passed.
+/// Waits for 5 ms without calling the device, and returns the elapsed time.
 fn meanwhile() -> Duration {
     let start = Instant::now();
     while start.elapsed() < Duration::from_millis(5) {
@@ -50,12 +50,12 @@ fn seconds(start: &Event, end: &Event) -> f64 {
     end.seconds_since(start).wait().unwrap()
 }
 
-/// Waits until the device has noted the time of an event.
+/// Waits until the device has recorded the time of an event.
 fn noted(event: &Event) {
     assert_eq!(seconds(event, event), 0.0);
 }
 
-/// Checks that a marker of an idle queue has the time at which the device reaches it, after the pause of the host.
+/// Checks that a marker of an idle queue has the time at which the device reaches it, after the host's pause.
 fn idle(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = timed(&ctx, "watched");
@@ -102,7 +102,7 @@ fn held(subject: &Subject) {
     assert!(seconds(&gone_by, &end) > 0.0);
 }
 
-/// Checks that all work of the device lies between the call that enqueues it and the end of the wait for it.
+/// Checks that the device time of work is between the call that enqueues it and the end of the wait for it.
 fn around(subject: &Subject) {
     let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = timed(&ctx, "watched");

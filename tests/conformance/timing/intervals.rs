@@ -71,8 +71,8 @@ fn add_up(subject: &Subject) {
     assert!((parts.iter().sum::<f64>() - all).abs() <= all * 1e-6, "{parts:?} {all}");
 }
 
-/// Compares the fastest of several launches of each length, which alternate, so that a busy machine makes none of them
-/// long. The long launch does thousands of times the work of the short one.
+/// Compares the fastest of several launches of each length, which alternate, so that a busy machine does not make all
+/// of one kind long. The long launch does thousands of times the work of the short one.
 fn longer(subject: &Subject) {
     let long = if subject.is_cpu() { 20_000 } else { 5_000 };
     let (queue, kernel, mut out) = set_up(subject);

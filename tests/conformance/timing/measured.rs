@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 1 << 14;
 
-/// Lets the device do all work, because the host does not reach the memory.
+/// Lets the device do all work, because the host cannot access the memory.
 fn boundaries(subject: &Subject) {
     each_kind(&subject.switched(|switches| switches.shared_memory = false));
 }
@@ -69,8 +69,8 @@ fn each_kind(ctx: &Context) {
         for row in [fill, copy, launch, clear] {
             assert!(row.time.unwrap().seconds() > 0.0, "{row:?}");
         }
-        // If host and device share the memory, a read stays in place until a later command writes there, and an upload
-        // is written in place if the fill is done already.
+        // If host and device share the memory, a read uses the array's memory until a later command writes there, and
+        // an upload is written in place if the fill is already done.
         for row in [upload, read] {
             let in_place = row.time == Err(Unmeasured::InPlace);
             assert!(in_place || row.time.unwrap().seconds() > 0.0, "{row:?}");
@@ -158,7 +158,7 @@ fn failed(subject: &Subject) {
     assert!(ctx.take_error().is_none(), "reading the clock is no work of a queue");
 }
 
-/// Checks that a fill for which the driver has no memory has no time, and that the next work of another queue has a
+/// Checks that a fill has no time if the driver has no memory for it, and that the next work of another queue has a
 /// time.
 fn refused(subject: &Subject) {
     let (ctx, driver) = refusing_context(subject);

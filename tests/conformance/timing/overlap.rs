@@ -62,7 +62,7 @@ fn side_by_side(subject: &Subject) {
     assert!(overlap.both <= overlap.compute.min(overlap.copy), "{overlap:?}");
     assert_eq!(overlap.share, Some(overlap.both / overlap.compute.min(overlap.copy)));
     if !subject.is_cpu() {
-        // The CPU recorder runs one after the other, in any order, and measures each.
+        // The CPU recorder runs them one after the other, in any order, and measures each.
         let [copy, launch] =
             [Activity::Copy, Activity::Launch].map(|activity| &profile.rows[row(&profile, activity)]);
         assert_eq!((copy.batch, copy.time.unwrap().start), (launch.batch, launch.time.unwrap().start));
@@ -71,8 +71,8 @@ fn side_by_side(subject: &Subject) {
     counted_once(&profile);
 }
 
-/// Checks that work which two queues do at once on one hardware queue counts for each queue, and once for the hardware
-/// queue.
+/// Checks that simultaneous work of two queues on one hardware queue counts for each queue, but only once for the
+/// hardware queue.
 fn counted_once(profile: &Profile) {
     let overlap = profile.overlap();
     let [copy, launch] =

@@ -83,7 +83,7 @@ fn is_of_new_queue(row: &Row) -> bool {
     row.awaited.as_ref().is_some_and(|awaited| awaited.cause == WaitCause::QueueCreation)
 }
 
-/// Profiles work on three queues that wait for each other, with flushes and waits of the host between.
+/// Profiles work on three queues that wait for each other, with flushes and host waits in between.
 fn exercised(subject: &Subject) -> Profile {
     let ctx = subject.ctx();
     let queues = [ctx.queue("first"), timed(&ctx, "second"), ctx.queue("third")];
@@ -109,7 +109,7 @@ fn in_order(subject: &Subject) {
     let begun = Instant::now();
     let profile = exercised(subject);
     let error = profile.clock_error.expect("every subject has a clock");
-    // The error comes from the host's times around the batches of this profile.
+    // The possible clock error comes from the host's times around the batches of this profile.
     assert!((0.0..=begun.elapsed().as_secs_f64()).contains(&error), "{error}");
     let mut ends = vec![f64::NEG_INFINITY; profile.rows.len()];
     for row in &profile.rows {

@@ -1,4 +1,4 @@
-//! T02, between queues: the events whose times can be compared.
+//! T02: times between events of different queues.
 
 use super::timed;
 use crate::common::{Case, Subject, case};
@@ -33,7 +33,7 @@ fn one_clock(subject: &Subject) {
     assert!((one + two - both).abs() <= both * 1e-6, "{one} {two} {both}");
 }
 
-/// Checks that the time of a marker after a wait is not the end of the command before the wait.
+/// Checks that a marker after a wait does not get the end time of the command before the wait.
 fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
     let a = timed(&ctx, "a");

@@ -1,4 +1,4 @@
-//! T01: timed events on queues without timing, and queues that sum up the times of their kernels.
+//! T01: timed events on queues without timing, and queues that add up the times of their kernels.
 
 use super::timed;
 use crate::common::kernels::{Iota, Mix};
@@ -51,7 +51,7 @@ fn on_any_queue(s: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
 }
 
-/// Compares the times with markers of a timed queue, which have the times at which its commands end.
+/// Compares the times with those of markers on a timed queue, where they are the ends of its commands.
 fn between(s: &Subject) {
     let ctx = s.ctx();
     let plain = ctx.queue("plain");
@@ -66,7 +66,7 @@ fn between(s: &Subject) {
         let end = plain.marker_with(with_clock());
         assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
         assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
-        // A tuning times the work of the plain queue itself, from its start to its end.
+        // Tuning times the work of the untimed queue itself, from its start to its end.
         let tuning = plain.start_tuning().unwrap();
         work(&ctx, &plain, 3);
         let seconds = tuning.stop();

@@ -86,7 +86,7 @@ fn one_kernel(subject: &Subject) {
     }
 }
 
-/// Follows wgpu-profiler's tests of scopes that are dropped and of frames that are never resolved.
+/// Follows wgpu-profiler's tests of dropped scopes and of frames that are never resolved.
 fn dropped(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("queue");

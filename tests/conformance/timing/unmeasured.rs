@@ -75,7 +75,7 @@ fn failed(subject: &Subject) {
         let error = error(&start, &end);
         assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "turn {turn}: {error}");
     }
-    // A marker that is made now has no time either, and gives the error of the failed work.
+    // A new marker has no time either, and returns the error of the failed work.
     let error = queue.marker().seconds_since(&start).wait().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Device { .. }), "{error}");
 }
