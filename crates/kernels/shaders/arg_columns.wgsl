@@ -2,7 +2,7 @@
 // several are equal
 //
 // Shape      x: [outer, column, inner], as bits; places: [outer, n, inner] places in the columns of x, or x itself if n is `column`;
-//            out: [outer, in_column, inner], of which the launch writes count elements
+//            out: [outer, in_column, inner]; the launch writes count elements of it
 // Dispatch   one invocation per element of out; invocations past count do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

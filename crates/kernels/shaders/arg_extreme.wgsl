@@ -1,4 +1,4 @@
-// arg_extreme: out[g] = the index of the smallest or the largest element of share g; the lowest if several are equal
+// arg_extreme: out[g] = the index of the smallest or the largest element of share g; the lowest index if several are equal
 //
 // Shape      x: all elements, as bits; places: at least n places in x, or x itself; out: one element for each workgroup
 // Dispatch   one workgroup per share of n elements; share g begins at element g * share, and the last may be shorter

@@ -1,8 +1,8 @@
 // arg_segments: out[s] = the index within its segment of the smallest or the largest element of x from offsets[s] up to
-// offsets[s + 1]; the lowest if several are equal
+// offsets[s + 1]; the lowest index if several are equal
 //
 // Shape      x: at least n elements, as bits; offsets: segments + 1; out: segments, which keep their values if they are empty;
-//            partials: two words for each share, in stage 0; states: two words for each share, in stage 1; an offset past n is as n;
+//            partials: two words for each share, in stage 0; states: two words for each share, in stage 1; offsets above n count as n;
 //            identity: LAST
 // Dispatch   one workgroup per share of x, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two

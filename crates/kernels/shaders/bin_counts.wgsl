@@ -24,7 +24,7 @@ struct Params {
 const COUNTERS: u32 = 256;
 var<workgroup> own: array<atomic<u32>, COUNTERS>;
 
-// Counts an element. `copy` is the invocation's counter among the counters of a bin.
+// Counts an element. `copy` selects the invocation's counter among the counters of a bin.
 fn count(bits: u32, copy: u32) {
     let bin = bin_of(bits);
     if bin >= params.bins { return; }

@@ -41,7 +41,7 @@ fn whole(bits: u32) -> u32 {
     return bitcast<u32>(i32(round(bitcast<f32>(bits) * params.scale)));
 }
 
-// Adds the weight of an element. `copy` is the sum of the invocation among those of a bin.
+// Adds the weight of an element. `copy` selects the invocation's sum among the sums of a bin.
 fn add(i: u32, copy: u32) {
     let bin = bin_of(x[i]);
     if bin >= params.bins { return; }

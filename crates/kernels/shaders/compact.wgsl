@@ -1,4 +1,4 @@
-// compact: out = the kept elements of x in order, optionally the others after them; counts[0] = number of kept ones
+// compact: out = the kept elements of x in order, optionally followed by the others; counts[0] = the number of kept elements
 //
 // Shape      x, mask: at least n elements; out: as many; partials: the count of each share, in stage 0; counts: one element,
 //            or one for each share in stage 1

@@ -1,6 +1,6 @@
 // fold_columns: out[t] = the elements of share t of the columns of x, combined by an operation in their order
 //
-// Shape      x: [outer, n, inner]; out: [outer, in_column, inner], of which the launch writes count elements
+// Shape      x: [outer, n, inner]; out: [outer, in_column, inner]; the launch writes count elements of it
 // Dispatch   one invocation per element of out; invocations past count do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

@@ -1,7 +1,7 @@
 // radix_count: counts[d * groups + g] = the number of elements of share g whose key has the digit d
 //
 // Shape      keys: at least n elements, as bits; counts: groups elements for each of 16 digits; the digit of a key is
-//            at `bit`, and `mask` has its bits
+//            (key >> bit) & mask
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], at least 16
 // Barriers   one

@@ -23,7 +23,7 @@ struct Params {
 
 var<workgroup> offsets: array<u32, DIGITS>;
 
-// Minimum number of invocations of workgroups that stage elements in workgroup memory. A GPU loads and stores adjacent
+// Minimum size of a workgroup that stages elements in workgroup memory. A GPU loads and stores adjacent
 // elements in one access if neighbouring invocations do it. A CPU has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
 // Number of elements of a tile in the memory of the workgroup, plus one.
@@ -52,8 +52,8 @@ fn move_element(i: u32, key: u32, place: u32) {
     if params.payload == 2u { out_values[place] = i; }
 }
 
-// Finds the positions of a tile's elements. Invocation d has the position of the next element with digit d, and returns
-// it.
+// Finds the positions of a tile's elements. Invocation d keeps the position of the next element with digit d, and
+// returns it.
 fn place_digits(first: u32, end: u32, lane: u32, next: u32) -> u32 {
     rank_tile(first, end, lane);
     var behind = next;

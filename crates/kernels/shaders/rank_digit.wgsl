@@ -1,6 +1,6 @@
 // rank_digit: decides the next digit of the key at a rank, from the counts of the digits, and clears the counts
 //
-// Shape      table: 258 elements: the counts of the digits, the decided digits, the rank among the keys that have them; found:
+// Shape      table: 258 elements: the counts of the digits, the decided digits, the rank among the keys with these digits; found:
 //            at least one element, which gets the element with the key after the last digit
 // Dispatch   one invocation
 // Workgroup  [1, 1, 1]

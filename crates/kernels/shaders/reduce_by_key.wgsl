@@ -1,7 +1,7 @@
 // reduce_by_key: kept = the key of each run, out = the elements of x of each run combined; states[0] = the number of runs
 //
 // Shape      keys, x: at least n elements; kept, out: as many; partials: two words for each share, in stage 0; states: one
-//            word, or two for each share in stage 1; a run has equal keys, which lie side by side
+//            word, or two for each share in stage 1; a run is a sequence of equal keys
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share and fold_share

@@ -1,7 +1,7 @@
 // reduce_columns: out[t] = the elements of share t of the columns of x, combined by an operation
-// If PRODUCTS, an element is multiplied with that of y first.
+// If PRODUCTS, each element is first multiplied by the element of y.
 //
-// Shape      x, y: [outer, n, inner]; out: [outer, in_column, inner], of which the launch writes count elements
+// Shape      x, y: [outer, n, inner]; out: [outer, in_column, inner]; the launch writes count elements of it
 // Dispatch   one invocation per element of out; invocations past count do nothing
 // Workgroup  [WORKGROUP, 1, 1]
 // Barriers   none

@@ -1,5 +1,5 @@
 // reduce_rows: out[g] = the elements of share g of the rows of x, combined by an operation; each row has several shares
-// If PRODUCTS, an element is multiplied with that of y first.
+// If PRODUCTS, each element is first multiplied by the element of y.
 //
 // Shape      x, y: rows of n elements; out: at least shares elements, the shares of one row after the other
 // Dispatch   one workgroup per share, in one or two dimensions; the last share of a row may be shorter

@@ -1,8 +1,8 @@
 // reduce_segments: out[s] = the elements of x from offsets[s] up to offsets[s + 1], combined by an operation
-// If PRODUCTS, an element is multiplied with that of y first.
+// If PRODUCTS, each element is first multiplied by the element of y.
 //
 // Shape      x, y: at least n elements; offsets: segments + 1; out: segments, which keep their values if they are empty; partials:
-//            two words for each share, in stage 0; states: two words for each share, in stage 1; an offset past n is as n
+//            two words for each share, in stage 0; states: two words for each share, in stage 1; offsets above n count as n
 // Dispatch   one workgroup per share of x, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as segment_stages

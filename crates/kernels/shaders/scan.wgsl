@@ -14,7 +14,7 @@ override WORKGROUP: u32 = 256;
 override OPERATION: u32 = 0;                // 0: sum, 1: product, 2: smallest, 3: largest; the last two for integers
 override KEYS: u32 = 0;                     // not 0: bits of f32, whose min or max is computed; 2: NaNs are left out
 override EXCLUSIVE: u32 = 0;                // 1: an element is not part of its own result (exclusive)
-override CARRIED: u32 = 0;                  // 1: carries has the combined elements before each share, or after it if REVERSED
+override CARRIED: u32 = 0;                  // 1: carries holds, for each share, the combined elements before it (after it if REVERSED)
 override REVERSED: u32 = 0;                 // 1: an element is combined with the elements after it
 alias T = f32;                              // f32 | i32 | u32: replaced on the host's request
 struct Params { n: u32, share: u32, identity: T, initial: T }

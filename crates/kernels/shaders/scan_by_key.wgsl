@@ -2,7 +2,7 @@
 // If REVERSED, each result combines the elements of the run from i on.
 //
 // Shape      keys, x, out: at least n elements, and one word of keys for 32 of them if HEADS; partials: two words for each share,
-//            in stage 0; states: two words for each share, in stage 1; a run has equal keys, which lie side by side
+//            in stage 0; states: two words for each share, in stage 1; a run is a sequence of equal keys
 // Dispatch   one workgroup per share, along x; the last share may be shorter, and none is empty
 // Workgroup  [WORKGROUP, 1, 1], a power of two
 // Barriers   as scan_share and fold_share

@@ -1,4 +1,4 @@
-// search_sorted: out[i] = the number of elements of x before queries[i], and those equal to it if `right`
+// search_sorted: out[i] = the number of elements of x below queries[i], plus those equal to it if `right`
 //
 // Shape      x: n elements in ascending order; queries, out: m elements; all as bits but out
 // Dispatch   one invocation per query; invocations past m do nothing
@@ -10,7 +10,7 @@
 override WORKGROUP: u32 = 256;
 struct Params {
     n: u32, m: u32, flip_clear: u32, flip_set: u32,
-    right: u32,                             // 1: equal elements are before a query
+    right: u32,                             // 1: elements equal to a query are counted too
 }
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> x: array<u32>;

@@ -1,4 +1,4 @@
-// segment_heads: sets a bit of heads for each element with which a segment begins, and clears those of all other elements
+// segment_heads: sets the bit in heads of each first element of a segment, and clears the bits of all other elements
 //
 // Shape      offsets: count elements, ascending; heads: one bit for each element, 32 in a word, the first in the lowest bit
 // Dispatch   one invocation per word of heads; invocations past it do nothing

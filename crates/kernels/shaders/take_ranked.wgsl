@@ -25,7 +25,7 @@ struct Params { n: u32, share: u32, flip_clear: u32, flip_set: u32 }
 @group(0) @binding(6) var<storage, read_write> states: array<u32>;
 
 const KEY: u32 = 256;
-// Number of elements with a lower key, and number with the key itself.
+// Numbers of elements with a lower key and with the key itself.
 alias S = vec2<u32>;
 
 fn identity() -> S { return S(0u, 0u); }

@@ -195,9 +195,9 @@ pub enum Error {
         arg: String,
         /// Position of the argument in a list without names, from 0.
         position: Option<u32>,
-        /// The host's side.
+        /// Description of what the host passes.
         found: String,
-        /// The shader's side.
+        /// Description of what the shader declares.
         declared: String,
         /// `: ` and the difference, if the types' names do not show it.
         why: Box<str>,
@@ -209,7 +209,7 @@ pub enum Error {
         kernel: String,
         /// Name of the argument in the shader.
         arg: String,
-        /// The shader's side.
+        /// Description of what the shader declares.
         declared: String,
     },
     /// The host passes an argument that the shader does not declare.
@@ -224,7 +224,7 @@ pub enum Error {
         arg: String,
         /// Position of the argument in a list without names, from 0.
         position: Option<u32>,
-        /// The host's side.
+        /// Description of what the host passes.
         found: String,
         /// Names that the shader declares.
         known: Names,

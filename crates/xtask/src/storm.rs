@@ -184,7 +184,7 @@ fn places(line: &Line, asked: &[String]) -> Result<Vec<String>> {
     Ok(found.iter().filter(wanted).map(|name| (*name).to_owned()).collect())
 }
 
-/// Returns every place in every mode that differs there.
+/// Returns each place with each mode that differs from the default mode there.
 fn everywhere(places: &[String], modes: &[&'static Mode]) -> Vec<At> {
     let at = |place: &String| {
         let differing = modes.iter().filter(|mode| mode.differs_at(place));

@@ -165,8 +165,8 @@ pub(crate) fn expanded(program: &crate::program::Program) -> usize {
     traits_of(&program.entry().function, &traits(program.module())).weight
 }
 
-/// Maximum number of expressions in a call without a check for a stop. Even without loops, functions that each call the
-/// next one twice execute exponentially many.
+/// Maximum number of expressions in a call without a check for a stop. Even without loops, a chain of functions
+/// that each call the next one twice evaluates exponentially many expressions.
 const MOST_WITHOUT_LOOK: usize = 100_000;
 
 /// Size of a function of the kernel together with its callees.

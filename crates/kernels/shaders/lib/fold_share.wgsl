@@ -3,8 +3,8 @@
 // Shape      g: the share, which begins at element g * share; first, end: a range of elements, which may be empty; the shader
 //            around it has the type S of a state, `identity`, `combined` and `load`, and uses lanes
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
-// Barriers   one for each doubling of a distance in the workgroup, and two more; in workgroups of at least STAGED_FROM
-//            invocations as many and two more for each tile
+// Barriers   ceil(log2(WORKGROUP)) + 2; in workgroups of at least STAGED_FROM invocations, at most
+//            ceil(log2(WORKGROUP)) + 4 for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = 17 + share / WORKGROUP / 8 + log2(WORKGROUP), u = 2^-24;
 //            else as scan_share
 //#use staged_tile

@@ -3,7 +3,7 @@
 // Shape      lane: the invocation; own, total: its state; before: the state before the workgroup; the shader around it has the
 //            type S of a state, `identity` and `combined`
 // Dispatch   any
-// Barriers   scan_lanes: two for each doubling of a distance in the workgroup, and two more; fold_lanes: one for each, and two
+// Barriers   scan_lanes: 2 * ceil(log2(WORKGROUP)) + 2; fold_lanes: ceil(log2(WORKGROUP)) + 2
 // Tolerance  as `combined`, in a tree of the invocations
 var<workgroup> parts: array<S, WORKGROUP>;
 

@@ -1,4 +1,4 @@
-// linear: numbers an invocation in a grid of one dimension, which the host folds into two if it is large
+// linear: the index of an invocation in a one-dimensional grid, which the host folds into two dimensions if it is large
 //
 // Shape      id: @builtin(global_invocation_id); groups: @builtin(num_workgroups); width: workgroup size, all along x
 // Dispatch   any with at most 2^32 - 1 invocations

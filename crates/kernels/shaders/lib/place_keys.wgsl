@@ -1,4 +1,4 @@
-// place_keys: u32 keys that find the index of the smallest or the largest element; the lowest if several are equal
+// place_keys: u32 keys that find the index of the smallest or the largest element; the lowest index if several are equal
 //
 // Shape      bits: the bits of an element; the shader around it has the overrides TYPE (0: u32, 1: i32, 2: f32) and LARGEST (0:
 //            the smallest element is wanted, 1: the largest one), and KEEP_NAN (0: a NaN is the result only if there is no

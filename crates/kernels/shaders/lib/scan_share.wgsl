@@ -6,7 +6,7 @@
 //            element, and `keep`, which takes the state after element n - 1, and uses lanes; returns the state after the
 //            share
 // Dispatch   one workgroup of WORKGROUP invocations along x for each share
-// Barriers   two for each doubling of a distance in the workgroup, and at most five more, for each tile
+// Barriers   at most 2 * ceil(log2(WORKGROUP)) + 5 for each tile
 // Tolerance  sums of f32: d u times the sum of the magnitudes, d = the tiles of a share + 18 + log2(WORKGROUP), u = 2^-24;
 //            products of f32: relative, by twice the number of factors times u; integers exactly, wrapping
 //#use staged_tile

@@ -43,7 +43,7 @@ fn write_segments(first: u32, end: u32, lane: u32, before: S) {
                 place_of_rest = segment.place;
             }
         }
-        // The offset that ends the segment is at most the next element. A segment that ends later has no such offset.
+        // If the segment ends here, its end offset is at most the next element. If it ends later, the loop ends now.
         known = segment.place + 2u;
         i = stop;
     }

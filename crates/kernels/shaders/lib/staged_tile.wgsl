@@ -6,7 +6,7 @@
 // Barriers   one for each tile
 // Tolerance  as `combined`, for a chain of STAGED elements
 
-// Minimum number of invocations of workgroups that stage elements in workgroup memory. A GPU loads adjacent elements in
+// Minimum size of a workgroup that stages elements in workgroup memory. A GPU loads adjacent elements in
 // one access if neighbouring invocations load them. A CPU has small workgroups and gains nothing.
 const STAGED_FROM: u32 = 64;
 // Number of elements of an invocation in such a tile.

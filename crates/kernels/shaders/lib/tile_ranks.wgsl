@@ -38,8 +38,8 @@ fn rank_tile(first: u32, end: u32, lane: u32) {
     sum_counters(lane);
 }
 
-// Replaces each counter by the sum of all before it: those of lower digits, and those of the same digit in earlier
-// invocations.
+// Replaces each counter by the sum of all counters before it: those of lower digits, and those of the same digit in
+// earlier invocations.
 fn sum_counters(lane: u32) {
     workgroupBarrier();
     let first = lane * ROWS;

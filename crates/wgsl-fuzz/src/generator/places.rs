@@ -119,7 +119,7 @@ impl Generator {
         }
     }
 
-    /// Returns an index below a number of elements with that number, or any index with [`ANY`].
+    /// Returns an index below `len`, together with `len`; or an index that may be out of bounds, together with [`ANY`].
     pub(super) fn any_index(&mut self, len: u32, depth: u32) -> (Expr, u32) {
         if depth == 0 || !self.parts.wild || self.one_in(2) {
             return (self.index(len, depth), len);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-/// The contestant whose files are listed. Together with `ROW`, it is one launch and its wait on one queue.
+/// The contestant whose files are listed. Its row `ROW` measures one launch on one queue, and the wait for it.
 pub(super) const CONTESTANT: &str = "fencepost direct";
 pub(super) const ROW: &str = "launch independent 1";
 

@@ -12,7 +12,7 @@ use naga::{BinaryOperator, MathFunction as Fun};
 /// Flags of an access of elements that are aligned to 2.
 const UNALIGNED: MemFlags = MemFlags::new().with_notrap();
 
-/// Shuffle of the low halves of four words, twice.
+/// Byte shuffle that gathers the low halves of four words, in both halves of the vector.
 const LOW_HALVES: [u8; 16] = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13];
 
 impl Vector<'_, '_, '_> {

@@ -220,7 +220,7 @@ fn store_i64(at: u32, v: i64) { store_u64(at, u64(v)); }
         text + &self.store(&format!("{sample}u")) + "    }\n"
     }
 
-    /// Writes the call, and stores the result as that of a sample.
+    /// Writes the call, and the statements that store its result as the result of a sample.
     fn store(&self, sample: &str) -> String {
         let call = self.call.text.replace("T()", &format!("{}()", self.of(self.ty)));
         let mut text = format!("        let r: {} = {call};\n", self.of(self.result()));
