@@ -90,7 +90,7 @@ impl Case {
         Self { needs: Needs::OneLane(reason), ..self }
     }
 
-    /// Runs the case only where shaders are kept within their bounds. This excludes GL.
+    /// Runs the case only where no shader can access memory out of bounds. This excludes GL.
     pub fn bounds_checked(self, reason: &'static str) -> Self {
         Self { needs: Needs::BoundsChecks(reason), ..self }
     }

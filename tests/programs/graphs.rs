@@ -196,7 +196,7 @@ impl Run {
         Ok(runs)
     }
 
-    /// Draws the queue of the next command. Only `Ordered` adds order to the program's own.
+    /// Draws the queue of the next command. Under the policies other than `Ordered`, the program itself orders the commands.
     fn next(&mut self, queues: &[CommandQueue], last: &mut usize) -> fencepost::Result<CommandQueue> {
         let at = self.rng.usize(0..queues.len());
         if self.policy != Policy::Ordered {

@@ -246,7 +246,7 @@ pub struct Scope {
 pub enum Maker {
     Context(Ctx),
     Queue(Id),
-    /// The first context, for a shared array for encoded commands.
+    /// The first context, if the array is a shared array for encoded commands.
     Shared,
 }
 

@@ -11,7 +11,7 @@ pub struct Part {
     pub len: usize,
 }
 
-/// Every `step`-th element of a part, including the last one.
+/// Every `step`-th element of a part. The last element of the part is one of them.
 #[derive(Clone, Copy, PartialEq)]
 pub struct Steps {
     pub part: Part,

@@ -78,8 +78,8 @@ const ASKS: [Ask; 17] = [
 ];
 
 /// Runs a callback of one queue. The callback fills an array on that queue, calls `ask`, whose wait for the fill is
-/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for the
-/// copy in the callback, the other queue, and its copy.
+/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for it,
+/// both in the callback, and also the other queue and the array that it copies to.
 fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
     let options = QueueOptions::default().label("asked for").timing(true);
     let queue = ctx.queue_with(options);
