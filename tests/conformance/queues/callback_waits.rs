@@ -79,14 +79,14 @@ impl Target {
     }
 }
 
-/// Work for which a kind of wait waits.
+/// Kind of a wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Asks {
-    /// The work of the target.
+    /// A wait for the work of the target.
     Work,
-    /// The work of the target on some devices only; other devices need no wait, or have no clock.
+    /// A wait for the target's work on some devices; the other devices need no wait, or have no clock.
     WorkOrNothing,
-    /// Everything in the target's context.
+    /// A wait for all work of the target's context.
     Context,
 }
 
