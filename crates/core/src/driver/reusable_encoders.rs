@@ -1,5 +1,5 @@
-//! Native encoders for command buffers that may be submitted many times. Those of an ordinary wgpu-hal encoder may be
-//! submitted only once.
+//! Native encoders for command buffers that may be submitted many times. Command buffers of an ordinary wgpu-hal encoder
+//! may be submitted only once.
 #![allow(
     unsafe_code,
     reason = "command buffers that are submitted many times, which wgpu-hal does not offer"

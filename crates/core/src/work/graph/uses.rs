@@ -21,7 +21,7 @@ pub(crate) struct BoundUses {
     pub(crate) last: LastUse,
 }
 
-/// The uses by nodes. Those of inputs are separate, because each replay may bind other arrays.
+/// The uses by nodes. Uses of inputs are separate, because each replay may bind other arrays.
 pub(crate) struct SplitUses {
     /// Uses of bytes that belong to no input.
     pub(crate) fixed: Arc<[BoundArray]>,
