@@ -60,14 +60,14 @@ fn main() -> Result<()> {
     a.launch(&iota, Grid::threads([half]), Iota { start: 100, step: 0, out: &mut low })?;
     b.launch(&iota, Grid::threads([half]), Iota { start: 200, step: 0, out: &mut high })?;
 
-    a.wait_for_queue(&b)?; // marker and wait in one call
+    a.wait_for(&b)?; // marker and wait in one call
     let result = a.read(&whole).wait()?;
     assert_eq!((&result[..half], &result[half..]), (&[100; 64][..], &[200; 64][..]));
     println!("diamond: {} and {}", result[0], result[127]);
 
     // The host can hold work of one queue. Other queues are not blocked.
     let gate = ctx.user_event("gate");
-    b.wait_for(&gate.event())?;
+    b.wait_for(&gate)?;
     b.fill(&mut high, 7)?;
     b.flush()?;
     assert_eq!(a.read(&low).wait()?[0], 100); // `a` continues

@@ -62,10 +62,10 @@ fn main() -> Result<()> {
         slot.staging.write(|host| host.iter_mut().enumerate().for_each(|(i, x)| *x = value(block, i)))?;
         copy.wait_for(&slot.used)?; // the kernel of two blocks ago has read x
         copy.upload(&slot.staging, &mut slot.x)?;
-        copy.record(&slot.uploaded)?;
+        slot.uploaded.record(&copy)?;
         compute.wait_for(&slot.uploaded)?;
         compute.launch(&mix, Grid::threads([N]), Mix { a: 3, b: block, x: &slot.x, y: &mut y })?;
-        compute.record(&slot.used)?;
+        slot.used.record(&compute)?;
     }
 
     let result = compute.read(&y).wait()?;

@@ -98,17 +98,17 @@ fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize)
         let block = &samples[first * HOP..samples.len().min(first * HOP + length)];
         upload.wait_for(&slot.transformed)?; // an event that was never recorded is complete
         upload.upload(block, &mut slot.samples.slice(0..block.len())?)?;
-        upload.record(&slot.uploaded)?;
+        slot.uploaded.record(&upload)?;
 
         compute.wait_for(&slot.uploaded)?;
         compute.wait_for(&slot.fetched)?;
         let (circle, samples, power) = (&circle, &slot.samples, &mut slot.power);
         compute.launch(&stft, Grid::groups([FRAMES]), Stft { hop: HOP as u32, circle, samples, power })?;
-        compute.record(&slot.transformed)?;
+        slot.transformed.record(&compute)?;
 
         fetch.wait_for(&slot.transformed)?;
         blocks.push(fetch.read(&slot.power));
-        fetch.record(&slot.fetched)?;
+        slot.fetched.record(&fetch)?;
     }
     let mut power = Vec::new();
     for block in blocks {

@@ -230,7 +230,7 @@ fn barriers(
                 None => launch(queue, array).unwrap(),
             }
         }
-        queues.iter().for_each(|queue| all.wait_for_queue(queue).unwrap());
+        queues.iter().for_each(|queue| all.wait_for(queue).unwrap());
         let before = [&SEEN, &TO_HOST].map(|count| count.load(Ordering::SeqCst));
         gate.signal();
         all.finish().wait().unwrap();

@@ -128,7 +128,7 @@ fn keeps_busy(ctx: &Context, other: &Context, recorded: &Event, is_over: &Atomic
     let waits = other.queue("waits");
     for at in 0.. {
         for _ in 0..50 {
-            queue.record(recorded).unwrap();
+            recorded.record(&queue).unwrap();
             waits.wait_for(recorded).unwrap();
         }
         let text = format!("@compute @workgroup_size(1) fn nothing() {{ let x = {at}u; _ = x; }}");
@@ -221,7 +221,7 @@ fn forks_once(
                 forked(queue.read(&x).wait().unwrap_err());
                 forked(x.map_read().wait().map(drop).unwrap_err());
                 forked(ctx.zeros::<u32, 1>([4]).map(drop).unwrap_err());
-                forked(queue.is_complete().unwrap_err());
+                forked(queue.marker().is_complete().unwrap_err());
                 forked(ctx.synchronize().wait().unwrap_err());
                 forked(recorded.wait().unwrap_err());
                 forked(recorded.is_complete().unwrap_err());
@@ -274,9 +274,9 @@ fn forks_once(
                     ("to_vec", Box::new(|| ctx.to_vec(&y).map(drop))),
                     ("callback", Box::new(|| queue.callback(|| ()))),
                     ("marker", Box::new(|| queue.marker().wait())),
-                    ("record", Box::new(|| queue.record(&ctx.event()))),
+                    ("record", Box::new(|| ctx.event().record(&queue))),
                     ("wait_for", Box::new(|| queue.wait_for(&event))),
-                    ("wait_for_queue", Box::new(|| queue.wait_for_queue(&ctx.default_queue()))),
+                    ("wait_for a queue", Box::new(|| queue.wait_for(&ctx.default_queue()))),
                     ("fork", Box::new(|| queue.fork("side").finish().wait())),
                     ("a new queue", Box::new(|| ctx.queue("new").finish().wait())),
                     ("Event::wait", Box::new(|| event.wait())),

@@ -137,8 +137,8 @@ impl Gpu {
         })??;
         let blocks = piece.bytes.div_ceil(size_of::<Block>());
         self.copy.wait_for(hashed)?;
-        self.copy.upload_range(staging, 0..blocks, &mut array.slice(0..blocks)?)?;
-        self.copy.record(uploaded)?;
+        self.copy.upload(&staging.slice(0..blocks)?, &mut array.slice(0..blocks)?)?;
+        uploaded.record(&self.copy)?;
         Ok(piece)
     }
 
@@ -147,7 +147,7 @@ impl Gpu {
         let Slot { input, uploaded, hashed, .. } = &self.slots[slot];
         self.hasher.compute.wait_for(uploaded)?;
         self.hasher.launch_chunks(piece, input)?;
-        self.hasher.compute.record(hashed)?;
+        hashed.record(&self.hasher.compute)?;
         self.hasher.launch_parents(piece)?;
         let value = self.hasher.value(piece)?;
         // The flush also starts the upload of the next piece, which is independent. The read alone would start

@@ -27,7 +27,7 @@ fn plain(ctx: &Context, c: &Capture) -> Result<()> {
     let side = c.fork("side");
     let mut z = side.full([64], 5_u32)?;
     side.launch_dyn(&add, Grid::indirect(&counts, 0), args![k = 1_u32, y = &mut z])?;
-    c.wait_for_queue(&side)?;
+    c.wait_for(&side)?;
     c.marker_with(EventOptions::default().timing(true));
     c.copy(&z.slice(0..16)?, &mut y.slice(16..32)?)?;
     c.copy_region(&*x, region![..8; 2], &mut y, region![40..44])?;
@@ -65,7 +65,7 @@ fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
         let side = body.fork("side");
         side.launch_dyn(&add, Grid::groups([1]), args![k = 5_u32, y = &mut y])?;
         body.launch_dyn(&add, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;
-        body.wait_for_queue(&side)?;
+        body.wait_for(&side)?;
         body.repeat(&times, Bound::AtMost(3), |inner| {
             let mut head = z.slice(0..16)?;
             let tail = y.slice(0..16)?;

@@ -19,7 +19,7 @@ pub fn completed(ctx: &Context) -> u64 {
 pub fn holds(ctx: &Context, queue: &CommandQueue) -> bool {
     let waiting =
         queue.marker().done().wait_timeout(Duration::ZERO).expect("work that has not failed").is_none();
-    waiting && is_held(ctx, queue.label())
+    waiting && is_held(ctx, &queue.options().label)
 }
 
 /// Returns `true` if a queue waits for the host. Commands after the wait are neither planned nor submitted. First call

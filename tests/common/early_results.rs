@@ -115,7 +115,7 @@ pub fn after_the_start_of(s: &Subject, ctx: &Context, ways: &[(&'static str, Way
                 let is_late = |&&(name, way): &&(&'static str, Way)| {
                     way(&at)();
                     late.replace(name);
-                    other.is_complete().unwrap()
+                    other.marker().is_complete().unwrap()
                 };
                 let early = !ways.iter().any(|way| is_late(&way));
                 ctx.synchronize().wait().unwrap();
@@ -153,7 +153,7 @@ pub fn is_early(
     // Wait until everything is planned, so that later waits do not change the batches.
     dump::until(|| dump::is_planned(ctx));
     looked();
-    let early = !other.as_ref().unwrap_or(&queue).is_complete().unwrap();
+    let early = !other.as_ref().unwrap_or(&queue).marker().is_complete().unwrap();
     ctx.synchronize().wait().unwrap();
     early
 }

@@ -173,7 +173,7 @@ fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
     let two = ctx.queue("two");
     let x = one.zeros([len]).unwrap();
     let mut out = one.full([len], 5).unwrap();
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     one.fill(&mut out, 6).unwrap();
     let before = dump::enqueued(&ctx, "two");
     for (at, verb) in verbs.iter().enumerate() {
@@ -181,7 +181,7 @@ fn enqueue_nothing_with_a_hazard(s: &Subject, len: usize, verbs: &[Verb]) {
         assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "verb {at}: {error}");
         assert_eq!(dump::enqueued(&ctx, "two"), before, "verb {at}");
     }
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     for verb in verbs {
         verb(&two, &x, &mut out).unwrap();
     }

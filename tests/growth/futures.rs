@@ -92,7 +92,7 @@ fn across(subject: &Subject) {
     let contexts = [subject.ctx(), subject.ctx()];
     let held = Held::new(&contexts[1]);
     let near = contexts[0].queue("near");
-    near.wait_for_queue(&held.queue).unwrap();
+    near.wait_for(&held.queue).unwrap();
     let mut future = near.finish();
     retains_nothing("polled", &contexts[1], POLLS, |_| poll(&mut future));
     retains_nothing("dropped", &contexts[1], POLLS, |_| poll(&mut near.finish()));
@@ -111,7 +111,7 @@ fn timed_out(subject: &Subject) {
     retains_nothing("a new wait", &ctx, POLLS, |_| {
         assert!(held.queue.finish().wait_timeout(Duration::ZERO).unwrap().is_none());
     });
-    retains_nothing("a look", &ctx, POLLS, |_| assert!(!held.queue.is_complete().unwrap()));
+    retains_nothing("a look", &ctx, POLLS, |_| assert!(!held.queue.marker().is_complete().unwrap()));
     held.gate.signal();
     end.wait().unwrap();
 }

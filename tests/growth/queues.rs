@@ -82,7 +82,7 @@ fn markers(subject: &Subject) {
         let others: Vec<CommandQueue> = (0..400).map(|at| ctx.queue(&format!("other {at}"))).collect();
         for other in &others {
             other.callback(|| ()).unwrap();
-            queue.wait_for_queue(other).unwrap();
+            queue.wait_for(other).unwrap();
         }
         queue.finish().wait().unwrap();
         drop(others);
@@ -94,7 +94,7 @@ fn markers(subject: &Subject) {
         let learn = || {
             side.callback(|| ()).unwrap();
             side.finish().wait().unwrap();
-            queue.wait_for_queue(&side).unwrap();
+            queue.wait_for(&side).unwrap();
             queue.marker()
         };
         (0..150).for_each(|_| drop(learn())); // unused entries are dropped at intervals
@@ -104,7 +104,7 @@ fn markers(subject: &Subject) {
         assert!(each <= 2 * MARKER, "{policy:?}: {each} bytes a marker of a queue that waits for new work");
         ctx.synchronize().wait().unwrap();
         let late = ctx.queue("late");
-        queue.wait_for_queue(&late).unwrap();
+        queue.wait_for(&late).unwrap();
         assert!(tables(&ctx)[2] < 40, "{policy:?}: entries of clocks: {:?}", tables(&ctx));
         kept.extend((0..count).map(|_| late.marker()));
         let each = (heap::bytes() - before) / kept.len() as isize;
@@ -120,7 +120,7 @@ fn many(subject: &Subject) {
     let others: Vec<CommandQueue> = (0..60).map(|at| ctx.queue(&format!("other {at}"))).collect();
     let make = |(at, other): (usize, &CommandQueue)| other.full([4], at as u32).unwrap();
     let mut arrays: Vec<DeviceArray<u32>> = others.iter().enumerate().map(make).collect();
-    others.iter().for_each(|other| queue.wait_for_queue(other).unwrap());
+    others.iter().for_each(|other| queue.wait_for(other).unwrap());
     for (at, other) in others.into_iter().enumerate() {
         if at % 3 == 0 {
             other.finish().wait().unwrap();
@@ -128,14 +128,14 @@ fn many(subject: &Subject) {
         if at % 2 == 0 {
             drop(other);
         } else {
-            queue.wait_for_queue(&other).unwrap();
+            queue.wait_for(&other).unwrap();
         }
     }
     for (at, array) in arrays.iter_mut().enumerate() {
         let refused = stranger.fill(array, 7);
         assert_eq!(refused.is_ok(), at % 3 == 0, "array {at}: the host was told of every third queue");
         if refused.is_ok() {
-            queue.wait_for_queue(&stranger).unwrap();
+            queue.wait_for(&stranger).unwrap();
         }
         queue.fill(array, 8).unwrap();
     }
@@ -152,7 +152,7 @@ fn made(subject: &Subject) {
     });
     retains_nothing("many queues at once", &ctx, 24, |_| {
         let queues: Vec<CommandQueue> = (0..40).map(|_| ctx.queue("short")).collect();
-        queues.windows(2).for_each(|pair| pair[1].wait_for_queue(&pair[0]).unwrap());
+        queues.windows(2).for_each(|pair| pair[1].wait_for(&pair[0]).unwrap());
     });
     retains_nothing("an event of the host", &ctx, 2000, |_| {
         let gate = ctx.user_event("gate");
@@ -178,10 +178,10 @@ fn waits(subject: &Subject) {
         let [turn, back] = [ctx.event(), ctx.event()];
         retains_nothing(&format!("{policy:?}: two queues in turn"), &ctx, rounds(subject, 1000, 160), |at| {
             a.fill(&mut x, at as u32).unwrap();
-            a.record(&turn).unwrap();
+            turn.record(&a).unwrap();
             b.wait_for(&turn).unwrap();
             b.copy(&x, &mut y).unwrap();
-            b.record(&back).unwrap();
+            back.record(&b).unwrap();
             a.wait_for(&back).unwrap();
             a.finish().wait().unwrap();
         });

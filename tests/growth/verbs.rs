@@ -110,7 +110,7 @@ fn across(subject: &Subject) {
     });
     retains_nothing("wait for another context", &contexts[1], rounds(subject, 400, 80), |_| {
         far.fill(&mut y, 7).unwrap();
-        near.wait_for_queue(&far).unwrap();
+        near.wait_for(&far).unwrap();
         near.finish().wait().unwrap();
     });
 }

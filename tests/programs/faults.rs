@@ -375,7 +375,7 @@ impl Faults {
                 queue.read(&x).wait()
             })
             .and_then(|found| compare(&found, &[Some(7); 3]))
-            .map_err(|what| format!("at the end, queue `{}`: {what}", queue.label()))?;
+            .map_err(|what| format!("at the end, queue `{}`: {what}", queue.options().label))?;
         }
         Ok(())
     }

@@ -200,7 +200,7 @@ impl Run {
     fn next(&mut self, queues: &[CommandQueue], last: &mut usize) -> fencepost::Result<CommandQueue> {
         let at = self.rng.usize(0..queues.len());
         if self.policy != Policy::Ordered {
-            queues[at].wait_for_queue(&queues[*last])?;
+            queues[at].wait_for(&queues[*last])?;
         }
         *last = at;
         Ok(queues[at].clone())
@@ -290,12 +290,12 @@ fn part(machine: &mut Machine, c: &Capture, ops: &[Op], earlier: &[Op]) -> fence
             op => settle(machine.step(op))?,
         }
     }
-    machine.queues().try_for_each(|queue| c.wait_for_queue(queue))
+    machine.queues().try_for_each(|queue| c.wait_for(queue))
 }
 
 fn new_queue(machine: &mut Machine, q: Id, from: &CommandQueue) -> fencepost::Result<()> {
     let new = from.fork(&format!("q{q}"));
-    machine.queues().try_for_each(|other| new.wait_for_queue(other))?;
+    machine.queues().try_for_each(|other| new.wait_for(other))?;
     machine.adopt(q, new);
     Ok(())
 }

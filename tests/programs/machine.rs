@@ -205,13 +205,13 @@ impl Machine {
             }
             Op::MakeCurrent { q } => self.queues[&q].make_current(),
             Op::Mark { e, q } => drop(self.events.insert(e, self.queues[&q].marker())),
-            Op::Record { e, q } => self.queues[&q].record(&self.events[&e])?,
+            Op::Record { e, q } => self.events[&e].record(&self.queues[&q])?,
             Op::WaitFor { q, ref events } => {
                 let events: Vec<&Event> = events.iter().map(|e| &self.events[e]).collect();
                 self.queues[&q].wait_for(&events)?;
             }
-            Op::WaitForQueue { q, other } => self.queues[&q].wait_for_queue(&self.queues[&other])?,
-            Op::Join { q, other } => self.queues[&q].wait_for_queue(&self.queues[&other])?,
+            Op::WaitForQueue { q, other } => self.queues[&q].wait_for(&self.queues[&other])?,
+            Op::Join { q, other } => self.queues[&q].wait_for(&self.queues[&other])?,
             Op::WaitEvent { e, how: Wait::Look } => return self.events[&e].is_complete().map(told),
             Op::WaitEvent { e, how } => {
                 return self.wait(self.events[&e].done(), how).map(|done| told(done.is_some()));
@@ -223,7 +223,7 @@ impl Machine {
             Op::Signal { u } => self.users[&u].signal(),
             Op::Callback { q } => self.callback(q)?,
             Op::Flush { q } => self.queues[&q].flush()?,
-            Op::Finish { q, how: Wait::Look } => return self.queues[&q].is_complete().map(told),
+            Op::Finish { q, how: Wait::Look } => return self.queues[&q].marker().is_complete().map(told),
             Op::Finish { q, how } => {
                 return self.wait(self.queues[&q].finish(), how).map(|done| told(done.is_some()));
             }
@@ -282,7 +282,7 @@ impl Machine {
         // The queues wait for each other, because a queue of the other context may have copied to this one.
         for (queue, other) in last.iter().zip(last.iter().skip(1)) {
             let event = queue.marker();
-            queue.wait_for_queue(other)?;
+            queue.wait_for(other)?;
             other.wait_for(&event)?;
         }
         Ok(last)

@@ -57,7 +57,7 @@ impl Machine {
             Op::Encode { src, dst, .. } => self.encode(&queue, src, dst)?,
             Op::UploadPinned { p, start, dst, .. } => {
                 let mut array = self.words(dst)?;
-                queue.upload_range(&self.up[&p], start..start + dst.len, &mut array)?;
+                queue.upload(&self.up[&p].slice(start..start + dst.len)?, &mut array)?;
             }
             Op::Download { src, d, .. } => {
                 let array = self.words(src)?;

@@ -189,7 +189,7 @@ fn graphs(ctx: &Context) -> Result<()> {
     let (graph, shown) = queue.capture(|c| {
         let side = c.fork("side");
         let mut own = side.full([N], 2_u32)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut own })?;
         c.read_as("own", &own)
     })?;

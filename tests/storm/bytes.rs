@@ -219,7 +219,7 @@ impl Worker<'_> {
         }
         let reading = match self.rng.bool() {
             true => lane.queue.read(&part),
-            false => lane.queue.read_with(&part, Vec::new()),
+            false => lane.queue.read_region(&part, region![..]),
         };
         self.used(at, &lane, Access::Read);
         self.comings.push(Coming { reading, expected, from: self.on(&lane) });

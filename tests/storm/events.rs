@@ -31,7 +31,7 @@ impl Worker<'_> {
                     || self.shared.homes[lane.home].ctx.event(),
                     |at| self.events.swap_remove(at).event,
                 );
-                lane.queue.record(&event)?;
+                event.record(&lane.queue)?;
                 self.keep(Kept { event, home: lane.home, again: true });
             }
             _ => self.keep(Kept { event: lane.queue.marker(), home: lane.home, again: false }),
@@ -79,8 +79,8 @@ impl Worker<'_> {
         if self.rng.u32(..3) == 0 || self.events.is_empty() {
             let other = self.some_lane();
             match self.rng.bool() {
-                true => lane.queue.wait_for_queue(&other.queue)?,
-                false => lane.queue.wait_for_queue(&other.queue)?,
+                true => lane.queue.wait_for(&other.queue)?,
+                false => lane.queue.wait_for(&other.queue)?,
             }
             return Ok(());
         }

@@ -42,7 +42,7 @@ impl Worker<'_> {
         other.queue.wait_for(&failed)?;
         let found = other.queue.read(&array).wait()?;
         compare(&found, &words, || "an array that a failed queue did not fill".into())?;
-        lane.queue.wait_for_queue(&other.queue)?;
+        lane.queue.wait_for(&other.queue)?;
         lane.queue.fill(&mut array, 8)?;
         compare(&lane.queue.read(&array).wait()?, &[8; 64], || "a queue whose error was taken".into())
     }

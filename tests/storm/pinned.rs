@@ -45,7 +45,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let mut part = self.arrays[to].array.slice(range.clone())?;
-        lane.queue.upload_range(&self.uploads[at].host, range.clone(), &mut part)?;
+        lane.queue.upload(&self.uploads[at].host.slice(range.clone())?, &mut part)?;
         let start = range.start;
         self.arrays[to].change(range, |i, _| words[start + i]);
         self.used(to, &lane, Access::Write);

@@ -29,14 +29,14 @@ impl Worker<'_> {
         if self.rng.u32(..3) == 0 && self.own.iter().any(|own| own.key == lane.key) {
             self.release();
             self.say(|| "polls a queue".into());
-            while !lane.queue.is_complete()? {
+            while !lane.queue.marker().is_complete()? {
                 thread::yield_now();
             }
             return Ok(());
         }
         let pending = lane.queue.finish();
         let way = self.way();
-        self.say(|| format!("finishes {}, {way:?}", lane.queue.label()));
+        self.say(|| format!("finishes {}, {way:?}", lane.queue.options().label));
         self.wait(pending, way)?;
         Ok(())
     }

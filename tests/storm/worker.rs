@@ -90,7 +90,7 @@ impl<'w> Worker<'w> {
 
     /// Returns the name of enqueued work for messages.
     pub fn on(&self, lane: &Lane) -> String {
-        format!("{} on {}", self.here(), lane.queue.label())
+        format!("{} on {}", self.here(), lane.queue.options().label)
     }
 
     /// Signals the user events that the thread holds, because it is about to wait.

@@ -128,7 +128,7 @@ mod tests {
             let options = AdoptOptions::default().recorder(recorder).exclusive(true);
             let ctx = Context::adopt(device, queue, options).expect("a context");
             let queue = ctx.queue_with(QueueOptions::default().timing(true));
-            assert!(queue.is_timed());
+            assert!(queue.options().timing);
             let start = queue.marker();
             queue.full([4], 1_u32).expect("an array");
             let error = queue.marker().seconds_since(&start).wait().expect_err("the driver writes no time");

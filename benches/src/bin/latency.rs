@@ -136,7 +136,7 @@ impl<'a> Bench<'a> {
             self.queue.finish().wait()
         };
         let samples = (0..CALLS).map(|_| timed(round_trip)).collect::<Result<Vec<_>>>()?;
-        anyhow::ensure!(!held.is_complete()?, "the gate was closed all the time");
+        anyhow::ensure!(!held.marker().is_complete()?, "the gate was closed all the time");
         gate.signal();
         held.finish().wait()?;
         Ok(Times::of(samples))

@@ -52,7 +52,7 @@ const KINDS: [(&str, Round); 14] = [
         Ok(())
     }),
     ("a wait of no time", |side| side.held.finish().wait_timeout(Duration::ZERO).map(|_| ())),
-    ("is_complete", |side| side.held.is_complete().map(|_| ())),
+    ("is_complete", |side| side.held.marker().is_complete().map(|_| ())),
     ("a failure", |side| {
         let queue = side.ctx.queue("fails");
         queue.wait_for(&side.ctx.user_event("abandoned").event())?;

@@ -65,7 +65,7 @@ fn waits(ctx: &Context, kernel: &Kernel<Saxpy<'static>>) -> Result<()> {
         }
         let side = queue.fork("side");
         side.copy(&y, &mut copy)?;
-        queue.wait_for_queue(&side)?;
+        queue.wait_for(&side)?;
         queue.read(&copy).wait()?;
     }
     Ok(())

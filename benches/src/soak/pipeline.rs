@@ -112,13 +112,13 @@ impl Pipeline {
         slot.staging.write(|host| (0..len).for_each(|i| host[i] = element(seed, i)))?;
         self.copy.wait_for(&slot.used)?;
         let mut x = slot.x.slice(0..len)?;
-        self.copy.upload_range(&slot.staging, 0..len, &mut x)?;
-        self.copy.record(&slot.uploaded)?;
+        self.copy.upload(&slot.staging.slice(0..len)?, &mut x)?;
+        slot.uploaded.record(&self.copy)?;
         self.compute.wait_for(&slot.uploaded)?;
         let mut y = self.compute.full([len], seed)?;
         let args = Mix { a: 3, b: block as u32, x: &x, y: &mut y };
         self.compute.launch(&self.mix, Grid::threads([len]), args)?;
-        self.compute.record(&slot.used)?;
+        slot.used.record(&self.compute)?;
         let reading = self.compute.read(&y);
         if self.rng.u32(..6) == 0 {
             drop(self.compute.read(&y)); // a read whose result is dropped

@@ -33,17 +33,17 @@ pub(crate) fn by_adapter<V>(queue: &CommandQueue, on_processor: V, on_card: V) -
 /// span more of them. Returns `None` for a GPU, which loads one element at a time.
 pub(crate) fn lanes(queue: &CommandQueue) -> Option<f64> {
     let [fewest, most] = [4, 8];
-    let lanes = queue.info().subgroup.map_or(fewest, |[_, largest]| largest.next_power_of_two());
+    let lanes = queue.context().info().subgroup.map_or(fewest, |[_, largest]| largest.next_power_of_two());
     is_processor(queue).then_some(f64::from(lanes.clamp(fewest, most)))
 }
 
 /// Returns `true` if a barrier takes longer than a scattered access. This is so on a processor that executes workgroups
 /// in subgroups and switches between them at each barrier.
 pub(crate) fn barriers_are_dear(queue: &CommandQueue) -> bool {
-    is_processor(queue) && queue.info().subgroup.is_some()
+    is_processor(queue) && queue.context().info().subgroup.is_some()
 }
 
 /// Returns `true` if, according to the graphics interface, a processor executes the kernels of the queue.
 fn is_processor(queue: &CommandQueue) -> bool {
-    queue.info().kind == AdapterKind::Software
+    queue.context().info().kind == AdapterKind::Software
 }

@@ -41,7 +41,7 @@ pub use crate::api::trusted_kernel;
 pub use crate::device::adapter::{AdapterChoice, AdapterInfo, AdapterKind, adapters};
 pub use crate::error::{Error, ErrorDetail, ErrorKind, MemoryLimit, PoolLimit, Result, Site};
 pub use crate::record::lanes::{RecorderChoice, ReplayForm};
-pub use crate::runtime::event::{Event, EventOptions, Events, UserEvent};
+pub use crate::runtime::event::{Event, EventOptions, UserEvent};
 /// The cause of an [`ErrorDetail::Kernel`].
 pub use fencepost_kernels::Error as KernelError;
 pub use fencepost_kernels::{
@@ -65,6 +65,7 @@ pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;
 pub use crate::api::queue::launch::SameKernel;
 pub use crate::api::queue::tuning::Tuning;
+pub use crate::api::queue::wait_for::WaitFor;
 pub use crate::api::queue::{CommandQueue, QueueOptions};
 pub use crate::arrays::device_array::{AnyArray, DeviceArray};
 #[doc(hidden)]

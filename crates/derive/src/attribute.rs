@@ -74,7 +74,10 @@ impl Attribute {
         let entries = match (draft.entry, draft.entries) {
             (None, None) => Entries::Default,
             (Some(entry), None) => Entries::One(entry),
-            (None, Some(entries)) => Entries::Several(entries),
+            (None, Some(entries)) => match &returned {
+                None => Entries::Several(entries),
+                Some(Returned { name, .. }) => return Err(Error::new(name.span(), SEVERAL_RETURN)),
+            },
             (Some(entry), Some(_)) => {
                 return Err(Error::new(entry.span(), "give `entry` or `entries`, not both"));
             }
@@ -83,6 +86,8 @@ impl Attribute {
     }
 }
 
+const SEVERAL_RETURN: &str = "a kernel with several entry points returns no value: write the value to an array, which is a \
+                              field, and read the array after `launch_all`";
 const NO_SHADER: &str = "kernel arguments need their shader: add `#[kernel(source = \"name.wgsl\")]`";
 
 #[derive(Default)]

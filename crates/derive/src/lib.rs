@@ -27,7 +27,7 @@ use proc_macro::TokenStream;
 /// | `T = [f32, u32]` | the types for `alias T` of a struct that is generic in `T`; each is checked |
 /// | `T = u32` | the type for `alias T` of a struct that is not generic in `T` |
 /// | `entries("a", "b")` | entry points that `CommandQueue::launch_all` runs in order; each takes its declared fields |
-/// | `returns(total: f32)` | the kernel returns the shader's `total`, not a field; `CommandQueue::call` launches it |
+/// | `returns(total: f32)` | the one entry point returns the shader's `total`, not a field; `CommandQueue::call` launches it |
 /// | `handle = Name` | a name for the compiled kernel's type, without a lifetime, so that a struct can store it |
 /// | `crate = path` | the path of the framework; by default `::fencepost` |
 ///

@@ -21,10 +21,10 @@ pub use fencepost_core::{
     AccessList, AdapterChoice, AdapterInfo, AdapterKind, AdoptOptions, AnyArray, BacklogLimit, Bound,
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
     DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event,
-    EventOptions, Events, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, NewAxis,
-    Output, Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap,
-    RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot,
-    Source, Tuning, Upload, UserEvent, Warning, WriteMap, adapters, args, builtin_shader, reference, region,
+    EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, NewAxis, Output,
+    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice,
+    Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Tuning,
+    Upload, UserEvent, WaitFor, Warning, WriteMap, adapters, args, builtin_shader, reference, region,
     synchronize_all,
 };
 
@@ -120,7 +120,7 @@ pub use fencepost_derive::Element;
 /// }
 /// # let (ctx, queue) = fencepost::doctest();
 /// let solver = Solver { saxpy: ctx.kernel::<Saxpy<f32>>()? };
-/// let (x, mut y) = (ctx.ones([4])?, ctx.ones([4])?);
+/// let (x, mut y) = (ctx.full([4], 1.0)?, ctx.full([4], 1.0)?);
 /// queue.launch(&solver.saxpy, Grid::threads([4]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
 /// assert_eq!(queue.read(&y).wait()?, [3.0; 4]);
 /// # Ok::<(), fencepost::Error>(())
@@ -140,9 +140,9 @@ pub mod prelude {
     pub use fencepost_algorithms::prelude::*;
 
     pub use crate::{
-        AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DType,
-        DeviceArray, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph,
-        Grid, HostArray, Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result,
-        ShaderSource, Shape, Upload, UserEvent, args, region,
+        AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DeviceArray,
+        Download, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph, Grid, HostArray,
+        Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result, ShaderSource,
+        Shape, Tuning, Upload, UserEvent, args, region,
     };
 }

@@ -237,17 +237,6 @@ pub enum Error {
         /// Name of the argument.
         arg: String,
     },
-    /// An argument for several entry points has no name.
-    #[error(
-        "kernels {kernels}: argument {position} has no name: the arguments of several entry points are passed by name, \
-         `args![x = &x]`"
-    )]
-    UnnamedArgument {
-        /// Names of the entry points.
-        kernels: Names,
-        /// Position of the argument in the list, from 0.
-        position: u32,
-    },
     /// Some arguments of a launch have names and others have none.
     #[error("kernel `{kernel}`: arguments are passed either all by name or all by position")]
     MixedArguments {

@@ -91,7 +91,7 @@ pub use nesting::NAME_PARTS;
 pub use part::PART_COUNT;
 pub use reference::{HostBuffer, HostKernel, reference, reference_of};
 pub use reflect::{Entry, Module, Places};
-pub use several::{check_declared, check_dyn_each, check_each};
+pub use several::{check_declared, check_each};
 pub use shader_layout::{Dim, Layout, Leaf};
 pub use source::{ShaderSource, builtins};
 #[doc(hidden)]

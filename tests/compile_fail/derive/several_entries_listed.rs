@@ -42,4 +42,19 @@ struct Alone;
 #[kernel(source = "saxpy.wgsl", entry = "saxpy", entries("saxpy", "saxpy"), crate = fencepost_kernels)]
 struct Both;
 
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        @group(0) @binding(0) var<storage, read> x: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> last: u32;
+        @compute @workgroup_size(1) fn first() { last = x[0]; }
+        @compute @workgroup_size(1) fn second() { last += x[1]; }",
+    entries("first", "second"),
+    returns(last: u32),
+    crate = fencepost_kernels
+)]
+struct Returning<'a> {
+    x: &'a DeviceArray<u32>,
+}
+
 fn main() {}

@@ -202,13 +202,13 @@ fn hazard(s: &Subject) {
     let one = ctx.queue("one");
     let two = ctx.queue("two");
     let (x, mut out) = (one.zeros::<f32, 1>([20_000]).unwrap(), one.full([1], 5.0_f32).unwrap());
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     one.fill(&mut out, 6.0).unwrap();
     let before = dump::enqueued(&ctx, "two");
     let error = two.sum(&x, &mut out).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     assert_eq!(dump::enqueued(&ctx, "two"), before);
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     two.sum(&x, &mut out).unwrap();
     assert_ne!(dump::enqueued(&ctx, "two"), before);
     assert_eq!(two.read(&out).wait().unwrap(), [0.0]);
@@ -222,7 +222,7 @@ fn on_two_forks(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u3
     fork.min(x, &mut part(1)?)?;
     queue.prod(x, &mut part(2)?)?;
     queue.max(x, &mut part(3)?)?;
-    queue.wait_for_queue(&fork)?;
+    queue.wait_for(&fork)?;
     queue.sum(&out.slice(0..256)?, &mut part(4)?)
 }
 
@@ -258,9 +258,9 @@ fn in_order(s: &Subject) {
     let mut sums = Vec::new();
     for round in 0..20_u32 {
         a.fill(&mut x, round).unwrap();
-        b.wait_for_queue(&a).unwrap();
+        b.wait_for(&a).unwrap();
         sums.push(b.value_of(|out| b.sum(&x, out)));
-        a.wait_for_queue(&b).unwrap();
+        a.wait_for(&b).unwrap();
     }
     for (round, sum) in (0..).zip(sums) {
         assert_eq!(

@@ -247,11 +247,11 @@ fn refused(s: &Subject) {
     // A search without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.argmin(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), &mut foreign);
+    let error = queue.argmin(queue.full([3], 1_u32).unwrap().segments(&offsets), &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.ones([3])?;
+        let x = ctx.full([3], 1.0_f32)?;
         let offsets = ctx.zeros([1])?;
         queue.mean(x.segments(&offsets), &mut ctx.zeros([0])?)
     });

@@ -163,11 +163,11 @@ fn refused(s: &Subject) {
     // A reduction without segments is refused like any other.
     let offsets = queue.zeros([1]).unwrap();
     let mut foreign = other.zeros([0]).unwrap();
-    let error = queue.reduce(queue.ones::<u32, 1>([3]).unwrap().segments(&offsets), sum, &mut foreign);
+    let error = queue.reduce(queue.full([3], 1_u32).unwrap().segments(&offsets), sum, &mut foreign);
     let error = error.unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {
-        let x = ctx.ones::<u32, 1>([3])?;
+        let x = ctx.full([3], 1_u32)?;
         let offsets = ctx.zeros([1])?;
         queue.reduce(x.segments(&offsets), sum, &mut ctx.zeros([0])?)
     });

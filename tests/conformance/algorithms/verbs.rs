@@ -27,7 +27,7 @@ fn captured(s: &Subject) {
                     for (fork, arrays) in forks.iter().zip(&mut graphs) {
                         verb.call(fork, arrays)?;
                     }
-                    forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
+                    forks.iter().try_for_each(|fork| c.wait_for(fork))
                 })
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             for round in 0..3 {
@@ -64,7 +64,7 @@ fn hazards(s: &Subject) {
     let two = ctx.queue("two");
     let (x, out) = (one.zeros::<u32, 1>([100]).unwrap(), two.zeros::<u32, 1>([100]).unwrap());
     let offsets = two.zeros::<u32, 1>([3]).unwrap();
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     one.fill(&mut x.clone(), 1).unwrap();
     let sorts: [(&str, &dyn Fn() -> Result<()>); 4] = [
         ("read by verb `sort` with argument `x`", &|| two.sort(&x, &mut out.clone(), Sort::ascending())),

@@ -146,7 +146,7 @@ fn abilities(subject: &Subject) {
     let ctx = subject.ctx();
     let listed = |ability| ctx.info().abilities.contains(&ability);
     let timed = ctx.queue_with(QueueOptions::default().timing(true));
-    assert_eq!(timed.is_timed(), listed("timestamps"), "{:?}", ctx.info());
+    assert_eq!(timed.options().timing, listed("timestamps"), "{:?}", ctx.info());
     for (ability, text) in ABILITIES {
         let declared = |element: &str| {
             format!(

@@ -35,7 +35,7 @@ fn spread(s: &Subject) {
     let queues: Vec<CommandQueue> = (0..8).map(|at| ctx.queue(&format!("queue {at}"))).collect();
     let dump = ctx.diagnostics().state_dump();
     let lane = |queue: &CommandQueue| {
-        let line = dump.lines().find(|line| line.contains(&format!("`{}`", queue.label()))).unwrap();
+        let line = dump.lines().find(|line| line.contains(&format!("`{}`", queue.options().label))).unwrap();
         line.split("lane ").nth(1).and_then(|rest| rest.split(',').next()?.parse().ok())
     };
     let found: Vec<Option<usize>> = queues.iter().map(lane).collect();
@@ -50,7 +50,7 @@ fn chain(s: &Subject) {
         let mut arrays: Vec<DeviceArray<u32>> = (0..4).map(|_| ctx.zeros([64]).unwrap()).collect();
         for turn in 1..=5_u32 {
             for at in 0..4 {
-                queues[at].wait_for_queue(&queues[(at + 3) % 4]).unwrap();
+                queues[at].wait_for(&queues[(at + 3) % 4]).unwrap();
                 if at == 0 {
                     queues[0].fill(&mut arrays[0], turn).unwrap();
                 } else {
@@ -74,7 +74,7 @@ fn answers(s: &Subject) {
             let queue = &queues[rng.usize(..4)];
             let other = &queues[rng.usize(..4)];
             match rng.u32(..3) {
-                0 => queue.wait_for_queue(other).unwrap(),
+                0 => queue.wait_for(other).unwrap(),
                 1 if rng.u32(..4) == 0 => queue.finish().wait().unwrap(),
                 _ => match queue.fill(&mut arrays[rng.usize(..3)].clone(), 1) {
                     Ok(()) => {}

@@ -72,7 +72,7 @@ const WAITS: &[Wait] = &[
     ("an event", false, |_, held| held.queue.marker().wait()),
     ("an event's future", true, |_, held| pollster::block_on(held.queue.marker().done())),
     ("polling", false, |_, held| {
-        while !held.queue.is_complete()? {
+        while !held.queue.marker().is_complete()? {
             thread::yield_now();
         }
         Ok(())
@@ -116,7 +116,7 @@ const WAITS: &[Wait] = &[
         pinned.read(|host| host[0]).map(drop)
     }),
     ("the time between two events", false, |_, held| {
-        if !held.queue.is_timed() {
+        if !held.queue.options().timing {
             return held.queue.finish().wait();
         }
         held.queue.marker().seconds_since(&held.start).wait().map(drop)
@@ -226,8 +226,8 @@ pub(super) const CALLS: &[Call] = &[
     ("upload", |_, queue, x| queue.upload(&[1; N], x)),
     ("copy", |_, queue, x| queue.copy(&x.clone(), x)),
     ("callback", |_, queue, _| queue.callback(|| ())),
-    ("wait_for_queue", |ctx, queue, _| queue.wait_for_queue(&ctx.queue("late"))),
-    ("wait_for a user event", |ctx, queue, _| queue.wait_for(&ctx.user_event("late").event())),
+    ("wait_for a queue", |ctx, queue, _| queue.wait_for(&ctx.queue("late"))),
+    ("wait_for a user event", |ctx, queue, _| queue.wait_for(&ctx.user_event("late"))),
     ("flush", |_, queue, _| queue.flush()),
     ("finish", |_, queue, _| queue.finish().wait()),
     ("read", |_, queue, x| queue.read(x).wait().map(drop)),
@@ -243,13 +243,13 @@ pub(super) const CALLS: &[Call] = &[
     ("a wait on a queue made later", |ctx, _, _| ctx.queue("late").finish().wait()),
     ("a marker on a queue made later", |ctx, _, _| ctx.queue("late").marker().wait()),
     ("a fork", |_, queue, _| queue.fork("late").flush()),
-    ("record", |ctx, queue, _| queue.record(&ctx.event())),
+    ("record", |ctx, queue, _| ctx.event().record(queue)),
     ("a kernel", |ctx, _, _| ctx.kernel::<Iota>().map(drop)),
     ("a kernel from a text", |ctx, _, _| ctx.kernel_from(TEXT, "k").map(drop)),
     ("a kernel from a text, later", |ctx, _, _| {
         ctx.kernel_from_later(ShaderSource::text("k.wgsl", TEXT), "k", &[]).wait().map(drop)
     }),
-    ("start_tuning", |_, queue, _| queue.start_tuning().map(drop)),
+    ("Tuning::start", |_, queue, _| Tuning::start(queue).map(drop)),
     ("a capture", |_, queue, x| queue.capture(|c| c.fill(x, 1)).map(drop)),
     ("sum_of", |_, queue, x| queue.value_of(|out| queue.sum(&*x, out)).wait().map(drop)),
     ("a profile", |ctx, _, _| ctx.profile().finish().wait().map(drop)),
@@ -387,9 +387,9 @@ fn any_step(s: &Subject) {
             let mut readings = Vec::new();
             for turn in 0..8_u32 {
                 one.fill(&mut x, turn)?;
-                two.wait_for_queue(&one)?;
+                two.wait_for(&one)?;
                 readings.push(two.read(&x));
-                one.wait_for_queue(&two)?;
+                one.wait_for(&two)?;
             }
             for (turn, reading) in readings.into_iter().enumerate() {
                 assert_eq!(reading.wait()?, [turn as u32; N]);

@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Returns the label of the current queue, which identifies the context in a test.
 fn current() -> String {
-    Context::current().unwrap().current_queue().label().to_owned()
+    Context::current().unwrap().current_queue().options().label.to_owned()
 }
 
 /// Fills an array on the current context, and returns its elements.

@@ -80,7 +80,7 @@ fn while_held(s: &Subject) {
     let read = queue.read(&x);
     queue.flush().unwrap();
     ten_rounds(&ctx);
-    assert!(!queue.is_complete().unwrap());
+    assert!(!queue.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(read.wait().unwrap(), [3; N]);
 }
@@ -144,7 +144,7 @@ fn beside_a_long_kernel(s: &Subject) {
         }
         // The device has no other work of this context, so it runs the kernel.
         copy_around(&ctx);
-        let runs = !long.is_complete().unwrap();
+        let runs = !long.marker().is_complete().unwrap();
         long.finish().wait().unwrap();
         runs
     });

@@ -69,7 +69,7 @@ fn waits_between(names: &str, source: &Context, waiter: &Context) {
     to.wait_for(&filled).unwrap();
     to.fill(&mut y, 2).unwrap();
     before.wait().unwrap();
-    assert!(!to.is_complete().unwrap(), "{names}");
+    assert!(!to.marker().is_complete().unwrap(), "{names}");
     assert!(!filled.is_complete().unwrap(), "{names}");
     gate.signal();
     assert_eq!(to.read(&y).wait().unwrap(), [2; N], "{names}");
@@ -93,7 +93,7 @@ fn others_go_on(s: &Subject) {
                 assert_eq!(queue.read(&x).wait().unwrap(), [round; N], "{names}");
             }
         }
-        assert!(!to.is_complete().unwrap(), "{names}");
+        assert!(!to.marker().is_complete().unwrap(), "{names}");
         gate.signal();
         to.finish().wait().unwrap();
     });
@@ -162,7 +162,7 @@ fn starts_for_executors(s: &Subject) {
         from.fill(&mut x, 2).unwrap();
         let filled = from.marker();
         to.wait_for(&filled).unwrap();
-        while !to.is_complete().unwrap() {
+        while !to.marker().is_complete().unwrap() {
             std::thread::yield_now();
         }
         assert!(filled.is_complete().unwrap(), "{names}");
@@ -186,8 +186,8 @@ fn for_a_queue(s: &Subject) {
         from.wait_for(&gate.event()).unwrap();
         let x = from.full([N], 3_u32).unwrap();
         let filled = from.marker();
-        to.wait_for_queue(&from).unwrap();
-        to.wait_for_queue(&from).unwrap();
+        to.wait_for(&from).unwrap();
+        to.wait_for(&from).unwrap();
         gate.signal();
         to.finish().wait().unwrap();
         assert!(filled.is_complete().unwrap(), "{names}");
@@ -201,7 +201,7 @@ fn user_events(s: &Subject) {
         let gate = source.user_event("gate");
         to.wait_for(&gate.event()).unwrap();
         let x = to.full([N], 1_u32).unwrap();
-        assert!(!to.is_complete().unwrap(), "{names}");
+        assert!(!to.marker().is_complete().unwrap(), "{names}");
         let read = to.read(&x);
         std::thread::scope(|scope| {
             scope.spawn(|| gate.signal());
@@ -236,10 +236,10 @@ fn recorded_again(s: &Subject) {
         let to = waiter.queue("to");
         let event = source.event();
         let gate = source.user_event("gate");
-        from.record(&event).unwrap();
+        event.record(&from).unwrap();
         to.wait_for(&event).unwrap();
         from.wait_for(&gate.event()).unwrap();
-        from.record(&event).unwrap();
+        event.record(&from).unwrap();
         to.finish().wait().unwrap();
         assert!(!event.is_complete().unwrap(), "{names}");
         gate.signal();
@@ -254,7 +254,7 @@ fn unrecorded(s: &Subject) {
         let event = other.event();
         queue.wait_for(&event).unwrap();
         queue.finish().wait().unwrap();
-        let error = queue.record(&event).unwrap_err();
+        let error = event.record(&queue).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{name}: {error}");
         assert!(event.is_complete().unwrap(), "the event stays unrecorded");
     }
@@ -402,7 +402,7 @@ fn long_chain(s: &Subject) {
             a.callback(|| ()).unwrap();
         }
         a.finish().wait().unwrap();
-        assert!(b.is_complete().unwrap(), "{names}");
+        assert!(b.marker().is_complete().unwrap(), "{names}");
     });
     // 150 queues wait for each other in a chain, and all of them are held back at once.
     let one = s.ctx();
@@ -413,7 +413,7 @@ fn long_chain(s: &Subject) {
     for at in 1..150 {
         let ctx = if at % 2 == 0 { &one } else { &two };
         let queue = ctx.queue_with(Default::default());
-        queue.wait_for_queue(&queues[at - 1]).unwrap();
+        queue.wait_for(&queues[at - 1]).unwrap();
         queues.push(queue);
     }
     let last = queues.last().unwrap().finish();

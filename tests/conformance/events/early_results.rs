@@ -66,7 +66,7 @@ const WAYS: [(&str, Way); 10] = [
     }),
     ("a recorded event", |at| {
         let event = at.ctx.event();
-        at.queue.record(&event).unwrap();
+        event.record(&at.queue).unwrap();
         Box::new(move || event.wait().unwrap())
     }),
     ("a download", |at| {
@@ -105,7 +105,7 @@ const ASKED_LATE: [(&str, Way); 6] = [
     }),
     ("a queue that is polled", |at| {
         let queue = at.queue;
-        Box::new(move || dump::until(|| queue.is_complete().unwrap()))
+        Box::new(move || dump::until(|| queue.marker().is_complete().unwrap()))
     }),
     ("a marker that is awaited", |at| {
         let marker = at.queue.marker();
@@ -177,7 +177,7 @@ const BEHIND: [(&str, Way); 2] = [
 fn behind_long_work(at: &Short<'_>) {
     let long = at.ctx.queue("long");
     at.subject.spin(at.ctx, &long, 60);
-    at.queue.wait_for_queue(&long).unwrap();
+    at.queue.wait_for(&long).unwrap();
     (0..20).for_each(|_| at.queue.fill(&mut at.x.clone(), VALUE).unwrap());
 }
 
@@ -203,7 +203,7 @@ fn without_threads(s: &Subject) {
         s.spin(&ctx, &queue, milliseconds);
         queue.flush().unwrap();
         marker.wait().unwrap();
-        let early = !queue.is_complete().unwrap();
+        let early = !queue.marker().is_complete().unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [VALUE; N]);
         early
     });

@@ -201,7 +201,7 @@ fn across(s: &Subject) {
             let near = inside.queue("near");
             let far = other.queue("far");
             let mut x = near.full([N], 7_u32).unwrap();
-            far.wait_for_queue(&near).unwrap();
+            far.wait_for(&near).unwrap();
             near.fill(&mut x, 8).unwrap();
             let end = far.finish();
             if round % 2 == 0 { end.wait().unwrap() } else { pollster::block_on(end).unwrap() }

@@ -132,7 +132,7 @@ fn not_early(subject: &Subject) {
         to.flush().unwrap();
         assert!(receiver.recv().unwrap().unwrap(), "callback");
         let done = behind();
-        elsewhere.wait_for_queue(&to).unwrap();
+        elsewhere.wait_for(&to).unwrap();
         elsewhere.finish().wait().unwrap();
         assert!(done.is_complete().unwrap(), "a third context");
         let done = behind();
@@ -176,7 +176,7 @@ fn in_place(subject: &Subject) {
         last.wait_for(&between.marker()).unwrap();
         last.upload(&[9; N], &mut x).unwrap();
         last.finish().wait().unwrap();
-        assert!(from.is_complete().unwrap(), "upload");
+        assert!(from.marker().is_complete().unwrap(), "upload");
         assert_eq!(last.read(&x).wait().unwrap(), [9; N]);
     }
 }

@@ -33,7 +33,7 @@ fn by_event(earlier: &CommandQueue, later: &CommandQueue) {
 }
 
 fn by_queue(earlier: &CommandQueue, later: &CommandQueue) {
-    later.wait_for_queue(earlier).unwrap();
+    later.wait_for(earlier).unwrap();
 }
 
 /// Computes `a` on one queue, `b` and `c` from it on two others, and `d` from both, with two and with three queues. The
@@ -115,11 +115,11 @@ fn double_buffer(subject: &Subject) {
             .unwrap();
         copy.wait_for(&free[side]).unwrap();
         copy.upload(&staging[side], &mut buffers[side]).unwrap();
-        copy.record(&filled).unwrap();
+        filled.record(&copy).unwrap();
         compute.wait_for(&filled).unwrap();
         let args = Mix { a: 31, b: block, x: &buffers[side], y: &mut sum };
         compute.launch(&mix, Grid::threads([BLOCK]), args).unwrap();
-        compute.record(&free[side]).unwrap();
+        free[side].record(&compute).unwrap();
     }
     let fold = |i| (0..BLOCKS).fold(0, |sum, block| mixed(sum, 31, element(block, i), block));
     let expected: Vec<u32> = (0..BLOCK).map(fold).collect();

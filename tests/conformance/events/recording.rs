@@ -34,17 +34,17 @@ fn again(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     let event = ctx.event();
     first.fill(&mut x, 1_u32).unwrap();
-    first.record(&event).unwrap();
+    event.record(&first).unwrap();
     second.wait_for(&event).unwrap();
     let early = event.done();
     first.wait_for(&gate.event()).unwrap();
-    first.record(&event).unwrap();
+    event.record(&first).unwrap();
     assert_eq!(second.read(&x).wait().unwrap(), [1; N]);
     early.wait().unwrap();
     assert!(!event.is_complete().unwrap());
     second.wait_for(&event).unwrap();
     second.fill(&mut x, 2).unwrap();
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
     assert!(event.is_complete().unwrap());
@@ -57,7 +57,7 @@ fn clones(subject: &Subject) {
     let event = ctx.event();
     let same = event.clone();
     queue.wait_for(&gate.event()).unwrap();
-    queue.record(&event).unwrap();
+    event.record(&queue).unwrap();
     assert!(!same.is_complete().unwrap());
     gate.signal();
     same.wait().unwrap();
@@ -76,10 +76,10 @@ fn in_a_loop(subject: &Subject) {
     for turn in 0..100 {
         there.wait_for(&came).unwrap();
         there.launch(&mix, Grid::threads([N]), Mix { a: 3, b: turn, x: &one, y: &mut y }).unwrap();
-        there.record(&went).unwrap();
+        went.record(&there).unwrap();
         back.wait_for(&went).unwrap();
         back.launch(&mix, Grid::threads([N]), Mix { a: 5, b: 0, x: &one, y: &mut y }).unwrap();
-        back.record(&came).unwrap();
+        came.record(&back).unwrap();
         expected = mixed(mixed(expected, 3, 1, turn), 5, 1, 0);
         if turn % 20 == 19 {
             came.wait().unwrap();

@@ -29,7 +29,7 @@ fn waits(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 2).unwrap();
     before.wait().unwrap();
-    assert!(!queue.is_complete().unwrap());
+    assert!(!queue.marker().is_complete().unwrap());
     let read = queue.read(&x);
     thread::scope(|scope| {
         scope.spawn(|| gate.signal());
@@ -51,15 +51,15 @@ fn others_go_on(subject: &Subject) {
     held.flush().unwrap();
     for round in 0..20_u32 {
         let mut y = other.full([N], round).unwrap();
-        third.wait_for_queue(&other).unwrap();
+        third.wait_for(&other).unwrap();
         third.fill(&mut y.slice(0..1).unwrap(), 99).unwrap();
         third.callback(|| ()).unwrap();
-        other.wait_for_queue(&third).unwrap();
+        other.wait_for(&third).unwrap();
         let read = other.read(&y).wait().unwrap();
         assert_eq!((read[0], &read[1..]), (99, &[round; N - 1][..]));
         other.fill(&mut y, 0).unwrap();
     }
-    assert!(!held.is_complete().unwrap());
+    assert!(!held.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(held.read(&x).wait().unwrap(), [1; N]);
 }
@@ -76,7 +76,7 @@ fn upload(subject: &Subject) {
             held.wait_for(&gate.event()).unwrap();
         } else {
             between.wait_for(&gate.event()).unwrap();
-            held.wait_for_queue(&between).unwrap();
+            held.wait_for(&between).unwrap();
         }
         held.upload(&[5; N], &mut x).unwrap();
         held.upload(&[6; 3], &mut x.slice(2..5).unwrap()).unwrap();
@@ -159,7 +159,7 @@ fn clones(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     let clone = gate.clone();
     drop(gate);
-    assert!(!queue.is_complete().unwrap());
+    assert!(!queue.marker().is_complete().unwrap());
     clone.signal();
     queue.finish().wait().unwrap();
 }

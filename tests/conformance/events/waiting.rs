@@ -28,23 +28,35 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
+/// A call that waits for all of several queues.
+type WaitForAll = fn(&CommandQueue, &[CommandQueue]) -> fencepost::Result<()>;
+
 fn for_several(subject: &Subject) {
+    let ways: [WaitForAll; 3] = [
+        |last, queues| last.wait_for(&queues.iter().map(CommandQueue::marker).collect::<Vec<_>>()),
+        |last, queues| last.wait_for(queues),
+        |last, queues| last.wait_for(&queues.iter().collect::<Vec<_>>()),
+    ];
+    ways.into_iter().for_each(|wait| all_of_several(subject, wait));
+}
+
+fn all_of_several(subject: &Subject, wait: WaitForAll) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let last = ctx.queue("last");
     let gates = [0, 1, 2].map(|i| ctx.user_event(&format!("gate {i}")));
     let mut x = ctx.zeros([3 * N]).unwrap();
-    let mut events = Vec::new();
+    let mut queues = Vec::new();
     for (i, gate) in gates.iter().enumerate() {
         let queue = ctx.queue(&format!("queue {i}"));
-        queue.wait_for(&gate.event()).unwrap();
+        queue.wait_for(gate).unwrap();
         queue.fill(&mut x.slice(i * N..(i + 1) * N).unwrap(), i as u32 + 1).unwrap();
-        events.push(queue.marker());
+        queues.push(queue);
     }
-    last.wait_for(&events).unwrap();
+    wait(&last, &queues).unwrap();
     let mut y = ctx.zeros([3 * N]).unwrap();
     last.copy(&x, &mut y).unwrap();
     for gate in &gates {
-        assert!(!last.is_complete().unwrap());
+        assert!(!last.marker().is_complete().unwrap());
         gate.signal();
     }
     let expected = [[1; N], [2; N], [3; N]].concat();
@@ -58,7 +70,8 @@ fn for_none(subject: &Subject) {
     let queue = ctx.queue("main");
     queue.wait_for(&Vec::<Event>::new()).unwrap();
     queue.wait_for(&[] as &[Event]).unwrap();
-    assert!(queue.is_complete().unwrap());
+    queue.wait_for(&[] as &[CommandQueue; 0]).unwrap();
+    assert!(queue.marker().is_complete().unwrap());
     let x = queue.full([N], 1_u32).unwrap();
     queue.wait_for(&[ctx.event(), queue.marker()]).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [1; N]);
@@ -78,8 +91,8 @@ fn submits_nothing(subject: &Subject) {
     second.wait_for(&first.marker()).unwrap();
     first.callback(move || _ = counter.fetch_add(1, Ordering::SeqCst)).unwrap();
     second.wait_for(&[first.marker(), ctx.event()]).unwrap();
-    second.wait_for_queue(&first).unwrap();
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
+    second.wait_for(&first).unwrap();
     assert_eq!(counted.submissions(), before);
     assert_eq!(ran.load(Ordering::SeqCst), 0);
     second.finish().wait().unwrap();
@@ -95,15 +108,15 @@ fn for_a_queue(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 1_u32).unwrap();
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
     let later = ctx.user_event("later");
     first.wait_for(&later.event()).unwrap();
     second.fill(&mut x, 2).unwrap();
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     assert!(dump::holds(&ctx, &second));
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
-    assert!(!first.is_complete().unwrap());
+    assert!(!first.marker().is_complete().unwrap());
     later.signal();
 }
 
@@ -118,9 +131,9 @@ fn for_a_failed_queue(subject: &Subject) {
     first.fill(&mut x.slice(0..1).unwrap(), 6).unwrap();
     first.wait_for(&gate.event()).unwrap();
     first.fill(&mut x, 7).unwrap();
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
     let read = second.read(&x);
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     assert!(dump::holds(&ctx, &second));
     drop(gate);
     assert_eq!(read.wait().unwrap(), [[6; 1].as_slice(), &[5; N - 1]].concat());
@@ -128,7 +141,7 @@ fn for_a_failed_queue(subject: &Subject) {
     let error = first.finish().wait().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
     // The same holds for a queue that failed before the wait.
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
     second.fill(&mut x, 8).unwrap();
     assert_eq!(second.read(&x).wait().unwrap(), [8; N]);
 }
@@ -138,10 +151,10 @@ fn own_context(subject: &Subject) {
     let other = subject.ctx();
     let queue = ctx.queue("main");
     let event = other.event();
-    let error = queue.record(&event).unwrap_err();
+    let error = event.record(&queue).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     assert!(event.is_complete().unwrap(), "the event stays unrecorded");
-    other.queue("own").record(&event).unwrap();
+    event.record(&other.queue("own")).unwrap();
     event.wait().unwrap();
 }
 
@@ -171,10 +184,10 @@ fn needs_no_more(subject: &Subject) {
     let early = queue.marker();
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut y, 2_u32).unwrap();
-    queue.wait_for_queue(&held).unwrap();
+    queue.wait_for(&held).unwrap();
     queue.fill(&mut x, 3).unwrap();
     early.wait().unwrap();
-    assert!(!held.is_complete().unwrap() && !queue.is_complete().unwrap());
+    assert!(!held.marker().is_complete().unwrap() && !queue.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(queue.read(&x).wait().unwrap(), [3; N]);
 }
@@ -188,7 +201,7 @@ fn batches_no_more(subject: &Subject) {
     let profiler = ctx.profile();
     other.fill(&mut z, 1_u32).unwrap();
     first.fill(&mut x, 2_u32).unwrap();
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
     second.fill(&mut y, 3_u32).unwrap();
     let needed = second.marker();
     first.fill(&mut x, 4).unwrap();
@@ -219,7 +232,7 @@ fn no_cycle(subject: &Subject) {
         let i = rng.usize(..4);
         let j = rng.usize(..4);
         queues[i].wait_for(&queues[j].marker()).unwrap();
-        queues[j].wait_for_queue(&queues[i]).unwrap();
+        queues[j].wait_for(&queues[i]).unwrap();
         queues[i].fill(&mut x[i], turn).unwrap();
     }
     for queue in &queues {
@@ -275,7 +288,7 @@ fn many_threads(subject: &Subject) {
                     }
                     let side = queue.fork("side");
                     side.copy(&y, &mut copy).unwrap();
-                    queue.wait_for_queue(&side).unwrap();
+                    queue.wait_for(&side).unwrap();
                     assert_eq!(queue.read(&copy).wait().unwrap(), [id + 30 * wait; N]);
                 }
             });

@@ -240,7 +240,7 @@ fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>;
                 side.launch(&mix, Grid::threads([N]), Mix { a, b, x: &one, y })?;
             }
         }
-        sides.iter().try_for_each(|side| c.wait_for_queue(side))
+        sides.iter().try_for_each(|side| c.wait_for(side))
     });
     captured.unwrap().0
 }
@@ -292,7 +292,7 @@ fn distance(subject: &Subject) {
                     side.launch(&mix, Grid::threads([unit]), Mix { a, b: round, x: &one, y })?;
                 }
             }
-            sides.iter().try_for_each(|side| c.wait_for_queue(side))
+            sides.iter().try_for_each(|side| c.wait_for(side))
         })
         .unwrap();
     let mut long = queue.full([3 * unit], 5_u32).unwrap();

@@ -158,11 +158,11 @@ fn work(kernels: &Kernels, arrays: &Arrays, one: &CommandQueue, two: &CommandQue
         values: &mut leaves.clone(),
     };
     two.launch(&kernels.chunks, Grid::threads([CHUNKS]), hashed)?;
-    two.wait_for_queue(one)?;
+    two.wait_for(one)?;
     two.launch(&kernels.mix, all, Mix { a: 3, b: 1, x, y: &mut y.clone() })?;
     two.launch(&kernels.saxpy, all, Saxpy { a: 7, x, y: &mut y.clone() })?;
     one.launch(&kernels.histogram, all, Histogram { values: x, bins: &mut bins.clone() })?;
-    one.wait_for_queue(two)?;
+    one.wait_for(two)?;
     let parents =
         Blake3Parents { count: CHUNKS as u32, root: 0, children: leaves, parents: &mut root.clone() };
     one.launch(&kernels.parents, Grid::threads([CHUNKS / 2]), parents)?;
@@ -182,7 +182,7 @@ fn compare(ctx: &Context) {
         let one = c.fork("one");
         let two = c.fork("two");
         work(&kernels, &replayed, &one, &two)?;
-        c.wait_for_queue(&one)
+        c.wait_for(&one)
     });
     let (graph, ()) = captured.unwrap();
     for round in 1..=3 {

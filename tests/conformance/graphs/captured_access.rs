@@ -216,9 +216,9 @@ fn ended_names(subject: &Subject) {
     let error = side.fill(&mut y, 1).unwrap_err();
     let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
     assert_eq!((*call, named.as_str()), ("fill", "side"));
-    let error = ctx.queue("other").wait_for_queue(&side).unwrap_err();
+    let error = ctx.queue("other").wait_for(&side).unwrap_err();
     let ErrorDetail::CaptureEnded { call, queue: named, .. } = error.detail() else { panic!("{error}") };
-    assert_eq!((*call, named.as_str()), ("wait_for_queue", "side"));
+    assert_eq!((*call, named.as_str()), ("wait_for", "side"));
 }
 
 fn overlap(subject: &Subject) {

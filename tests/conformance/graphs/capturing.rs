@@ -106,7 +106,7 @@ fn forked(subject: &Subject) {
             }
             let mut sum = c.zeros::<u32, 1>([N])?;
             for (fork, part) in forks.iter().zip(&parts) {
-                c.wait_for_queue(fork)?;
+                c.wait_for(fork)?;
                 c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: part, y: &mut sum })?;
             }
             c.read_as("sum", &sum)
@@ -132,7 +132,7 @@ fn event_inside(subject: &Subject) {
             let filled = c.marker();
             side.wait_for(&filled)?;
             side.copy(&x, &mut y)?;
-            c.wait_for_queue(&side)
+            c.wait_for(&side)
         })
         .unwrap();
     for _ in 0..3 {
@@ -173,7 +173,7 @@ fn empty_graph(subject: &Subject) {
     queue.fill(&mut x, 3).unwrap();
     let run = queue.replay(&graph).unwrap();
     run.wait().unwrap();
-    assert!(queue.is_complete().unwrap());
+    assert!(queue.marker().is_complete().unwrap());
     assert_eq!(graph.nodes(), 0);
 }
 
@@ -187,7 +187,7 @@ fn child(subject: &Subject) {
             let side = c.fork("side");
             let mut own = side.zeros::<u32, 1>([N])?;
             side.copy(&x, &mut own)?;
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 2, x: &own, y: &mut y })?;
             c.read_as("own", &own)
         })

@@ -215,7 +215,7 @@ fn among_nodes(subject: &Subject) {
         let side = c.fork("side");
         let second = countdown(&side, &s, 100, &again, &count)?;
         let third = c.while_(&left, Bound::Chunked(3), |body| s.lower(body, &left))?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         s.raise(c, &count)?;
         Ok(([first, second, third], between, c.read_as("end", &count)?))
     });

@@ -66,7 +66,7 @@ fn exact(s: &Subject) {
                     // The side reads `x`, and the main queue reads `there`.
                     side.copy(&x, &mut there.clone())?;
                     let found = c.on(&side)?.read_as("there", &there)?;
-                    c.wait_for_queue(&side)?;
+                    c.wait_for(&side)?;
                     c.copy(&there, &mut back)?;
                     Ok(found)
                 })
@@ -94,7 +94,7 @@ fn overlap(s: &Subject) {
                     let far = c.on(&side)?.read_as("far", &y)?;
                     c.fill(&mut x.clone(), 6)?;
                     let near = c.read_as("near", &x)?;
-                    c.wait_for_queue(&side)?;
+                    c.wait_for(&side)?;
                     Ok((near, far))
                 })
                 .unwrap();
@@ -128,7 +128,7 @@ fn around_a_fork(s: &Subject) {
                 let mut y = side.zeros::<u32, 1>([N])?;
                 side.copy(&x, &mut y)?;
                 let far = c.on(&side)?.read_as("far", &y)?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 Ok(far)
             })
             .unwrap();
@@ -211,7 +211,7 @@ fn diamond(s: &Subject) {
                 side.launch(&far, Grid::threads([N]), Mix { a: 1, b: 10, x: &there, y: &mut doubled })?;
                 let mut tripled = c.zeros::<u32, 1>([N])?;
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 20, x: &x, y: &mut tripled })?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 let back = c.empty::<u32, 1>([N])?;
                 c.copy(&doubled, &mut back.clone())?;
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &back, y: &mut tripled })?;
@@ -244,10 +244,10 @@ fn ping_pong(s: &Subject) {
                 let args = Mix { a: 3, b: round as u32, x: &ones[at], y: &mut y };
                 sides[at].launch(&kernels[at], Grid::threads([N]), args)?;
                 let next = (at + 1) % 3;
-                sides[next].wait_for_queue(&sides[at])?;
+                sides[next].wait_for(&sides[at])?;
                 sides[next].copy(&arrays[at], &mut arrays[next].clone())?;
             }
-            c.wait_for_queue(&sides[0])
+            c.wait_for(&sides[0])
         })
         .unwrap();
     let mut right = 0;
@@ -268,7 +268,7 @@ fn regions(s: &Subject) {
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 side.copy_region(&x, region![2..7, 1..20;2], &mut y.clone(), region![.., ..])?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 c.copy(&y, &mut z.clone())
             })
             .unwrap();
@@ -311,7 +311,7 @@ fn host_functions(s: &Subject) {
                 c.host(move || sender.send(()).unwrap())?;
                 side.fill(&mut y.clone(), 2)?;
                 let late = c.on(&side)?.read_as("late", &y)?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 Ok(late)
             })
             .unwrap();
@@ -337,7 +337,7 @@ fn step(two: &Context, queue: &CommandQueue, y: &DeviceArray<u32>) -> Graph {
         let mut own = side.empty::<u32, 1>([N])?;
         side.copy(y, &mut own)?;
         side.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: &ones, y: &mut own })?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.copy(&own, &mut y.clone())
     });
     captured.unwrap().0
@@ -364,7 +364,7 @@ fn two_threads(s: &Subject) {
                     scope.spawn(move || (0..5).for_each(|_| drop(queue.replay(&graph).unwrap())));
                 }
             });
-            queues.iter().for_each(|queue| main.wait_for_queue(queue).unwrap());
+            queues.iter().for_each(|queue| main.wait_for(queue).unwrap());
             let right = (0..10).fold(0, |y, _| stepped(y));
             assert_eq!(main.read(&y).wait().unwrap(), [right; N], "{names}, {policy:?}");
         });
@@ -408,7 +408,7 @@ fn two_graphs(s: &Subject) {
         for held in 0..2 {
             // One device runs a kernel, and the graph of the other device completes meanwhile.
             let running = Busy::start(s, contexts[held], &busy[held], 50);
-            queues[held].wait_for_queue(&busy[held]).unwrap();
+            queues[held].wait_for(&busy[held]).unwrap();
             let runs: Vec<_> = (0..2).map(|at| queues[at].replay(&graphs[at].0).unwrap()).collect();
             let free = 1 - held;
             let found = runs[free].read(&graphs[free].1).unwrap().wait().unwrap();
@@ -441,7 +441,7 @@ fn bindings(s: &Subject) {
                 side.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut y })?;
                 far.parameter("b", &b)?;
                 let out = far.read_as("out", &y)?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 Ok(out)
             })
             .unwrap();
@@ -475,7 +475,7 @@ fn edits(s: &Subject) {
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut of_near })?;
                 c.label_node("near launch")?;
                 let of_far = c.on(&side)?.read_as("far", &of_far)?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 Ok((c.read_as("near", &of_near)?, of_far))
             })
             .unwrap();
@@ -522,8 +522,8 @@ fn overlapping_edit(s: &Subject) {
                 second.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut z })?;
                 c.on(&second)?.label_node("read")?;
                 let out = c.on(&second)?.read_as("out", &z)?;
-                c.wait_for_queue(&first)?;
-                c.wait_for_queue(&second)?;
+                c.wait_for(&first)?;
+                c.wait_for(&second)?;
                 Ok(out)
             })
             .unwrap();
@@ -549,25 +549,25 @@ fn policies(s: &Subject) {
                     let second = c.fork_on(two, "second")?;
                     first.fill(&mut y.clone(), 1)?;
                     if joined {
-                        second.wait_for_queue(&first)?;
+                        second.wait_for(&first)?;
                     }
                     second.fill(&mut y.clone(), 2)?;
                     second.copy(&x, &mut y.slice(0..N)?)?;
-                    c.wait_for_queue(&first)?;
-                    c.wait_for_queue(&second)
+                    c.wait_for(&first)?;
+                    c.wait_for(&second)
                 })
             };
             // The second context has the policy `Checked` in each pair.
             let error = race(false).unwrap_err();
             let ErrorDetail::Hazard { wait, .. } = error.detail() else { panic!("{names}: {error}") };
-            assert_eq!(wait, "second.wait_for_queue(&first)?", "{names}");
+            assert_eq!(wait, "second.wait_for(&first)?", "{names}");
             let (graph, ()) = race(true).unwrap();
             let theirs = two.queue("theirs");
             for value in [3, 4] {
                 queue.fill(&mut x.clone(), value).unwrap();
                 theirs.fill(&mut y.clone(), 9).unwrap();
-                // `Checked` cannot see an order between contexts, so it adds waits for the fill and for the replay.
-                queue.wait_for_queue(&theirs).unwrap();
+                // `Checked` knows no order between contexts, so it adds the wait for the fill, and for the replay.
+                queue.wait_for(&theirs).unwrap();
                 let run = queue.replay(&graph).unwrap();
                 theirs.wait_for(run.event()).unwrap();
                 assert_eq!(theirs.read(&y).wait().unwrap(), [value; N], "{names}");
@@ -597,7 +597,7 @@ fn children(s: &Subject) {
                 let side = c.fork_on(two, "side")?;
                 side.replay(&child)?;
                 side.replay(&child)?;
-                c.wait_for_queue(&side)
+                c.wait_for(&side)
             })
             .unwrap();
         let mut right = 0;
@@ -621,7 +621,7 @@ fn timed(s: &Subject) {
                 let start = side.marker_with(timing);
                 side.fill(&mut y.clone(), 5)?;
                 let end = side.marker_with(timing);
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 Ok((start, end, c.marker_with(timing)))
             })
             .unwrap();
@@ -667,7 +667,7 @@ fn refused(s: &Subject) {
             &|c| {
                 let side = c.fork_on(two, "side")?;
                 side.fill(&mut y.clone(), 1)?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 gated(c)
             },
             "if_",
@@ -711,7 +711,7 @@ fn nothing_executes(s: &Subject) {
                 let side = c.fork_on(two, "side")?;
                 side.fill(&mut y.clone(), 5)?;
                 c.fill(&mut x.clone(), 5)?;
-                c.wait_for_queue(&side)
+                c.wait_for(&side)
             })
             .unwrap();
         queue.finish().wait().unwrap();
@@ -744,9 +744,9 @@ fn lost(s: &Subject) {
             let captured = queue.capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 c.fill(&mut x.clone(), 5)?;
-                side.wait_for_queue(c)?;
+                side.wait_for(c)?;
                 side.copy(&x, &mut y.clone())?;
-                c.wait_for_queue(&side)?;
+                c.wait_for(&side)?;
                 c.copy(&y, &mut x.clone())
             });
             let graph = match captured {
@@ -792,7 +792,7 @@ fn loss_returns(s: &Subject) {
             let own = side.full([N], 1_u32)?;
             side.fill(&mut y.clone(), 5)?;
             side.copy(&own, &mut y.slice(0..N)?)?;
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             c.fill(&mut x.clone(), 5)?;
             c.copy(&y, &mut x.clone())
         });
@@ -848,8 +848,8 @@ fn memory(s: &Subject) {
                 side.copy(&y, &mut far)?;
                 side.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x: &ones, y: &mut far })?;
                 drop(far);
-                // Memory of the other context is never used for an array of this one.
-                c.wait_for_queue(&side)?;
+                // Memory of the other context is not used for an array of this one.
+                c.wait_for(&side)?;
                 let near = c.zeros::<u32, 1>([N])?;
                 c.copy(&near, &mut y.clone())
             })
@@ -877,7 +877,7 @@ fn dumps(s: &Subject) {
             let side = c.fork_on(&two, "side")?;
             side.copy(&x, &mut y.clone())?;
             side.fill(&mut y.clone().slice(0..1)?, 2)?;
-            c.wait_for_queue(&side)
+            c.wait_for(&side)
         })
         .unwrap();
     let statistics = graph.statistics();
@@ -936,7 +936,7 @@ fn program(seed: u64, one: &Context, two: &Context, rng: &mut fastrand::Rng) {
                 queues[at].launch(&kernels[at], Grid::threads([N]), args)?;
             }
         }
-        queues.iter().try_for_each(|queue| c.wait_for_queue(queue))
+        queues.iter().try_for_each(|queue| c.wait_for(queue))
     });
     let Ok((graph, ())) = captured else { return };
     for replay in 0..3 {

@@ -494,7 +494,7 @@ fn policy(subject: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     let error = other.fill(&mut flag.clone(), 5).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
-    other.wait_for_queue(&setup.queue).unwrap();
+    other.wait_for(&setup.queue).unwrap();
     other.fill(&mut flag.clone(), 5).unwrap();
     other.replay(&graph).unwrap();
     assert_eq!(other.read(&count).wait().unwrap(), [1]);
@@ -504,7 +504,7 @@ fn policy(subject: &Subject) {
             let side = body.fork("side");
             setup.raise(body, &count)?;
             setup.raise(&side, &count)?;
-            body.wait_for_queue(&side)
+            body.wait_for(&side)
         })
     });
     assert!(matches!(hazard.unwrap_err().detail(), ErrorDetail::Hazard { .. }));
@@ -528,7 +528,7 @@ fn forks(subject: &Subject) {
                     setup.raise(side, part)?;
                 }
                 for (side, part) in sides.iter().zip(&parts) {
-                    body.wait_for_queue(side)?;
+                    body.wait_for(side)?;
                     let args = Mix { a: 1, b: 0, x: part, y: &mut total.clone() };
                     body.launch(&setup.mix, Grid::threads([N]), args)?;
                 }
@@ -617,7 +617,7 @@ fn forked_loops(subject: &Subject) {
                 setup.lower(body, &b)?;
                 setup.raise(body, &counts[1])
             })?;
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             Ok((first, second))
         })
         .unwrap();
@@ -745,7 +745,7 @@ fn outer_queue(subject: &Subject) {
     let x = setup.queue.full([N], 1_u32).unwrap();
     let captured = setup.queue.capture(|c| {
         let side = c.fork("side");
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.if_(&condition, |body| {
             setup.raise(body, &x)?;
             drop(setup.raise(&side, &x));
@@ -774,7 +774,7 @@ fn outer_queue(subject: &Subject) {
     let error = setup.queue.capture(|c| {
         c.if_(&condition, |body| {
             kept = Some(body.fork("kept"));
-            body.wait_for_queue(kept.as_ref().unwrap())
+            body.wait_for(kept.as_ref().unwrap())
         })?;
         setup.raise(kept.as_ref().unwrap(), &x)
     });

@@ -283,7 +283,7 @@ fn capture(
                 let side = queue.fork("side");
                 capture(arrays, queue, first, loops, bounded)?;
                 capture(arrays, &side, second, loops, bounded)?;
-                queue.wait_for_queue(&side)?;
+                queue.wait_for(&side)?;
             }
             Command::If { condition, then } => {
                 queue.if_(of(condition), |body| capture(arrays, body, then, loops, Bound::AtMost))?;

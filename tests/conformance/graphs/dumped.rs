@@ -20,7 +20,7 @@ pub fn fixed(ctx: &Context) -> Graph {
         side.launch(&mix, grid, Mix { a: 2, b: 3, x: &x, y: &mut own })?;
         c.copy(&x, &mut y)?;
         c.fill(&mut y.slice(0..16)?, 9)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.launch(&mix, grid, Mix { a: 4, b: 5, x: &own, y: &mut y })?;
         c.host(|| ())?;
         c.read_as("result", &y)

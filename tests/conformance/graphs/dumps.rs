@@ -104,7 +104,7 @@ fn reduction(subject: &Subject) {
         launch(c, 0, 1)?;
         let side = c.fork("side");
         launch(&side, 1, 2)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         launch(c, 2, 3)
     });
     assert_eq!(edges(&dot_parser::parse(&graph.to_dot())), ["n0>n1!", "n1>n2!"]);
@@ -211,7 +211,7 @@ fn barriers(subject: &Subject) {
         let side = c.fork("side");
         launch(c, 1, 2)?;
         launch(&side, 1, 3)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         launch(c, 2, 4)?;
         launch(c, 3, 5)
     });

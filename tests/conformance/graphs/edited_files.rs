@@ -78,7 +78,7 @@ fn unordered(c: &Capture) -> Result<()> {
     let side = c.fork("side");
     side.fill(&mut x.clone(), 7)?;
     c.fill(&mut x, 8)?;
-    c.wait_for_queue(&side)
+    c.wait_for(&side)
 }
 
 fn policy(subject: &Subject) {

@@ -309,8 +309,8 @@ fn two_queues(
             other_side.launch(&mix, Grid::threads([N]), args)?;
             c.on(&other_side)?.label_node("second")?;
         }
-        c.wait_for_queue(&one_side)?;
-        c.wait_for_queue(&other_side)
+        c.wait_for(&one_side)?;
+        c.wait_for(&other_side)
     });
     captured.unwrap().0
 }
@@ -336,7 +336,7 @@ fn edited_uses(subject: &Subject) {
     let queue = ctx.queue("main");
     let other = ctx.queue("other");
     let [x, mut y, mut z] = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
-    other.wait_for_queue(&queue).unwrap();
+    other.wait_for(&queue).unwrap();
     let mix = ctx.kernel::<Mix>().unwrap();
     let captured = queue.capture(|c| {
         for name in ["first", "second"] {
@@ -354,8 +354,8 @@ fn edited_uses(subject: &Subject) {
         queue.replay(&graph).unwrap();
         let hazards = [&mut y, &mut z].map(|array| other.fill(array, 7).is_err());
         assert_eq!(hazards, in_use, "`{node}` writes `{}`", if moved { "z" } else { "y" });
-        other.wait_for_queue(&queue).unwrap();
-        queue.wait_for_queue(&other).unwrap();
+        other.wait_for(&queue).unwrap();
+        queue.wait_for(&other).unwrap();
     }
 }
 

@@ -77,7 +77,7 @@ fn capture(ctx: &Context, queue: &CommandQueue) -> Result<Subgraph> {
         let side = c.fork("side");
         let own = side.full([N], FIRST)?;
         let mut sum = c.full([N], 1_u32)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         let first = c.read_as("first", &own)?;
         c.host(|| ())?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 2, x: &own, y: &mut sum })?;

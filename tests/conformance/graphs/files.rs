@@ -38,7 +38,7 @@ fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
         side.launch(&saxpy, Grid::threads([N]), Saxpy { a: 3, x: &x, y: &mut z })?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x: &x, y: &mut y })?;
         c.label_node("mixed")?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.copy_region(&z, region![0..102; 3], &mut y, region![7..41])?;
         c.read_as("y", &y)?;
         c.read_as("z", &z)

@@ -25,7 +25,7 @@ fn captured(queue: &CommandQueue, calls: &Arc<Mutex<u32>>, flushed: &Flushed) ->
         let queue = flushed.lock().unwrap().clone();
         if let Some(queue) = queue {
             queue.flush().unwrap();
-            assert!(!queue.is_complete().unwrap(), "the next replay comes after this function");
+            assert!(!queue.marker().is_complete().unwrap(), "the next replay comes after this function");
         }
     };
     queue.capture(|c| c.host(function)).unwrap().0

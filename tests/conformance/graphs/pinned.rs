@@ -39,7 +39,7 @@ fn uploads(subject: &Subject) {
     let (graph, ()) = queue
         .capture(|c| {
             c.upload(&words, &mut whole)?;
-            c.upload_range(&words, 8..12, &mut part)?;
+            c.upload(&words.slice(8..12)?, &mut part)?;
             c.upload_region(&halves, &mut spread, region![.., 1..3])?;
             c.upload(&padded, &mut dense)?;
             c.upload(&padded, &mut alike)
@@ -137,7 +137,7 @@ fn forks_and_children(subject: &Subject) {
             let side = c.fork("side");
             let (mut x, mut y) = (c.zeros::<u32, 1>([N])?, c.full([N], 2_u32)?);
             side.upload(&up, &mut x)?;
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
             c.download(&y, &mut back)?;
             c.download(&x, &mut also)

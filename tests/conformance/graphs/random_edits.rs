@@ -171,7 +171,7 @@ impl Random {
                     on.parameter("b", &value)?;
                 }
             }
-            sides.iter().try_for_each(|side| c.wait_for_queue(side))
+            sides.iter().try_for_each(|side| c.wait_for(side))
         });
         captured.unwrap().0
     }

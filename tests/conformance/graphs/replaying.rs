@@ -123,7 +123,7 @@ fn policy(subject: &Subject) {
     let error = two.replay(&graph).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
     assert!(error.to_string().contains("graph `one` on queue `two`"), "{error}");
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     two.replay(&graph).unwrap();
     assert_eq!(two.read(&x).wait().unwrap(), [7; N]);
     // Two unordered captured queues are a hazard in the capture.
@@ -131,7 +131,7 @@ fn policy(subject: &Subject) {
         let side = c.fork("side");
         c.fill(&mut x, 1)?;
         side.fill(&mut x, 2)?;
-        c.wait_for_queue(&side)
+        c.wait_for(&side)
     });
     let error = hazard.unwrap_err();
     let ErrorDetail::Hazard { earlier, later, .. } = error.detail() else { panic!("{error}") };

@@ -42,7 +42,7 @@ fn several_roots(subject: &Subject) {
             for ((fork, array), value) in forks.iter().zip(&arrays).zip(1..) {
                 fork.fill(&mut array.clone(), value)?;
             }
-            forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
+            forks.iter().try_for_each(|fork| c.wait_for(fork))
         })
         .unwrap();
     for _ in 0..3 {
@@ -115,12 +115,12 @@ fn empty(subject: &Subject) {
             let between = c.fork("between");
             let last = c.fork("last");
             first.fill(&mut x, 6)?;
-            between.wait_for_queue(&first)?;
+            between.wait_for(&first)?;
             between.replay(&nothing)?;
             between.fill(&mut x.slice(3..3)?, 9)?;
             last.wait_for(&between.marker())?;
             last.copy(&x, &mut y)?;
-            c.wait_for_queue(&last)
+            c.wait_for(&last)
         })
         .unwrap();
     for _ in 0..5 {
@@ -288,7 +288,7 @@ fn child_on_a_fork(subject: &Subject) {
         let side = c.fork("side");
         c.fill(&mut x, 4)?;
         side.replay(&child)?;
-        c.wait_for_queue(&side)
+        c.wait_for(&side)
     });
     let error = error.map(drop).unwrap_err();
     assert!(matches!(error.detail(), fencepost::ErrorDetail::Hazard { .. }), "{error}");
@@ -296,9 +296,9 @@ fn child_on_a_fork(subject: &Subject) {
         .capture(|c| {
             let side = c.fork("side");
             c.fill(&mut x, 4)?;
-            side.wait_for_queue(c)?;
+            side.wait_for(c)?;
             side.replay(&child)?;
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             c.fill(&mut y.slice(0..1)?, 5)
         })
         .unwrap();
@@ -326,12 +326,12 @@ fn diamond(subject: &Subject) {
             let left = c.fork("left");
             let right = c.fork("right");
             note(c, 0)?;
-            left.wait_for_queue(c)?;
-            right.wait_for_queue(c)?;
+            left.wait_for(c)?;
+            right.wait_for(c)?;
             for at in [1, 2, 3] {
                 note(&left, at)?;
             }
-            right.wait_for_queue(&left)?;
+            right.wait_for(&left)?;
             for at in [4, 5] {
                 note(&right, at)?;
             }
@@ -379,12 +379,12 @@ fn recorded_again(subject: &Subject) {
             let side = c.fork("side");
             // An event that was never recorded has no effect on the order.
             side.wait_for(&event)?;
-            c.record(&event)?;
+            event.record(c)?;
             c.fill(&mut x, 8)?;
-            c.record(&event)?;
+            event.record(c)?;
             side.wait_for(&event)?;
             side.copy(&x, &mut y)?;
-            c.wait_for_queue(&side)
+            c.wait_for(&side)
         })
         .unwrap();
     for _ in 0..5 {
@@ -394,6 +394,6 @@ fn recorded_again(subject: &Subject) {
     }
     // Recording the event outside the capture makes it an ordinary event again.
     assert!(event.wait().is_err());
-    queue.record(&event).unwrap();
+    event.record(&queue).unwrap();
     event.wait().unwrap();
 }

@@ -88,7 +88,7 @@ fn on_forks(subject: &Subject) {
         // `side` is not ordered after the uses of `own`.
         let other = side.full([N], 2_u32)?;
         side.copy(&other, &mut z)?;
-        c.wait_for_queue(&side)
+        c.wait_for(&side)
     });
     assert_eq!(apart, 2 * BYTES);
 }
@@ -103,14 +103,14 @@ fn after_a_join(subject: &Subject) {
         let own = side.full([N], 1_u32)?;
         side.copy(&own, &mut y)?;
         drop(own);
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         let own = c.full([N], 2_u32)?;
         c.copy(&own, &mut y)?;
         drop(own);
         let later = c.fork("later");
         let own = later.full([N], 3_u32)?;
         later.copy(&own, &mut y)?;
-        c.wait_for_queue(&later)
+        c.wait_for(&later)
     });
     assert_eq!(shared, BYTES);
     assert_eq!(queue.read(&y).wait().unwrap(), [3; N]);
@@ -177,7 +177,7 @@ fn results(subject: &Subject) {
         .capture(|c| {
             let forks: Vec<_> = (0..4).map(|at| c.fork(&format!("fork {at}"))).collect();
             let ends = forks.iter().zip(2..).map(|(fork, a)| chain(fork, a)).collect::<Result<Vec<_>>>()?;
-            forks.iter().try_for_each(|fork| c.wait_for_queue(fork))?;
+            forks.iter().try_for_each(|fork| c.wait_for(fork))?;
             let own = chain(c, 9)?;
             let outputs =
                 ends.iter().chain([&own]).zip(0..).map(|(end, at)| c.read_as(&format!("end {at}"), end));
@@ -209,7 +209,7 @@ fn on_another_queue(subject: &Subject) {
                 let mut own = c.empty::<u32, 1>([N])?;
                 side.fill(&mut own, 2)?;
                 side.copy(&own, &mut z)?;
-                c.wait_for_queue(&side)
+                c.wait_for(&side)
             })
             .unwrap();
         for _ in 0..10 {

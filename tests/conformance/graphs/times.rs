@@ -81,7 +81,7 @@ fn each_replay_on(ctx: &Context) {
         assert!(seconds(&pair[0][3], &pair[1][0]) >= 0.0, "the replays of a queue are in order");
         assert!(seconds(&pair[0][0], &pair[1][0]) > 0.0, "each replay has its own times");
     }
-    assert!(!queue.is_timed());
+    assert!(!queue.options().timing);
 }
 
 fn covers(subject: &Subject) {
@@ -120,7 +120,7 @@ fn timed_queue(subject: &Subject) {
         let begun = side.marker();
         side.fill(&mut y, 2)?;
         let ended = side.marker();
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         Ok([start, begun, ended, c.marker()])
     });
     let (graph, markers) = captured.unwrap();
@@ -248,7 +248,7 @@ fn no_join(subject: &Subject) {
         let side = c.fork("side");
         let start = side.marker_with(with_clock());
         side.fill(&mut x, 1)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         Ok((start, side.marker_with(with_clock())))
     });
     let (graph, (start, end)) = captured.unwrap();
@@ -294,7 +294,7 @@ fn two_queues(ctx: &Context, queue: &CommandQueue) -> Graph {
         let side = c.fork("side");
         side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &x, y: &mut z })?;
         c.copy(&x, &mut y)?;
-        c.wait_for_queue(&side)?;
+        c.wait_for(&side)?;
         c.host(|| ())?;
         c.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 3, x: &z, y: &mut y })?;
         c.read_as("result", &y)

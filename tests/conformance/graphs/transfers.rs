@@ -124,7 +124,7 @@ fn uploads(subject: &Subject) {
         queue.replay(&constant).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), counted(N));
     }
-    let (at_replay, ()) = queue.capture(|c| c.upload_range(&pinned, 0..N, &mut y)).unwrap();
+    let (at_replay, ()) = queue.capture(|c| c.upload(&pinned.slice(0..N)?, &mut y)).unwrap();
     for round in 4..7 {
         pinned.write(|host| host.fill(round)).unwrap();
         queue.replay(&at_replay).unwrap();
@@ -203,7 +203,7 @@ fn partial_write(subject: &Subject) {
             // This write covers a part of the first one. A read of everything comes after both.
             forks[1].fill(&mut x.slice(0..N / 2)?, 2)?;
             forks[2].copy(&x, &mut y)?;
-            forks.iter().try_for_each(|fork| c.wait_for_queue(fork))
+            forks.iter().try_for_each(|fork| c.wait_for(fork))
         })
         .unwrap();
     for _ in 0..5 {
@@ -226,8 +226,8 @@ fn between_reads(subject: &Subject) {
             c.copy(&x, &mut y)?;
             writer.fill(&mut x, 2)?;
             side.copy(&x, &mut z)?;
-            c.wait_for_queue(&writer)?;
-            c.wait_for_queue(&side)
+            c.wait_for(&writer)?;
+            c.wait_for(&side)
         })
         .unwrap();
     for first in [1, 2, 2] {
@@ -260,7 +260,7 @@ fn dot_product(subject: &Subject) {
             }
             let mut sum = c.zeros::<u32, 1>([N / 2])?;
             for (fork, part) in &halves {
-                c.wait_for_queue(fork)?;
+                c.wait_for(fork)?;
                 c.launch(&saxpy, Grid::threads([N / 2]), Saxpy { a: 1, x: part, y: &mut sum })?;
             }
             c.read_as("sum", &sum)

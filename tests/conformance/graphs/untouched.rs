@@ -29,7 +29,7 @@ fn every_node(
     let flag = flag.slice(0..1)?;
     let side = c.fork("side");
     side.launch(&mix, Grid::threads([N]), Mix { a: 2, b: 1, x, y: &mut y.clone() })?;
-    c.wait_for_queue(&side)?;
+    c.wait_for(&side)?;
     c.fill(&mut x.clone(), 9)?;
     c.upload(&[8_u32; N], &mut y.clone())?;
     c.copy(x, &mut y.clone())?;

@@ -3,7 +3,7 @@
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::graphs::temporaries::has_returned;
-use crate::graphs::verb_table::{Behaviour, Call, FirstOf, LastOf, N, Objects, Phases, Verb, events, table};
+use crate::graphs::verb_table::{Behaviour, Call, FirstOf, N, Objects, Phases, Verb, events, table};
 use crate::kernels::shaders::{Host, set_word, word, words};
 use fencepost::prelude::*;
 use fencepost::{Capture, Error, ErrorDetail, Result};
@@ -88,9 +88,8 @@ fn objects(ctx: Context, other: Context) -> (Objects, CommandQueue) {
     let mixed = mixed(&ctx);
     give(&ctx);
     let returns = ctx.kernel::<FirstOf>().unwrap();
-    let last = ctx.kernel::<LastOf>().unwrap();
     let phases = ctx.kernel::<Phases>().unwrap();
-    (Objects { ctx, other, x, two, mix, mixed, returns, last, phases, child, up, outside }, queue)
+    (Objects { ctx, other, x, two, mix, mixed, returns, phases, child, up, outside }, queue)
 }
 
 /// Captured queue on which a verb is called.
@@ -108,7 +107,7 @@ fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
         (Call::Capture(call), On::OtherContext) => {
             let side = c.fork_on(&objects.ctx, "side")?;
             let result = call(objects, &c.on(&side)?);
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             result
         }
         (Call::Capture(call), _) => call(objects, c),
@@ -120,7 +119,7 @@ fn call(on: On, verb: &Verb, objects: &Objects, c: &Capture) -> Result<()> {
             };
             let result = call(objects, &side);
             // Joining a queue with a refused call is not a second error.
-            c.wait_for_queue(&side)?;
+            c.wait_for(&side)?;
             result
         }
     }
@@ -199,19 +198,18 @@ fn on_a_fork(subject: &Subject) {
     each(On::Fork, &verbs, &objects, &queue);
 }
 
-/// Verbs that are allowed in a capture but not in a body.
-const REFUSED_IN_A_BODY: [&str; 14] = [
-    // A body cannot make arrays.
+/// Verbs that a capture takes and a body refuses.
+const REFUSED_IN_A_BODY: [&str; 13] = [
+    // A body makes no arrays.
     "zeros",
     "full",
-    "ones",
     "array",
     "empty",
     // A body cannot read to the host or run host callbacks.
     "read_as",
     "host",
-    // A body cannot copy from or to a pinned array.
-    "upload_range",
+    // A body copies from and to no pinned array.
+    "upload a slice of a pinned array",
     "download",
     "download_region",
     // A body cannot declare inputs and values, which belong to the graph.
@@ -376,13 +374,13 @@ fn scopes(subject: &Subject) {
         .capture(|c| {
             let side = c.fork("side");
             c.scope(|| {
-                assert_eq!(ctx.current_queue().label(), "main");
+                assert_eq!(ctx.current_queue().options().label, "main");
                 ctx.current_queue().fill(&mut x, 4)?;
                 // The entry orders `side` after the fill, as for queues outside of a capture.
                 side.scope(|| ctx.current_queue().copy(&x, &mut y))
             })?;
-            assert_eq!(ctx.current_queue().label(), "default");
-            c.wait_for_queue(&side)
+            assert_eq!(ctx.current_queue().options().label, "default");
+            c.wait_for(&side)
         })
         .unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [0; N]);
@@ -409,8 +407,8 @@ fn at_once(subject: &Subject) {
         })
         .unwrap();
     assert_eq!((outer.nodes(), inner.nodes()), (2, 1));
-    // An event of one capture cannot be used in the other.
-    let error = one.capture(|c| two.capture(|d| c.wait_for_queue(d)).map(drop)).unwrap_err();
+    // An event of one capture is not an event of the other.
+    let error = one.capture(|c| two.capture(|d| c.wait_for(d)).map(drop)).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Captured { call: "wait_for", .. }), "{error}");
     let graphs: Vec<_> = std::thread::scope(|scope| {
         let capture = |queue: &CommandQueue, array: &DeviceArray<u32>, value: u32| {

@@ -120,30 +120,54 @@ struct CountUp<'a> {
     x: &'a DeviceArray<u32>,
 }
 
+/// Two entry points that print, and between them one that asserts: [`PRINTS`] and [`ASSERTS`] in one text.
+#[derive(KernelArgs)]
+#[kernel(
+    wgsl = "
+        struct Params { limit: u32 }
+        @group(0) @binding(0) var<uniform> params: Params;
+        @group(0) @binding(1) var<storage, read_write> x: array<u32>;
+        fn show(i: u32) {
+            if i >= arrayLength(&x) { return; }
+            print(\"x[{}] = {}\", i, x[i]);
+            print(\"twice {}\", 2 * x[i]);
+        }
+        @compute @workgroup_size(4) fn before(@builtin(global_invocation_id) id: vec3<u32>) { show(id.x); }
+        @compute @workgroup_size(8) fn asserts(@builtin(global_invocation_id) id: vec3<u32>) {
+            if id.x >= arrayLength(&x) { return; }
+            assert(x[id.x] < params.limit, \"{} at {}\", x[id.x], id.xy);
+            x[id.x] += 1;
+        }
+        @compute @workgroup_size(4) fn after(@builtin(global_invocation_id) id: vec3<u32>) { show(id.x); }",
+    entries("before", "asserts", "after")
+)]
+struct PrintsAndAsserts<'a> {
+    limit: u32,
+    x: &'a mut DeviceArray<u32>,
+}
+
 fn several(s: &Subject) {
     let ctx = s.ctx();
     let lines = Collected::of(&ctx, 1 << 16);
     let queue = ctx.queue("q");
-    let prints = ctx.kernel_from(PRINTS, "prints").unwrap();
-    let asserts = ctx.kernel_from(ASSERTS, "asserts").unwrap();
+    let all = ctx.kernel::<PrintsAndAsserts>().unwrap();
     let mut x = ctx.array(&[5_u32, 6, 7]).unwrap();
-    let grid = Grid::threads([3]);
-    let launches = [(&prints, grid), (&asserts, grid), (&prints, grid)];
-    queue.launch_all_dyn(&launches, args![limit = 100_u32, x = &mut x]).unwrap();
+    let grids = [Grid::threads([3]); 3];
+    queue.launch_all(&all, grids, PrintsAndAsserts { limit: 100, x: &mut x }).unwrap();
     queue.finish().wait().unwrap();
     assert_eq!(lines.take(), [expected([5, 6, 7]), expected([6, 7, 8])].concat());
     let error = queue
-        .capture(|c| c.launch_all_dyn(&launches, args![limit = 100_u32, x = &mut x]))
+        .capture(|c| c.launch_all(&all, grids, PrintsAndAsserts { limit: 100, x: &mut x }))
         .map(drop)
         .unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("entry point `prints` prints or asserts"), "{text}");
+    assert!(text.contains("entry point `before` prints or asserts"), "{text}");
     let kernel = ctx.kernel::<CountUp>().unwrap();
     let counted = ctx.array(&[1_u32, 3, 2, 9]).unwrap();
     let value = queue.call(&kernel, Grid::threads([4]), CountUp { x: &counted }).unwrap();
     assert_eq!(value.wait().unwrap(), 15);
     assert_eq!(lines.take(), ["3 at 1", "9 at 3"]);
-    queue.launch_all_dyn(&[(&asserts, grid), (&prints, grid)], args![limit = 7_u32, x = &mut x]).unwrap();
+    queue.launch_all(&all, grids, PrintsAndAsserts { limit: 7, x: &mut x }).unwrap();
     let error = queue.finish().wait().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::AssertionFailed { .. }), "{error}");
 }
@@ -508,7 +532,7 @@ fn refused_captures(s: &Subject) {
     let refused = queue.capture(|c| {
         let side = c.fork_on(&other, "side")?;
         side.launch_dyn(&far, Grid::threads([1]), args![x = &mut far_x])?;
-        c.wait_for_queue(&side)
+        c.wait_for(&side)
     });
     let error = refused.map(drop).unwrap_err();
     assert!(error.to_string().contains("several contexts, and a kernel in it prints or asserts"), "{error}");

@@ -177,7 +177,7 @@ fn ordered(s: &Subject) {
             let error = caller.call(&kernel, Grid::threads([64]), AddUp { x: &x }).map(drop).unwrap_err();
             let ErrorDetail::Hazard { later, .. } = error.detail() else { panic!("{error}") };
             assert!(later.command.contains("add_up") && later.location.file() == file!(), "{error}");
-            caller.wait_for_queue(&writer).unwrap();
+            caller.wait_for(&writer).unwrap();
         }
         assert_eq!(sum(&caller, &kernel, &x).wait().unwrap(), 320, "{policy:?}");
     }
@@ -216,7 +216,7 @@ fn refused(s: &Subject) {
     assert!(matches!(call(Grid::threads([64]), &x).detail(), ErrorDetail::Mapped { .. }));
     drop(map);
     let profile = profiler.finish().wait().unwrap();
-    let enqueued: Vec<_> = profile.rows.iter().filter(|row| &*row.queue == queue.label()).collect();
+    let enqueued: Vec<_> = profile.rows.iter().filter(|row| *row.queue == *queue.options().label).collect();
     assert!(enqueued.is_empty(), "{enqueued:?}");
 }
 

@@ -149,7 +149,7 @@ fn does_not_block(s: &Subject) {
         theirs.flush().unwrap();
         let read = ours.read(&y);
         gates[1].signal();
-        assert!(!ours.is_complete().unwrap(), "{names}");
+        assert!(!ours.marker().is_complete().unwrap(), "{names}");
         gates[0].signal();
         assert!(read.wait().unwrap() == [5; LARGE], "{names}");
     });
@@ -167,9 +167,9 @@ fn unchecked(s: &Subject) {
                 theirs.wait_for(&gate.event()).unwrap();
             }
             theirs.fill(&mut x, round).unwrap();
-            ours.wait_for_queue(&theirs).unwrap();
+            ours.wait_for(&theirs).unwrap();
             ours.copy(&x, &mut y).unwrap();
-            theirs.wait_for_queue(&ours).unwrap();
+            theirs.wait_for(&ours).unwrap();
             let read = ours.read(&y);
             gate.signal();
             assert!(read.wait().unwrap() == vec![round; LARGE], "{names}, round {round}");
@@ -192,8 +192,8 @@ fn checked(s: &Subject) {
         let error = later.fill(&mut x, 6).unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{names}: {error}");
         let error = reader.read(&y).wait().unwrap_err();
-        assert!(error.to_string().contains("add `reader.wait_for_queue(&copy)?`"), "{names}: {error}");
-        reader.wait_for_queue(&copy).unwrap();
+        assert!(error.to_string().contains("add `reader.wait_for(&copy)?`"), "{names}: {error}");
+        reader.wait_for(&copy).unwrap();
         assert!(reader.read(&y).wait().unwrap() == [4; LARGE], "{names}");
         assert!(writer.read(&x).wait().unwrap() == [5; LARGE], "{names}");
     });
@@ -455,7 +455,7 @@ fn dropped(s: &Subject) {
             _ => drop((x, queue, source)),
         }
         assert!(last.read(&y).wait().unwrap() == [6; LARGE], "{names}");
-        last.wait_for_queue(&target.queue("after all of it")).unwrap();
+        last.wait_for(&target.queue("after all of it")).unwrap();
         last.finish().wait().unwrap();
         receiver.recv().unwrap();
     });
@@ -480,9 +480,9 @@ fn timed(s: &Subject) {
         let end = queue.marker();
         assert!(queue.read(&y).wait().unwrap() == [2; LARGE], "{names}");
         match end.seconds_since(&start).wait() {
-            Ok(seconds) => assert!(queue.is_timed() && seconds > 0.0, "{names}: {seconds} s"),
+            Ok(seconds) => assert!(queue.options().timing && seconds > 0.0, "{names}: {seconds} s"),
             Err(error) => {
-                assert!(!queue.is_timed(), "{names}: {error}");
+                assert!(!queue.options().timing, "{names}: {error}");
                 assert!(matches!(error.detail(), ErrorDetail::NotMeasured { .. }), "{names}: {error}");
             }
         }

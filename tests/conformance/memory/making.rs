@@ -70,9 +70,9 @@ fn in_the_queues_order(s: &Subject) {
     queue.copy(&full, &mut copy).unwrap();
     let zeros = queue.zeros::<u32, 1>([64]).unwrap();
     let array = queue.array(&[9_u32; 64]).unwrap();
-    other.wait_for_queue(&queue).unwrap();
+    other.wait_for(&queue).unwrap();
     let late = other.read(&copy);
-    assert!(!queue.is_complete().unwrap(), "the gate is closed");
+    assert!(!queue.marker().is_complete().unwrap(), "the gate is closed");
     gate.signal();
     assert_eq!(late.wait().unwrap(), [3; 64]);
     assert_eq!(other.read(&zeros).wait().unwrap(), [0; 64]);

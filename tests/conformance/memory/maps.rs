@@ -209,7 +209,7 @@ fn last_writer_only(s: &Subject) {
         let mut x = ctx.zeros([64]).unwrap();
         let mut y = ctx.zeros([64]).unwrap();
         writer.fill(&mut x, 5_u32).unwrap();
-        reader.wait_for_queue(&writer).unwrap();
+        reader.wait_for(&writer).unwrap();
         reader.wait_for(&gate.event()).unwrap();
         reader.copy(&x, &mut y).unwrap();
         reader.flush().unwrap();
@@ -451,7 +451,7 @@ fn reused(s: &Subject) {
         if waits {
             assert!(is_abandoned(queue.finish().wait()));
         }
-        other.wait_for_queue(&queue).unwrap();
+        other.wait_for(&queue).unwrap();
         drop(x);
         let next = other.empty::<u32, 1>([1000]).unwrap();
         drop(next.map_read().wait().unwrap());
@@ -488,7 +488,7 @@ fn after_creation(s: &Subject) {
             let other = ctx.queue("other");
             let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
             fail_to_fill(&ctx, &queue, &mut x);
-            while !is_abandoned(queue.is_complete()) {
+            while !is_abandoned(queue.marker().is_complete()) {
                 std::thread::yield_now();
             }
             queue.take_error().expect("the queue has failed");

@@ -206,10 +206,21 @@ fn pinned_otherwise(s: &Subject) {
     assert_eq!(queue.read_region(&wide, region![.., 1]).wait().unwrap(), counted(LEN));
     assert_eq!(queue.read_region(&wide, region![.., 0]).wait().unwrap(), [0; LEN]);
 
+    let rows = up.slice(2..7).unwrap();
+    let expected = &counted(LEN)[2 * 13..7 * 13];
+    let mut plain = ctx.zeros([5, 13]).unwrap();
+    queue.upload(&rows, &mut plain).unwrap();
+    assert_eq!(queue.read(&plain).wait().unwrap(), expected);
+    let same = padded(&ctx, &queue, 9);
+    queue.upload(&rows, &mut same.slice(3..8).unwrap()).unwrap();
+    assert_eq!(queue.read_region(&same, region![3..8]).wait().unwrap(), expected);
+    queue.upload_region(&rows, &mut wide, region![4..9, 0]).unwrap();
+    assert_eq!(queue.read_region(&wide, region![4..9, 0]).wait().unwrap(), expected);
+
     let mut flat: HostArray<u32, Upload> = ctx.pinned([300]).unwrap();
     flat.write(|host| host.copy_from_slice(&counted(300))).unwrap();
     let mut x = padded(&ctx, &queue, 9);
-    queue.upload_range(&flat, 0..LEN, &mut x).unwrap();
+    queue.upload(&flat.slice(0..LEN).unwrap(), &mut x).unwrap();
     assert_eq!(memory(&x), laid_out(&counted(LEN), 9));
 
     // The next pinned array gets used memory from the pool.
@@ -253,8 +264,12 @@ fn refused(s: &Subject) {
     let up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     let mut flat = ctx.zeros([LEN]).unwrap();
     assert!(matches!(queue.upload(&up, &mut flat).unwrap_err().detail(), ErrorDetail::Shape { .. }));
-    let range = queue.upload_range(&up, 0..5, &mut flat.slice(0..5).unwrap()).unwrap_err();
-    assert!(padding(range.detail()), "{range}");
+    let rows = up.slice(0..5).unwrap();
+    for len in [5, 5 * 13] {
+        let error = queue.upload(&rows, &mut flat.slice(0..len).unwrap()).unwrap_err();
+        assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
+    }
+    assert!(matches!(up.slice(0..18).unwrap_err().detail(), ErrorDetail::Range { len: 17, .. }));
     let mut short = vec![0; LEN - 1];
     assert!(matches!(queue.read_into(&x, &mut short).unwrap_err().detail(), ErrorDetail::Shape { .. }));
     assert!(matches!(

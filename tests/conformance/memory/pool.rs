@@ -90,7 +90,7 @@ fn another_queue(s: &Subject) {
         let second = other.full([N], 2_u32).unwrap();
         assert_eq!(free(&ctx), kept, "the other queue may run before the read, so it gets other memory");
         assert_eq!(other.read(&second).wait().unwrap(), [2; N]);
-        other.wait_for_queue(&queue).unwrap();
+        other.wait_for(&queue).unwrap();
         let third = other.full([N], 3_u32).unwrap();
         assert_eq!(free(&ctx), 0, "the other queue comes after the read, so it gets the free memory");
         gate.signal();

@@ -130,7 +130,7 @@ fn nothing_behind(s: &Subject) {
     }
     up.try_write(|host| host.fill(2)).expect("no upload reads the pinned array");
     gate.signal();
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     two.upload_region(&up, &mut x, region![.., 1]).unwrap();
     assert_eq!(two.read_region(&x, region![3, 0..3]).wait().unwrap(), [1, 2, 1]);
 }
@@ -163,7 +163,7 @@ fn checked(s: &Subject) {
     assert!(matches!(error.detail(), ErrorDetail::Hazard { range: found, .. } if *found == range), "{error}");
     let read = two.read_region(&y, region![1, 5..7]).wait().unwrap_err();
     assert!(matches!(read.detail(), ErrorDetail::Hazard { .. }), "{read}");
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     to(&two, &y, region![5..15, 5..7]).unwrap();
     assert_eq!(two.read_region(&y, region![4..6, 2..6]).wait().unwrap(), [7, 0, 0, 0, 7, 0, 0, 7]);
 }

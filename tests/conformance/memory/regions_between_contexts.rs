@@ -154,12 +154,9 @@ fn ordered(s: &Subject) {
             copy.copy_region(&x, region![.., 1..], &mut y, region![.., ..-1]).unwrap();
             if policy == Policy::Checked {
                 let error = reader.read_region(&y, region![0]).wait().unwrap_err();
-                assert!(
-                    error.to_string().contains("add `reader.wait_for_queue(&copy)?`"),
-                    "{names}: {error}"
-                );
-                reader.wait_for_queue(&copy).unwrap();
-                later.wait_for_queue(&writer).unwrap();
+                assert!(error.to_string().contains("add `reader.wait_for(&copy)?`"), "{names}: {error}");
+                reader.wait_for(&copy).unwrap();
+                later.wait_for(&writer).unwrap();
             }
             later.fill(&mut x, 5).unwrap();
             let found = reader.read_region(&y, region![.., ..-1]).wait().unwrap();

@@ -23,8 +23,8 @@ pub fn cases() -> Vec<Case> {
 
 fn ones(s: &Subject) {
     fn of<T: Number + Debug + PartialEq>(ctx: &Context, queue: &CommandQueue) {
-        let all = [ctx.ones::<T, 2>([3, 5]).unwrap(), queue.ones([3, 5]).unwrap()];
-        let like = [ctx.ones(&all[0]).unwrap(), queue.ones(&all[1]).unwrap()];
+        let all = [ctx.full([3, 5], T::ONE).unwrap(), queue.full([3, 5], T::ONE).unwrap()];
+        let like = [ctx.full(&all[0], T::ONE).unwrap(), queue.full(&all[1], T::ONE).unwrap()];
         for x in all.iter().chain(&like) {
             assert_eq!(queue.read(x).wait().unwrap(), [T::ONE; 15]);
         }
@@ -40,7 +40,7 @@ fn ones(s: &Subject) {
     of::<f64>(&ctx, &queue);
     let padded = ctx.zeros::<u32, 2>(Shape::padded([2, 3], [4, 8])).unwrap();
     let likes =
-        [queue.ones::<u32, 2>(&padded), ctx.ones(&padded), queue.zeros(&padded), queue.empty(&padded)];
+        [queue.full(&padded, 1_u32), ctx.full(&padded, 1), queue.zeros(&padded), queue.empty(&padded)];
     for (like, value) in likes.into_iter().zip([Some(1), Some(1), Some(0), None]) {
         let like = like.unwrap();
         assert_eq!((like.shape(), like.padded_shape()), ([2, 3], [4, 8]));
@@ -133,7 +133,7 @@ fn last_writes(s: &Subject) {
         let mut large = ctx.zeros::<u32, 2>([100, 100]).unwrap();
         for turn in 1..20 {
             let queue = if turn % 2 == 0 { &a } else { &b };
-            queue.wait_for_queue(if turn % 2 == 0 { &b } else { &a }).unwrap();
+            queue.wait_for(if turn % 2 == 0 { &b } else { &a }).unwrap();
             queue.fill(&mut x, turn).unwrap();
             queue.fill(&mut large, turn).unwrap();
             assert_eq!(ctx.to_vec(&x).unwrap(), [turn; 4]);
@@ -166,7 +166,7 @@ fn unchecked(s: &Subject) {
     let queues: Vec<_> = (0..3).map(|at| ctx.queue(&format!("q{at}"))).collect();
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     for turn in 0..30 {
-        queues[turn % 3].wait_for_queue(&queues[(turn + 2) % 3]).unwrap();
+        queues[turn % 3].wait_for(&queues[(turn + 2) % 3]).unwrap();
         queues[turn % 3].fill(&mut x, turn as u32).unwrap();
         assert_eq!(ctx.to_vec(&x).unwrap(), [turn as u32; 64]);
     }
@@ -175,7 +175,7 @@ fn unchecked(s: &Subject) {
 /// Calls `to_vec` and `display` on three threads while a fourth thread fills the array with the same value.
 fn at_once(s: &Subject) {
     let ctx = s.ctx();
-    let x = ctx.ones::<u8, 1>([1003]).unwrap();
+    let x = ctx.full([1003], 1_u8).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {

@@ -118,7 +118,7 @@ fn fails(s: &Subject) {
         let error = done.unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::OtherContext { .. }), "{name}: {error}");
         queue.take_error();
-        let z = own.ones::<u32, 1>([1000]).unwrap();
+        let z = own.full([1000], 1_u32).unwrap();
         queue.copy(&z, &mut y).unwrap();
         queue.finish().wait().unwrap();
         assert_eq!(other.to_vec(&y).unwrap(), [1; 1000], "{name}");
@@ -130,7 +130,7 @@ fn refused(s: &Subject) {
     let other = s.ctx();
     let third = s.ctx();
     let queue = third.queue("third");
-    let (x, mut y) = (own.ones::<u32, 1>([8]).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
+    let (x, mut y) = (own.full([8], 1_u32).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
     let error = queue.copy(&x, &mut y).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let map = x.map_write().wait().unwrap();

@@ -69,7 +69,7 @@ fn only_written(s: &Subject) {
     one.copy(&totals, &mut copy).unwrap();
     let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "read", .. }), "{error}");
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap();
     assert_eq!(two.read(&totals).wait().unwrap(), [64]);
     assert_eq!(one.read(&copy).wait().unwrap(), [0]);

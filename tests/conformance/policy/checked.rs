@@ -120,11 +120,11 @@ fn what_orders(s: &Subject) {
     let bench = Bench::new(s, &ctx);
     let knowledge: [(&str, Order); 8] = [
         ("wait_for a marker", |one, two| two.wait_for(&one.marker()).unwrap()),
-        ("wait_for_queue", |one, two| two.wait_for_queue(one).unwrap()),
-        ("join", |one, two| two.wait_for_queue(one).unwrap()),
+        ("wait_for a queue", |one, two| two.wait_for(one).unwrap()),
+        ("join", |one, two| two.wait_for(one).unwrap()),
         ("finish", |one, _| one.finish().wait().unwrap()),
         ("a marker's wait", |one, _| one.marker().wait().unwrap()),
-        ("is_complete", |one, _| while !one.is_complete().unwrap() {}),
+        ("is_complete", |one, _| while !one.marker().is_complete().unwrap() {}),
         ("a future", |one, _| pollster::block_on(one.marker().done()).unwrap()),
         (
             "a timed wait",
@@ -148,8 +148,8 @@ fn passed_on(s: &Subject) {
     let [one, two, three, four] = ["one", "two", "three", "four"].map(|label| ctx.queue(label));
     let mut x = ctx.zeros([64]).unwrap();
     one.fill(&mut x, 1_u32).unwrap();
-    two.wait_for_queue(&one).unwrap();
-    three.wait_for_queue(&two).unwrap();
+    two.wait_for(&one).unwrap();
+    three.wait_for(&two).unwrap();
     three.fill(&mut x, 2).unwrap();
     three.marker().wait().unwrap();
     four.fill(&mut x, 3).unwrap();
@@ -239,7 +239,7 @@ fn arguments(s: &Subject) {
     let (mut source, mut target) = parts(0);
     let error = two.launch_dyn(&looks, Grid::threads([half]), args![&mut source, &mut target]).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), vec![2; 2 * half]);
 }
 
@@ -256,7 +256,7 @@ fn between_ranges(s: &Subject) {
     let error = two.fill(&mut element(4), 9).unwrap_err();
     let ErrorDetail::Hazard { range, .. } = error.detail() else { panic!("{error}") };
     assert_eq!(*range, 16..20, "{error}");
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     let expected: Vec<u32> =
         (0..160).map(|at| if at % 4 == 0 { 7 } else { 9 * u32::from(at == 2) }).collect();
     assert_eq!(two.read(&x).wait().unwrap(), expected);

@@ -55,7 +55,7 @@ const ASKS: [Ask; 17] = [
     ("a wait for the end of the queue", |bed| refused(bed.queue.finish().wait())),
     ("a wait with a limit", |bed| refused(bed.queue.finish().wait_timeout(NOW))),
     ("a wait for a marker", |bed| refused(bed.queue.marker().wait())),
-    ("a poll of the queue", |bed| assert!(!bed.queue.is_complete().unwrap())),
+    ("a poll of the queue", |bed| assert!(!bed.queue.marker().is_complete().unwrap())),
     ("a poll of a marker", |bed| assert!(!bed.queue.marker().is_complete().unwrap())),
     ("a read", |bed| refused(bed.queue.read(&bed.x).wait())),
     ("a read with a limit", |bed| refused(bed.queue.read(&bed.x).wait_timeout(NOW))),
@@ -152,12 +152,12 @@ fn late_time(s: &Subject) {
     one.fill(&mut y, 1_u32).unwrap();
     let end = one.marker();
     let mut time = end.seconds_since(&start);
-    if one.is_timed() {
+    if one.options().timing {
         assert!(poll_once(&mut time).is_pending() && time.wait_timeout(NOW).unwrap().is_none());
     }
     assert!(!accepts(&two, &x), "the host was told of neither event");
     gate.signal();
-    if one.is_timed() {
+    if one.options().timing {
         assert!(time.wait().unwrap() > 0.0);
         assert!(accepts(&two, &x) && accepts(&two, &y), "the host was told of both events");
     }
@@ -223,7 +223,7 @@ fn in_place(s: &Subject) {
         1,
         "no call has told the host that the fill of the first queue is done: {report}"
     );
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     assert_eq!(two.read(&x).wait().unwrap(), [3; N]);
 }
 

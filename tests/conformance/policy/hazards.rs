@@ -68,16 +68,13 @@ fn message(s: &Subject) {
     assert_eq!((&*later.queue, later.command.as_str()), ("stream 2", "kernel `saxpy`"));
     assert_eq!([earlier.location.line(), later.location.line()], [first, second]);
     assert!(earlier.location.file().ends_with("hazards.rs") && later.location.file().ends_with("hazards.rs"));
-    assert!(
-        wait.contains("wait_for_queue") && wait.contains("stream 1") && wait.contains("stream 2"),
-        "{wait}"
-    );
+    assert!(wait.contains("wait_for") && wait.contains("stream 1") && wait.contains("stream 2"), "{wait}");
     let place = |at: &std::panic::Location<'_>| format!("{}:{}:{}", file!(), at.line(), at.column());
     let expected = format!(
         "nothing orders two uses of bytes 0..4000 of array `{label}`\n  \
            earlier: write by kernel `saxpy` on queue `stream 1` at {}\n  \
            later:   read by kernel `saxpy` on queue `stream 2` at {}\n  \
-           help:    add `stream 2.wait_for_queue(&stream 1)?` before the later use",
+           help:    add `stream 2.wait_for(&stream 1)?` before the later use",
         place(earlier.location),
         place(later.location),
     );
@@ -182,7 +179,7 @@ fn enqueues_nothing(s: &Subject) {
         for _ in 0..3 {
             verb.run(&bench, &two, &x).unwrap_err();
         }
-        assert!(two.is_complete().unwrap() && two.take_error().is_none(), "{verb:?}");
+        assert!(two.marker().is_complete().unwrap() && two.take_error().is_none(), "{verb:?}");
         // A use left over from the refused call would make this fill a hazard.
         one.fill(&mut x, 6).unwrap();
         assert_eq!(one.read(&x).wait().unwrap(), [6; 64], "{verb:?}");
@@ -209,7 +206,7 @@ fn refused_replay(s: &Subject) {
         let error = two.fill(&mut x.clone(), 2).unwrap_err();
         assert!(error.to_string().contains("earlier: read by graph `one` on queue `one`"), "{error}");
     }
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     two.replay(&graph).unwrap();
     two.fill(&mut x.clone(), 2).unwrap();
     assert_eq!(two.read(&y).wait().unwrap(), [0; 64]);
@@ -217,7 +214,7 @@ fn refused_replay(s: &Subject) {
 
 fn remedy(s: &Subject) {
     each_pair(s, |_, later, used| {
-        used.two.wait_for_queue(&used.one).unwrap();
+        used.two.wait_for(&used.one).unwrap();
         later.run(used.bench, &used.two, &used.x).unwrap();
     });
 }
@@ -231,7 +228,7 @@ fn many_waits(s: &Subject) {
     let mut all: Vec<_> = (0..100).map(one).collect();
     for (queue, x) in &mut all {
         queue.fill(x, 1).unwrap();
-        main.wait_for_queue(queue).unwrap();
+        main.wait_for(queue).unwrap();
     }
     for (_, x) in &mut all {
         main.fill(x, 7).unwrap();

@@ -49,7 +49,7 @@ fn readers_and_writer(s: &Subject) {
     two.copy(&x, &mut z).unwrap();
     three.fill(&mut x, 2).unwrap();
     three.flush().unwrap();
-    assert!(!three.is_complete().unwrap(), "the reader on `one` has not run");
+    assert!(!three.marker().is_complete().unwrap(), "the reader on `one` has not run");
     assert_eq!(two.read(&z).wait().unwrap(), [1; N]);
     gate.signal();
     assert_eq!(three.read(&x).wait().unwrap(), [2; N]);
@@ -101,7 +101,7 @@ fn maps_take_their_place(s: &Subject) {
 /// Returns the stamp of the last command of a queue. Stamps count all commands of the context, waits included.
 pub fn enqueued(ctx: &Context, queue: &CommandQueue) -> u64 {
     let dump = ctx.diagnostics().state_dump();
-    let name = format!("`{}`", queue.label());
+    let name = format!("`{}`", queue.options().label);
     let line = dump.lines().find(|line| line.contains(&name)).expect("the dump shows every queue");
     let number = line.split(" of ").nth(1).and_then(|rest| rest.split(',').next());
     number.and_then(|number| number.trim().parse().ok()).expect("the dump says how many commands")

@@ -83,13 +83,13 @@ fn redundant(s: &Subject) {
     let filled = one.marker();
     two.wait_for(&filled).unwrap(); // this wait is needed
     for _ in 0..3 {
-        two.wait_for_queue(&one).unwrap();
+        two.wait_for(&one).unwrap();
     }
     one.wait_for(&filled).unwrap();
     gate.signal();
     two.fill(&mut x, 2).unwrap();
     two.finish().wait().unwrap();
-    one.wait_for_queue(&two).unwrap();
+    one.wait_for(&two).unwrap();
     let report = ctx.diagnostics().wait_report();
     assert!(report.added.is_empty(), "{report}");
     let found: Vec<_> = report
@@ -119,10 +119,10 @@ fn needed(s: &Subject) {
         for turn in 0..6_u32 {
             one.wait_for(&used).unwrap();
             one.fill(&mut x, turn).unwrap();
-            one.record(&written).unwrap();
+            written.record(&one).unwrap();
             two.wait_for(&written).unwrap();
             two.copy(&x, &mut y).unwrap();
-            two.record(&used).unwrap();
+            used.record(&two).unwrap();
         }
         let report = ctx.diagnostics().wait_report();
         assert!(report.added.is_empty() && report.redundant.is_empty(), "{policy:?}:\n{report}");
@@ -138,12 +138,12 @@ fn needed_for_its_knowledge(s: &Subject) {
     let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([64]).unwrap();
     two.fill(&mut y, 1).unwrap();
-    one.wait_for_queue(&two).unwrap();
+    one.wait_for(&two).unwrap();
     three.fill(&mut x, 2).unwrap();
     three.flush().unwrap();
     std::thread::sleep(Duration::from_millis(20)); // the program does not learn that the work is complete
-    two.wait_for_queue(&three).unwrap();
-    one.wait_for_queue(&two).unwrap();
+    two.wait_for(&three).unwrap();
+    one.wait_for(&two).unwrap();
     one.fill(&mut x, 3).unwrap();
     let report = ctx.diagnostics().wait_report();
     assert!(report.added.is_empty() && report.redundant.is_empty(), "{report}");
@@ -156,8 +156,8 @@ fn other_policies(s: &Subject) {
         let mut x = ctx.zeros([64]).unwrap();
         one.fill(&mut x, 1_u32).unwrap();
         assert_eq!(two.fill(&mut x, 2).is_err(), policy == Policy::Checked);
-        two.wait_for_queue(&one).unwrap();
-        two.wait_for_queue(&one).unwrap();
+        two.wait_for(&one).unwrap();
+        two.wait_for(&one).unwrap();
         let report = ctx.diagnostics().wait_report();
         assert!(report.added.is_empty(), "{report}");
         let [twice] = report.redundant.as_slice() else { panic!("{report}") };
@@ -173,7 +173,7 @@ fn off(s: &Subject) {
     let both = |x: &mut DeviceArray<u32>| {
         one.fill(x, 1).unwrap();
         two.fill(x, 2).unwrap();
-        two.wait_for_queue(&one).unwrap();
+        two.wait_for(&one).unwrap();
     };
     let counts = || {
         let report = ctx.diagnostics().wait_report();
@@ -199,7 +199,7 @@ fn table(s: &Subject) {
     let line = line!() + 1;
     one.fill(&mut x, 1_u32).unwrap();
     two.fill(&mut x, 2).unwrap();
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     let at = |below: u32| format!("{}:{}:9", file!(), line + below);
     let expected = format!(
         "waits that the policy added

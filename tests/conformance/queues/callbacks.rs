@@ -84,7 +84,7 @@ fn holds_what_is_behind(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     let mut read = queue.read(&x);
     begun.recv().unwrap();
-    assert!(!queue.is_complete().unwrap());
+    assert!(!queue.marker().is_complete().unwrap());
     assert!(read.wait_timeout(std::time::Duration::ZERO).unwrap().is_none());
     assert!(dump::holds(&ctx, &queue), "work after the callback is planned while the callback runs");
     go.send(()).unwrap();
@@ -99,7 +99,7 @@ fn holds_its_own_queue_only(subject: &Subject) {
     queue.flush().unwrap();
     other.fill(&mut x, 2_u32).unwrap();
     assert_eq!(other.read(&x).wait().unwrap(), [2; N]);
-    assert!(!queue.is_complete().unwrap());
+    assert!(!queue.marker().is_complete().unwrap());
     go.send(()).unwrap();
     queue.finish().wait().unwrap();
 }

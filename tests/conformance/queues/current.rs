@@ -28,7 +28,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 100;
 
 fn current(ctx: &Context) -> String {
-    ctx.current_queue().label().to_owned()
+    ctx.current_queue().options().label.to_owned()
 }
 
 fn scope(subject: &Subject) {

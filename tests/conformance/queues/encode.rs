@@ -339,7 +339,7 @@ fn timed(subject: &Subject) {
     let start = queue.marker();
     copy(&queue, &x, &mut y).unwrap();
     let end = queue.marker();
-    if queue.is_timed() {
+    if queue.options().timing {
         assert!(
             end.seconds_since(&start).wait().unwrap() > 0.0,
             "the marker after the copy has a later time than the marker after the fill"

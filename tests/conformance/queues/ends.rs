@@ -79,11 +79,11 @@ fn flush_submits_both(subject: &Subject) {
     ctx.synchronize().wait().unwrap();
     let before = dump::submitted(&ctx);
     first.fill(&mut arrays[0], 1_u32).unwrap();
-    second.wait_for_queue(&first).unwrap();
+    second.wait_for(&first).unwrap();
     second.fill(&mut arrays[1], 2).unwrap();
-    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, queue.label())), [1, 2]);
+    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, &queue.options().label)), [1, 2]);
     second.flush().unwrap();
-    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, queue.label())), [0, 0]);
+    assert_eq!([&first, &second].map(|queue| dump::pending(&ctx, &queue.options().label)), [0, 0]);
     assert!(dump::submitted(&ctx) > before, "the work of both queues is planned and not submitted");
     assert_eq!(second.read(&arrays[0]).wait().unwrap(), [1; N]);
 }
@@ -139,7 +139,7 @@ fn finish_is_of_one_queue(subject: &Subject) {
     held.flush().unwrap();
     free.fill(&mut y, 2_u32).unwrap();
     free.finish().wait().unwrap();
-    assert!(!held.is_complete().unwrap());
+    assert!(!held.marker().is_complete().unwrap());
     gate.signal();
     held.finish().wait().unwrap();
     assert_eq!(free.read(&x).wait().unwrap(), [1; N]);

@@ -24,7 +24,7 @@ fn fork(subject: &Subject) {
     parent.wait_for(&gate.event()).unwrap();
     parent.fill(&mut x, 1_u32).unwrap();
     let child = parent.fork("child");
-    assert_eq!(child.label(), "child");
+    assert_eq!(child.options().label, "child");
     let mut read = child.read(&x);
     assert!(read.wait_timeout(Duration::ZERO).unwrap().is_none());
     assert!(dump::is_held(&ctx, "child"));
@@ -40,12 +40,12 @@ fn join(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     child.wait_for(&gate.event()).unwrap();
     child.fill(&mut x, 1_u32).unwrap();
-    parent.wait_for_queue(&child).unwrap();
+    parent.wait_for(&child).unwrap();
     let later = ctx.user_event("later");
     child.wait_for(&later.event()).unwrap();
     child.fill(&mut x, 2).unwrap();
     child.flush().unwrap();
-    assert!(!parent.is_complete().unwrap());
+    assert!(!parent.marker().is_complete().unwrap());
     assert!(dump::holds(&ctx, &parent));
     gate.signal();
     assert_eq!(parent.read(&x).wait().unwrap(), [1; N]);
@@ -73,7 +73,7 @@ fn tree(subject: &Subject) {
             })
             .collect();
         let before = expected;
-        children.iter().for_each(|(child, _)| root.wait_for_queue(child).unwrap());
+        children.iter().for_each(|(child, _)| root.wait_for(child).unwrap());
         for (i, (_, own)) in (0..4).zip(&children) {
             root.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 0, x: own, y: &mut sum }).unwrap();
             expected = expected.wrapping_mul(3).wrapping_add(before.wrapping_mul(i + 2).wrapping_add(round));
@@ -99,7 +99,7 @@ fn branches(subject: &Subject) {
                 branch.launch(&mix, Grid::threads([N]), Mix { a, b: at as u32, x: &ones, y }).unwrap();
             }
         }
-        queue.wait_for_queue(&branch).unwrap();
+        queue.wait_for(&branch).unwrap();
     }
     let [x, y] = &mut arrays;
     queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 0, x, y }).unwrap();

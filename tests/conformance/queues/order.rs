@@ -83,7 +83,7 @@ fn unordered(subject: &Subject) {
     first.flush().unwrap();
     second.fill(&mut x, 2).unwrap();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
-    assert!(!first.is_complete().unwrap());
+    assert!(!first.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(first.read(&x).wait().unwrap(), [1; N]);
 }
@@ -98,7 +98,7 @@ fn ordered_by_policy(subject: &Subject) {
     first.fill(&mut x, 1_u32).unwrap();
     second.fill(&mut x, 2).unwrap();
     second.flush().unwrap();
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
 }
@@ -113,7 +113,7 @@ fn ordered_by_event(subject: &Subject) {
     first.fill(&mut x, 1_u32).unwrap();
     second.wait_for(&first.marker()).unwrap();
     second.fill(&mut x, 2).unwrap();
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
 }
@@ -127,7 +127,7 @@ fn born_after(subject: &Subject) {
     first.fill(&mut x, 1_u32).unwrap();
     let second = ctx.queue("second");
     second.fill(&mut x, 2).unwrap();
-    assert!(!second.is_complete().unwrap());
+    assert!(!second.marker().is_complete().unwrap());
     gate.signal();
     assert_eq!(second.read(&x).wait().unwrap(), [2; N]);
     // Later work of the first queue does not come before the second queue.

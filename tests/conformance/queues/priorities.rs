@@ -84,11 +84,11 @@ fn numbers(subject: &Subject) {
     assert_eq!(Priority::clamped(0), Priority::Normal);
     assert_eq!([1, 100].map(Priority::clamped), [Priority::Low; 2]);
     let ctx = subject.ctx();
-    assert_eq!(ctx.queue("plain").priority(), Priority::Normal);
+    assert_eq!(ctx.queue("plain").options().priority, Priority::Normal);
     for priority in [-5, 0, 5].map(Priority::clamped) {
         let queue = ctx.queue_with(QueueOptions::default().label("q").priority(priority));
-        assert_eq!(queue.priority(), priority);
-        assert_eq!(queue.fork("child").priority(), priority);
+        assert_eq!(queue.options().priority, priority);
+        assert_eq!(queue.fork("child").options().priority, priority);
     }
 }
 

@@ -53,7 +53,7 @@ fn explicit_wait(subject: &Subject) {
     let used = ctx.queue("used");
     made.make_current();
     let mut all = arrays(&ctx);
-    used.wait_for_queue(&made).unwrap();
+    used.wait_for(&made).unwrap();
     used.make_current();
     count_and_copy(&ctx, &mut all);
     check(&ctx, &all);
@@ -70,7 +70,7 @@ fn scope_waits(subject: &Subject) {
         count_and_copy(&ctx, &mut all);
         check(&ctx, &all);
     });
-    assert_eq!(ctx.current_queue().label(), "made");
+    assert_eq!(ctx.current_queue().options().label, "made");
 }
 
 /// Order of the current queue after everything enqueued on another queue.
@@ -85,7 +85,7 @@ fn by_event(ctx: &Context, earlier: &CommandQueue) {
 }
 
 fn by_queue(ctx: &Context, earlier: &CommandQueue) {
-    ctx.current_queue().wait_for_queue(earlier).unwrap();
+    ctx.current_queue().wait_for(earlier).unwrap();
 }
 
 /// Computes `a`, then `b` and `c` from it on two queues, then `d` from both.
@@ -131,7 +131,7 @@ fn dropped_handle(subject: &Subject) {
     queue.scope(|| {
         drop(other);
         ctx.current_queue().fill(&mut x, 3_u32).unwrap();
-        assert_eq!(ctx.current_queue().label(), "main");
+        assert_eq!(ctx.current_queue().options().label, "main");
     });
     drop(queue);
     ctx.synchronize().wait().unwrap();

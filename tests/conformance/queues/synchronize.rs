@@ -77,7 +77,7 @@ fn flushes(subject: &Subject) {
         queue.fill(x, 7_u32).unwrap();
     }
     let before = dump::submitted(&ctx);
-    let pending = || queues.each_ref().map(|queue| dump::pending(&ctx, queue.label()));
+    let pending = || queues.each_ref().map(|queue| dump::pending(&ctx, &queue.options().label));
     assert_eq!(pending(), [1; 3]);
     let all = ctx.synchronize();
     assert_eq!(pending(), [0; 3]);

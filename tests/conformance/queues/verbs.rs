@@ -4,7 +4,7 @@ use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
 use crate::kernels::shaders::LOOKS;
 use fencepost::prelude::*;
-use fencepost::{DynKernel, ErrorDetail, Kernel, Result};
+use fencepost::{DynKernel, ErrorDetail, Kernel, Result, region};
 
 pub fn cases() -> Vec<Case> {
     vec![
@@ -52,7 +52,7 @@ const VERBS: &[Verb] = &[
     }),
     ("upload", |_, ctx, x| ctx.current_queue().upload(&[7; N], x)),
     ("upload pinned", |b, ctx, x| ctx.current_queue().upload(&b.upload, x)),
-    ("upload_range", |b, ctx, x| ctx.current_queue().upload_range(&b.upload, 0..N, x)),
+    ("upload a slice", |b, ctx, x| ctx.current_queue().upload(&b.upload.slice(1..N)?, &mut x.slice(1..N)?)),
     ("copy from", |b, ctx, x| ctx.current_queue().copy(x, &mut b.other())),
     ("copy to", |b, ctx, x| ctx.current_queue().copy(&b.other(), x)),
     ("fill", |_, ctx, x| ctx.current_queue().fill(x, 3)),
@@ -60,7 +60,7 @@ const VERBS: &[Verb] = &[
     ("get", |_, ctx, x| given(ctx.current_queue().get(x, [5]))),
     ("download", |b, ctx, x| ctx.current_queue().download(x, &mut b.ctx.pinned([N])?)),
     ("read", |_, ctx, x| given(ctx.current_queue().read(x))),
-    ("read_with", |_, ctx, x| given(ctx.current_queue().read_with(x, vec![0; N]))),
+    ("read_region", |_, ctx, x| given(ctx.current_queue().read_region(x, region![..]))),
 ];
 
 /// Returns an error if the read was not enqueued. There is no wait for the read, so the host learns nothing.
@@ -102,7 +102,7 @@ fn reads(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     ctx.current_queue().fill(&mut x, 5_u32).unwrap();
     let first = ctx.current_queue().read(&x);
-    let second = ctx.current_queue().read_with(&x, Vec::with_capacity(N));
+    let second = ctx.current_queue().read_region(&x, region![..]);
     ctx.current_queue().fill(&mut x, 6).unwrap();
     gate.signal();
     assert_eq!((first.wait().unwrap(), second.wait().unwrap()), (vec![5; N], vec![5; N]));
@@ -134,7 +134,7 @@ fn record_and_wait(subject: &Subject) {
     first.wait_for(&gate.event()).unwrap();
     first.callback(|| ()).unwrap();
     let no_wait = fencepost::ScopeOptions::default().wait(false);
-    first.scope_with(no_wait, || ctx.current_queue().record(&event)).unwrap();
+    first.scope_with(no_wait, || event.record(&ctx.current_queue())).unwrap();
     assert!(!event.is_complete().unwrap());
     second.scope_with(no_wait, || ctx.current_queue().wait_for(&event)).unwrap();
     let waits = second.marker();

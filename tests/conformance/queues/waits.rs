@@ -37,7 +37,7 @@ fn polling_ends(subject: &Subject) {
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 0..5_u32 {
         queue.fill(&mut x, turn).unwrap();
-        while !queue.is_complete().unwrap() {
+        while !queue.marker().is_complete().unwrap() {
             thread::yield_now();
         }
         queue.fill(&mut x, turn + 100).unwrap();
@@ -59,12 +59,12 @@ fn held_is_false(subject: &Subject) {
     queue.fill(&mut x, 1_u32).unwrap();
     let behind = queue.marker();
     for _ in 0..100 {
-        assert!(!queue.is_complete().unwrap() && !behind.is_complete().unwrap());
+        assert!(!queue.marker().is_complete().unwrap() && !behind.is_complete().unwrap());
         assert!(!gate.event().is_complete().unwrap());
     }
     assert!(before.is_complete().unwrap());
     gate.signal();
-    while !queue.is_complete().unwrap() {
+    while !queue.marker().is_complete().unwrap() {
         thread::yield_now();
     }
     assert!(behind.is_complete().unwrap() && gate.event().is_complete().unwrap());
@@ -73,7 +73,6 @@ fn held_is_false(subject: &Subject) {
 fn empty_is_complete(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("empty");
-    assert!(queue.is_complete().unwrap());
     assert!(queue.marker().is_complete().unwrap());
     queue.finish().wait().unwrap();
 }
@@ -81,7 +80,7 @@ fn empty_is_complete(subject: &Subject) {
 fn complete_beside_a_kernel(subject: &Subject) {
     const POLL: [(&str, early_results::Way); 1] = [("a queue that is polled", |at| {
         let queue = at.queue;
-        Box::new(move || dump::until(|| queue.is_complete().unwrap()))
+        Box::new(move || dump::until(|| queue.marker().is_complete().unwrap()))
     })];
     early_results::on_another_queue(subject, &POLL);
     early_results::after_the_start(subject, &POLL);
@@ -101,7 +100,7 @@ fn failed_returns_its_error(subject: &Subject) {
         }
     };
     assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
-    let error = queue.is_complete().unwrap_err();
+    let error = queue.marker().is_complete().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Abandoned { .. }), "{error}");
 }
 
@@ -220,7 +219,7 @@ fn each_turn(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let event = ctx.event();
-    assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+    assert!(queue.marker().is_complete().unwrap() && event.is_complete().unwrap());
     let mix = ctx.kernel::<Mix>().unwrap();
     let zero = ctx.zeros([N]).unwrap();
     let mut x = ctx.zeros([N]).unwrap();
@@ -228,11 +227,11 @@ fn each_turn(subject: &Subject) {
         let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();
         queue.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &zero, y: &mut x }).unwrap();
-        queue.record(&event).unwrap();
-        assert!(!queue.is_complete().unwrap() && !event.is_complete().unwrap());
+        event.record(&queue).unwrap();
+        assert!(!queue.marker().is_complete().unwrap() && !event.is_complete().unwrap());
         gate.signal();
         ctx.synchronize().wait().unwrap();
-        assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+        assert!(queue.marker().is_complete().unwrap() && event.is_complete().unwrap());
     }
     assert_eq!(queue.read(&x).wait().unwrap(), [5; N]);
 }
@@ -245,10 +244,10 @@ fn running(subject: &Subject) {
     for _ in 0..3 {
         early_results::each_length("the answer that an event and its queue are incomplete", |milliseconds| {
             subject.spin(&ctx, &queue, milliseconds);
-            queue.record(&event).unwrap();
-            let incomplete = !queue.is_complete().unwrap() && !event.is_complete().unwrap();
+            event.record(&queue).unwrap();
+            let incomplete = !queue.marker().is_complete().unwrap() && !event.is_complete().unwrap();
             event.wait().unwrap();
-            assert!(queue.is_complete().unwrap() && event.is_complete().unwrap());
+            assert!(queue.marker().is_complete().unwrap() && event.is_complete().unwrap());
             incomplete
         });
     }

@@ -44,16 +44,20 @@ const SHAPES: &[Mistake] = &[
         |b| b.queue.upload(&b.ctx.pinned::<f32, Upload, 1>([63])?, &mut b.y.clone()),
         shape,
     ),
-    ("upload range past the end", |b| b.queue.upload_range(&b.upload, 60..70, &mut b.y.slice(0..10)?), range),
     (
-        "upload range of another length",
-        |b| b.queue.upload_range(&b.upload, 0..9, &mut b.y.slice(0..10)?),
+        "upload of a slice past the end",
+        |b| b.queue.upload(&b.upload.slice(60..70)?, &mut b.y.slice(0..10)?),
+        range,
+    ),
+    (
+        "upload of a slice of another length",
+        |b| b.queue.upload(&b.upload.slice(0..9)?, &mut b.y.slice(0..10)?),
         shape,
     ),
     (
-        "upload range that runs backwards",
+        "upload of a slice that runs backwards",
         #[allow(clippy::reversed_empty_ranges, reason = "the mistake")]
-        |b| b.queue.upload_range(&b.upload, 9..4, &mut b.y.slice(0..5)?),
+        |b| b.queue.upload(&b.upload.slice(9..4)?, &mut b.y.slice(0..5)?),
         range,
     ),
     (
@@ -234,7 +238,7 @@ fn without_elements(s: &Subject) {
     b.queue.fill(&mut none(), 1.0).unwrap();
     b.queue.upload(&[], &mut none()).unwrap();
     b.queue.upload(&source, &mut none()).unwrap();
-    b.queue.upload_range(&b.upload, 64..64, &mut none()).unwrap();
+    b.queue.upload(&b.upload.slice(64..64).unwrap(), &mut none()).unwrap();
     b.queue.copy(&none(), &mut none()).unwrap();
     b.queue.copy(&b.x.slice(64..64).unwrap(), &mut b.x.slice(3..3).unwrap()).unwrap();
     b.queue.download(&none(), &mut host).unwrap();

@@ -49,7 +49,7 @@ fn things(s: &Subject, ctx: &Context) -> (Vec<Thing>, HostArray<f32, Download>) 
     source.write(|host| host.fill(3.0)).unwrap();
     queue.upload(&source, &mut y).unwrap();
     queue.launch_dyn(&kernel, Grid::threads([64]), args![2.0_f32, &x, &mut y]).unwrap();
-    queue.record(&event).unwrap();
+    event.record(&queue).unwrap();
     other.wait_for(&event).unwrap();
     other.download(&y, &mut target).unwrap();
     let read = queue.read(&y);

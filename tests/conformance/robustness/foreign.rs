@@ -42,11 +42,11 @@ fn all(s: &Subject, ctx: &Context, other: &Context) -> Vec<(&'static str, Result
         ("download from", queue.download(&theirs, &mut ctx.pinned([64]).unwrap())),
         ("download to", queue.download(&x, &mut target)),
         ("upload from", queue.upload(&source, &mut z)),
-        ("upload range from", queue.upload_range(&source, 0..64, &mut z)),
+        ("upload a slice from", queue.upload(&source.slice(0..63).unwrap(), &mut z.slice(0..63).unwrap())),
         ("their kernel", queue.launch_dyn(&their_kernel, grid(), args![1.0_f32, &x, &mut z])),
         ("their argument", queue.launch_dyn(&kernel, grid(), args![1.0_f32, &theirs, &mut z])),
         ("their grid", queue.launch_dyn(&kernel, Grid::indirect(&groups, 0), args![1.0_f32, &x, &mut z])),
-        ("record their event", queue.record(&other.event())),
+        ("record their event", other.event().record(&queue)),
     ];
     let mut plain = ctx.zeros::<f32, 1>([64]).unwrap();
     results.push(("launch with their output", {

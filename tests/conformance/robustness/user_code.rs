@@ -73,7 +73,7 @@ impl User {
         let (graph, ()) = queue.capture(|queue| queue.fill(&mut x, 5)).unwrap();
         queue.replay(&graph).unwrap();
         assert_eq!(queue.read(&x).wait().unwrap(), [5; 4]);
-        queue.is_complete().unwrap();
+        queue.marker().is_complete().unwrap();
         drop((x, graph, kernel));
         assert!(!ctx.diagnostics().state_dump().is_empty());
         let _ = ctx.pool().stats();
@@ -126,7 +126,7 @@ fn logger_waits(s: &Subject) {
     let ctx = s.ctx();
     let failing = ctx.queue(&format!("the failing queue of {}", s.name()));
     let queue = ctx.queue("q");
-    let label = failing.label().to_owned();
+    let label = failing.options().label.to_owned();
     let (begun, has_begun) = channel();
     let (release, released) = channel::<()>();
     let released = Mutex::new(released);

@@ -150,7 +150,7 @@ fn stays(s: &Subject) {
         assert!(failed(queue.finish().wait()), "finish");
         assert!(failed(queue.callback(|| ())), "callback");
         assert!(failed(queue.wait_for(&other.marker())), "wait_for");
-        assert!(failed(queue.is_complete().map(|_| ())), "is_complete");
+        assert!(failed(queue.marker().is_complete().map(|_| ())), "is_complete");
     }
     assert_eq!(
         other.read(&x).wait().unwrap(),
@@ -172,7 +172,7 @@ fn abandoned(s: &Subject) {
     let gate = ctx.user_event("gate");
     one.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 2).unwrap();
-    two.wait_for_queue(one).unwrap();
+    two.wait_for(one).unwrap();
     two.fill(&mut y, 3).unwrap();
     let first = one.finish();
     let second = two.finish();

@@ -24,9 +24,11 @@ fn queue_by_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let plain = ctx.queue("plain");
     let watched = timed(&ctx, "watched");
-    assert!(!plain.is_timed() && !ctx.default_queue().is_timed() && !QueueOptions::default().timing);
+    assert!(
+        !plain.options().timing && !ctx.default_queue().options().timing && !QueueOptions::default().timing
+    );
     for (queue, is_timed) in [(&plain, false), (&watched, true)] {
-        assert_eq!(queue.fork("fork").is_timed(), is_timed);
+        assert_eq!(queue.fork("fork").options().timing, is_timed);
         let start = queue.marker();
         queue.full([N], 1_u32).unwrap();
         match queue.marker().seconds_since(&start).wait() {

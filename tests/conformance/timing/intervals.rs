@@ -149,10 +149,10 @@ fn recorded_again(subject: &Subject) {
     let start = queue.marker();
     let event = queue.marker();
     spin(&queue, &kernel, &mut out, 500);
-    queue.record(&event).unwrap();
+    event.record(&queue).unwrap();
     let first = event.seconds_since(&start);
     spin(&queue, &kernel, &mut out, 500);
-    queue.record(&event).unwrap();
+    event.record(&queue).unwrap();
     let second = event.seconds_since(&start);
     let first = first.wait().unwrap();
     let second = second.wait().unwrap();

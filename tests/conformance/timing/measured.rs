@@ -115,7 +115,7 @@ fn in_place(subject: &Subject) {
     let profiler = ctx.profile();
     queue.fill(&mut x, 2).unwrap();
     let read = queue.read(&x);
-    other.wait_for_queue(&queue).unwrap();
+    other.wait_for(&queue).unwrap();
     let profile = profiler.finish().wait().unwrap();
     assert_eq!(read.wait().unwrap()[0], 2);
     let [fill, _, wait] = &profile.rows[..] else { panic!("{:?}", profile.rows) };

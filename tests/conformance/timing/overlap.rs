@@ -41,7 +41,7 @@ fn profiled(subject: &Subject, ordered: bool) -> Profile {
     launches.wait_for(&gate.event()).unwrap();
     copies.copy(&x, &mut y).unwrap();
     if ordered {
-        launches.wait_for_queue(&copies).unwrap();
+        launches.wait_for(&copies).unwrap();
     }
     launches.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &a, y: &mut b }).unwrap();
     joined.wait_for(&[copies.marker(), launches.marker()]).unwrap();

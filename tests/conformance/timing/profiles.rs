@@ -36,7 +36,7 @@ fn verbs(ctx: &Context) -> Vec<(&'static str, Activity, String)> {
     a.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }).unwrap();
     a.launch(&iota, Grid::groups([0]), Iota { start: 0, step: 0, out: &mut y }).unwrap(); // an empty launch has no row
     a.copy(&x, &mut y).unwrap();
-    b.wait_for_queue(&a).unwrap();
+    b.wait_for(&a).unwrap();
     b.upload(&[5; 8], &mut x.slice(0..8).unwrap()).unwrap();
     b.launch(&iota, Grid::threads([N]), Iota { start: 7, step: 1, out: &mut y }).unwrap();
     let read = b.read(&y);
@@ -207,7 +207,7 @@ fn changes_nothing(subject: &Subject) {
     }
     let start = plain.marker();
     let error = plain.marker().seconds_since(&start).wait().unwrap_err();
-    assert!(!plain.is_timed() && matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
+    assert!(!plain.options().timing && matches!(error.detail(), ErrorDetail::Untimed { .. }), "{error}");
     assert!(watched.marker().seconds_since(&watched.marker()).wait().is_ok());
     let profile = profiler.finish().wait().unwrap();
     assert!(profile.rows.iter().any(|row| &*row.queue == "plain" && row.activity == Activity::Launch));
@@ -258,7 +258,7 @@ fn written(subject: &Subject) {
     let other = ctx.queue("other");
     let profiler = ctx.profile();
     let x = queue.full([N], 1_u32).unwrap();
-    other.wait_for_queue(&queue).unwrap();
+    other.wait_for(&queue).unwrap();
     other.copy(&x, &mut queue.zeros([N]).unwrap()).unwrap();
     let profile = profiler.finish().wait().unwrap();
     let folder = tempfile::tempdir().unwrap();

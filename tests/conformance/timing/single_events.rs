@@ -66,8 +66,8 @@ fn between(s: &Subject) {
         let end = plain.marker_with(with_clock());
         assert!(inside.seconds_since(&start).wait().unwrap() >= 0.0);
         assert!(end.seconds_since(&inside).wait().unwrap() >= 0.0);
-        // Tuning times the work of the untimed queue itself, from its start to its end.
-        let tuning = plain.start_tuning().unwrap();
+        // A tuning times the work of the plain queue itself, from its start to its end.
+        let tuning = Tuning::start(&plain).unwrap();
         work(&ctx, &plain, 3);
         let seconds = tuning.stop();
         let last = plain.marker_with(with_clock());
@@ -100,7 +100,7 @@ fn recorded(s: &Subject) {
     let mut before = 0.0;
     for _ in 0..5 {
         work(&ctx, &queue, 1);
-        queue.record(&event).unwrap();
+        event.record(&queue).unwrap();
         let now = event.seconds_since(&start).wait().unwrap();
         assert!(now > before, "the event covers a later point");
         before = now;
@@ -112,10 +112,10 @@ fn tuning(s: &Subject) {
     let queue = ctx.queue("tuned");
     let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.ones::<u32, 1>([N]).unwrap();
-    let mut y = ctx.ones(&x).unwrap();
+    let x = ctx.full([N], 1_u32).unwrap();
+    let mut y = ctx.full(&x, 1).unwrap();
     let tuned = |enqueue: &mut dyn FnMut()| {
-        let tuning = queue.start_tuning().unwrap();
+        let tuning = Tuning::start(&queue).unwrap();
         enqueue();
         tuning.stop().wait().unwrap()
     };
@@ -140,25 +140,25 @@ fn tuning(s: &Subject) {
 fn as_it_was(s: &Subject) {
     let ctx = s.ctx();
     let mix = ctx.kernel::<Mix>().unwrap();
-    let x = ctx.ones::<u32, 1>([N]).unwrap();
-    let mut y = ctx.ones(&x).unwrap();
+    let x = ctx.full([N], 1_u32).unwrap();
+    let mut y = ctx.full(&x, 1).unwrap();
     for (queue, is_timed) in [(ctx.queue("plain"), false), (timed(&ctx, "watched"), true)] {
         let problem = |error: fencepost::Error| match error.detail() {
             ErrorDetail::Tuning { problem, .. } => *problem,
             _ => panic!("{error}"),
         };
-        let tuning = queue.start_tuning().unwrap();
-        assert!(problem(queue.start_tuning().unwrap_err()).contains("call `Tuning::stop` first"));
+        let tuning = Tuning::start(&queue).unwrap();
+        assert!(problem(Tuning::start(&queue).unwrap_err()).contains("call `Tuning::stop` first"));
         work(&ctx, &queue, 1);
         assert!(tuning.stop().wait().unwrap() > 0.0, "the second start has changed nothing");
-        drop(queue.start_tuning().unwrap());
+        drop(Tuning::start(&queue).unwrap());
         work(&ctx, &queue, 1);
-        let seconds = queue.start_tuning().unwrap().stop().wait().unwrap();
+        let seconds = Tuning::start(&queue).unwrap().stop().wait().unwrap();
         assert_eq!(seconds, 0.0, "a dropped tuning has ended, and its launches do not count");
         let (graph, ()) = queue
             .capture(|c| c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y }))
             .unwrap();
-        let tuning = queue.start_tuning().unwrap();
+        let tuning = Tuning::start(&queue).unwrap();
         work(&ctx, &queue, 1);
         queue.replay(&graph).unwrap();
         let error = tuning.stop().wait().unwrap_err();
@@ -172,7 +172,7 @@ fn as_it_was(s: &Subject) {
 fn beside_a_profile(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("tuned");
-    let tuning = queue.start_tuning().unwrap();
+    let tuning = Tuning::start(&queue).unwrap();
     let profiler = ctx.profile();
     profiler.finish().wait().unwrap();
     work(&ctx, &queue, 1);

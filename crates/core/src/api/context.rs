@@ -35,7 +35,7 @@ use crate::scheduler::engine::Engine;
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::threads::is_inside_callback;
 use crate::scheduler::wakers::Deadline;
-use fencepost_kernels::{Element, Number};
+use fencepost_kernels::Element;
 use fencepost_sync::{Point, Slot};
 use std::fmt;
 use std::panic::Location;
@@ -305,7 +305,7 @@ impl Context {
     /// ```
     /// # let (ctx, _) = fencepost::doctest();
     /// let queue = ctx.queue("main");
-    /// assert_eq!(queue.label(), "main");
+    /// assert_eq!(queue.options().label, "main");
     /// ```
     #[track_caller]
     pub fn queue(&self, label: &str) -> CommandQueue {
@@ -346,6 +346,15 @@ impl Context {
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = ctx.full([2, 2], 1.0_f32)?;
+    /// let y = ctx.full(&x, 1.0)?;            // an array stands for its shape
+    /// assert_eq!(queue.read(&y).wait()?, [1.0_f32; 4]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
     pub fn full<T: Element, const D: usize>(
         &self,
@@ -353,24 +362,6 @@ impl Context {
         value: T,
     ) -> Result<DeviceArray<T, D>> {
         self.own(CommandKind::Fill).full(shape.into(), value)
-    }
-
-    /// Returns an array of ones. Every later use on any queue comes after the fill.
-    ///
-    /// # Errors
-    /// Returns the errors of [`zeros`](Self::zeros).
-    ///
-    /// # Example
-    /// ```
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let x = ctx.ones::<f32, 2>([2, 2])?;
-    /// let y = ctx.ones::<f32, 2>(&x)?;
-    /// assert_eq!(queue.read(&y).wait()?, [1.0; 4]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn ones<T: Number, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.full(shape, T::ONE)
     }
 
     /// Returns an array with the elements of a slice, which is copied at the call. Every later use on any queue comes
@@ -433,7 +424,7 @@ impl Context {
     /// # let (ctx, queue) = fencepost::doctest();
     /// let event = ctx.event();
     /// assert!(event.is_complete()?);
-    /// queue.record(&event)?;
+    /// event.record(&queue)?;
     /// event.wait()?;
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -507,7 +498,7 @@ impl Context {
     /// let other = ctx.queue("other");
     /// let (x, y) = (queue.array(&[1_u32; 64])?, other.array(&[2_u32; 64])?);
     /// ctx.synchronize().wait()?;
-    /// assert!(queue.is_complete()? && other.is_complete()?);
+    /// assert!(queue.marker().is_complete()? && other.marker().is_complete()?);
     /// # drop((x, y));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -532,7 +523,7 @@ impl Context {
 /// # let (ctx, queue) = fencepost::doctest();
 /// queue.zeros::<u32, 1>([64])?;
 /// fencepost::synchronize_all().wait()?;
-/// assert!(queue.is_complete()?);
+/// assert!(queue.marker().is_complete()?);
 /// # drop(ctx);
 /// # Ok::<(), fencepost::Error>(())
 /// ```

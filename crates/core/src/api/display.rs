@@ -65,7 +65,7 @@ impl Context {
             by: Admission { slot, what: CommandKind::Inspect, at },
             captured: None,
         };
-        let reading = maker.read_part(part, Vec::new()).and_then(|reading| {
+        let reading = maker.read_part(part).and_then(|reading| {
             engine.flush(slot, Caller::Waits)?;
             Ok(reading)
         });

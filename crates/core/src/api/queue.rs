@@ -7,13 +7,12 @@ pub(crate) mod launch;
 pub(crate) mod region_transfer;
 pub(crate) mod transfer;
 pub(crate) mod tuning;
+pub(crate) mod wait_for;
 
 use crate::api::context::Context;
 use crate::api::graph::tape::{CapturedQueue, Tape};
-use crate::device::adapter::AdapterInfo;
 use crate::error::{Error, ErrorDetail, Result};
-use crate::multi::event_wait;
-use crate::runtime::event::{Event, EventOptions, Events, PointLate, Recording, same_context};
+use crate::runtime::event::{Event, EventOptions, PointLate, Recording, same_context};
 use crate::runtime::owner::Owner;
 use crate::runtime::pending::{Pending, late_or_error};
 use crate::scheduler::batch::Callback;
@@ -34,7 +33,7 @@ const NOTHING_RUNS: &str = "a capture executes nothing: make the call on the que
 /// # let (ctx, _) = fencepost::doctest();
 /// use fencepost::{Priority, QueueOptions};
 /// let urgent = QueueOptions::default().label("urgent").priority(Priority::High);
-/// assert_eq!(ctx.queue_with(urgent).priority(), Priority::High);
+/// assert_eq!(ctx.queue_with(urgent).options().priority, Priority::High);
 /// ```
 #[non_exhaustive]
 #[derive(Clone, Debug)]
@@ -98,8 +97,11 @@ struct Inner {
     owner: Owner,
     /// Slot of the queue, or the error of a device that was lost before the queue was made.
     slot: Result<Slot>,
+    /// The queue's options. `timing` is `true` only if the adapter has timestamps.
     options: QueueOptions,
-    /// `true` if the queue is closed when its last handle is dropped.
+    /// `true` if times were requested: forks and saved graphs may be for an adapter with timestamps.
+    wants_times: bool,
+    /// `true` if the queue ends with its last handle.
     closes: bool,
     /// Place of the queue in its capture, if it is a captured queue. Such a queue has no slot.
     captured: Option<CapturedQueue>,
@@ -129,7 +131,19 @@ impl CommandQueue {
     pub(crate) fn new(owner: Owner, options: QueueOptions) -> Self {
         let QueueOptions { label, priority, timing } = &options;
         let slot = owner.engine().new_queue(label, *priority, *timing);
-        Self { inner: Arc::new(Inner { owner, slot, options, closes: true, captured: None }) }
+        Self::handle((owner, slot), options, true, None)
+    }
+
+    fn handle(
+        (owner, slot): (Owner, Result<Slot>),
+        options: QueueOptions,
+        closes: bool,
+        captured: Option<CapturedQueue>,
+    ) -> Self {
+        let wants_times = options.timing;
+        let timing = wants_times && owner.device().caps().timestamps;
+        let options = QueueOptions { timing, ..options };
+        Self { inner: Arc::new(Inner { owner, slot, options, wants_times, closes, captured }) }
     }
 
     /// Returns the context of the queue, so that a library's verbs need only a queue.
@@ -165,7 +179,7 @@ impl CommandQueue {
         let options = QueueOptions { label: "default".into(), ..QueueOptions::default() };
         let make = || owner.engine().new_queue(&options.label, options.priority, options.timing);
         let slot = owner.default_queue(make);
-        Self { inner: Arc::new(Inner { owner, slot, options, closes: false, captured: None }) }
+        Self::handle((owner, slot), options, false, None)
     }
 
     /// Makes the first queue of a capture on `queue`.
@@ -173,7 +187,7 @@ impl CommandQueue {
         let label = queue.label().into();
         let owner = queue.owner().clone();
         let place = CapturedQueue { tape: tape.clone(), index: 0, label, owner };
-        Self::captured_as(queue.inner.options.clone(), place)
+        Self::captured_as(queue.options_of_fork(queue.label()), place)
     }
 
     /// Makes the handle of a captured queue.
@@ -185,7 +199,7 @@ impl CommandQueue {
             location: Location::caller(),
         }
         .into());
-        Self { inner: Arc::new(Inner { owner, slot, options, closes: false, captured: Some(place) }) }
+        Self::handle((owner, slot), options, false, Some(place))
     }
 
     /// Returns the place of the queue in its capture, if the queue is captured.
@@ -219,36 +233,26 @@ impl CommandQueue {
         self.inner.slot.clone()
     }
 
-    /// Returns the properties of the adapter.
+    /// Returns the options of the queue. The priority is a hint, and interrupts no running work. `timing` is `false` on
+    /// an adapter without timestamps, even if times were requested.
     ///
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// assert_eq!(queue.info().name, ctx.info().name);
+    /// let like_it = ctx.queue_with(queue.options().clone().label("another"));
+    /// assert_eq!(like_it.options().priority, queue.options().priority);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
-    pub fn info(&self) -> &AdapterInfo {
-        self.owner().info()
+    pub fn options(&self) -> &QueueOptions {
+        &self.inner.options
     }
 
-    /// Returns the name of the queue in messages.
-    pub fn label(&self) -> &str {
+    pub(crate) fn label(&self) -> &str {
         &self.inner.options.label
     }
 
-    /// Returns the priority of the queue's work, compared with other queues. It is a hint, and does not interrupt
-    /// running work.
-    pub fn priority(&self) -> Priority {
-        self.inner.options.priority
-    }
-
-    /// Returns `true` if the queue's commands are timed: the options request it, and the device has timestamps.
-    pub fn is_timed(&self) -> bool {
-        self.inner.options.timing && self.owner().device().caps().timestamps
-    }
-
-    /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail; if the work fails,
-    /// a wait for the event returns the error.
+    /// *Returns* the event of everything enqueued so far. The call submits nothing and cannot fail: if the work has
+    /// failed, a wait for the event returns the error.
     ///
     /// For an event made in a capture, [`Replay::event_of`](crate::Replay::event_of) returns the corresponding event of
     /// a replay.
@@ -283,7 +287,7 @@ impl CommandQueue {
     /// let start = queue.marker_with(timed);
     /// queue.fill(&mut x, 7)?;
     /// let end = queue.marker_with(timed);
-    /// assert!(!queue.is_timed() && end.seconds_since(&start).wait()? > 0.0);
+    /// assert!(!queue.options().timing && end.seconds_since(&start).wait()? > 0.0);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
@@ -293,24 +297,11 @@ impl CommandQueue {
         event
     }
 
-    /// *Records* `event`: the event now covers everything enqueued so far. Waits enqueued before this call do not
-    /// change.
-    ///
-    /// # Errors
-    /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for an event of another context.
-    #[track_caller]
-    pub fn record(&self, event: &Event) -> Result<()> {
-        same_context(self.owner(), &event.owner, || "an event to be recorded".into())?;
-        self.owner().engine().check_device()?;
-        self.record_into(event);
-        Ok(())
-    }
-
     #[track_caller]
     fn record_into(&self, event: &Event) {
         if let Some(captured) = &self.inner.captured {
             let at = Location::caller();
-            let is_timed = event.wants_time() || self.inner.options.timing;
+            let is_timed = event.wants_time() || self.inner.wants_times;
             let point = if is_timed { captured.timed_point(at) } else { captured.untimed_point(at) };
             return event.set(point.map_or_else(Recording::Failed, Recording::Captured));
         }
@@ -323,70 +314,8 @@ impl CommandQueue {
         });
     }
 
-    /// *Enqueues* a wait: later work on this queue runs after all of the given events. The call submits nothing. An
-    /// empty list enqueues nothing.
-    ///
-    /// The events may belong to other contexts, on any adapter. The host then holds back this queue until the other
-    /// context has reached the event. If both contexts are on one wgpu device, it is enough that the other context has
-    /// submitted the work before the event. Other queues are not held up. Waiting for this queue also starts the
-    /// awaited work of the other context. If that work fails, this queue fails with
-    /// [`ErrorDetail::OtherContext`](crate::ErrorDetail::OtherContext).
-    ///
-    /// If the last handle of a context is dropped while its work waits for another context, the context ends later, on
-    /// a separate thread.
-    ///
-    /// # Errors
-    /// Returns the queue's own error.
-    ///
-    /// # Example
-    /// ```
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let (a, b) = (ctx.queue("a"), ctx.queue("b"));
-    /// queue.wait_for(&a.marker())?;
-    /// queue.wait_for(&[a.marker(), b.marker()])?;
-    /// # let (_, elsewhere) = fencepost::doctest();
-    /// queue.wait_for(&elsewhere.marker())?;      // a queue of another context
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn wait_for(&self, events: &(impl Events + ?Sized)) -> Result<()> {
-        let at = Location::caller();
-        if let Some(captured) = &self.inner.captured {
-            return events.for_each(&mut |event| captured_wait(captured, self.label(), event, at));
-        }
-        let slot = self.slot()?;
-        let engine = self.owner().engine();
-        events.for_each(&mut |event| {
-            if !event.owner.is(self.owner()) {
-                return event_wait::wait(engine, slot, event, at);
-            }
-            match event.recording() {
-                Recording::Never => Ok(()),
-                Recording::Point(point, past, _) => engine.enqueue_wait(slot, point, &past.clock, at),
-                Recording::User(event) => engine.enqueue_user_wait(slot, event, at),
-                Recording::Captured(point) => Err(point.refuse("wait_for", at)),
-                Recording::Failed(error) => Err(error),
-            }
-        })
-    }
-
-    /// *Enqueues* a wait for everything enqueued so far on another queue, of this context or another.
-    ///
-    /// # Errors
-    /// Returns the errors of [`wait_for`](Self::wait_for).
-    #[track_caller]
-    pub fn wait_for_queue(&self, other: &CommandQueue) -> Result<()> {
-        if let Some(captured) = &other.inner.captured {
-            // A join needs no time, even on a timed queue.
-            let point = captured.point("wait_for_queue", Location::caller());
-            let end = point.map_or_else(Recording::Failed, Recording::Captured);
-            return self.wait_for(&Event::new(other.owner().clone(), end));
-        }
-        self.wait_for(&other.marker())
-    }
-
-    /// *Returns* a new queue with this queue's priority and timing. Like every new queue, it comes after everything
-    /// enqueued so far on all queues of the context, not only on this one.
+    /// *Returns* a new queue with this one's priority and timing, ordered after everything enqueued so far. Like every
+    /// new queue, it comes after the work of all queues of the context, not only of this queue.
     ///
     /// # Example
     /// ```
@@ -394,14 +323,14 @@ impl CommandQueue {
     /// let mut x = queue.full([4], 1_u32)?;
     /// let side = queue.fork("side");
     /// side.fill(&mut x, 2)?;             // after the first fill
-    /// queue.wait_for_queue(&side)?;
+    /// queue.wait_for(&side)?;
     /// assert_eq!(queue.read(&x).wait()?, [2; 4]);
     /// # drop(ctx);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
     pub fn fork(&self, label: &str) -> CommandQueue {
-        let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
+        let options = self.options_of_fork(label);
         if let Some(captured) = &self.inner.captured {
             // After the end of the capture, the verbs of both queues return the same error.
             let place = captured.fork(label, Location::caller()).unwrap_or_else(|_| captured.clone());
@@ -410,7 +339,13 @@ impl CommandQueue {
         CommandQueue::new(self.owner().clone(), options)
     }
 
-    /// Returns a captured queue of the context `owner` that comes after all commands captured so far on this queue.
+    /// Returns the options for a queue with this one's priority and timing.
+    fn options_of_fork(&self, label: &str) -> QueueOptions {
+        let priority = self.inner.options.priority;
+        QueueOptions { label: label.into(), priority, timing: self.inner.wants_times }
+    }
+
+    /// Returns a captured queue of the context `owner`, after the commands captured so far on this captured queue.
     pub(crate) fn fork_captured(
         &self,
         place: &CapturedQueue,
@@ -418,7 +353,7 @@ impl CommandQueue {
         label: &str,
         at: &'static Location<'static>,
     ) -> Result<CommandQueue> {
-        let options = QueueOptions { label: label.into(), ..self.inner.options.clone() };
+        let options = self.options_of_fork(label);
         Ok(Self::captured_as(options, place.fork_on(owner, label, at)?))
     }
 
@@ -475,7 +410,7 @@ impl CommandQueue {
     /// while done.wait_timeout(std::time::Duration::from_millis(10))?.is_none() {
     ///     patience += 1; // the queue is still busy
     /// }
-    /// assert!(queue.is_complete()?);
+    /// assert!(queue.marker().is_complete()?);
     /// # drop((ctx, x, patience));
     /// # Ok::<(), fencepost::Error>(())
     /// ```
@@ -493,50 +428,43 @@ impl CommandQueue {
         late_or_error(late)
     }
 
-    /// Returns `true` if everything enqueued so far is complete. The call flushes but never waits, so a program can
-    /// poll with it.
-    ///
-    /// # Errors
-    /// Returns the error of the work, or the queue's own error.
-    #[track_caller]
-    pub fn is_complete(&self) -> Result<bool> {
-        self.not_captured("is_complete", NOTHING_RUNS)?;
-        let (point, past) = self.owner().engine().marker(self.slot()?);
-        self.owner().engine().is_complete(point, &past.clock)
-    }
-
-    /// Takes the queue's error, so that the queue can be used again. The failed work is not repeated.
+    /// Takes the queue's error, so that the queue can be used again. The failed work stays undone.
     pub fn take_error(&self) -> Option<Error> {
         let slot = self.slot().ok()?;
         self.owner().engine().take_queue_error(slot)
     }
 }
 
-impl fmt::Debug for CommandQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CommandQueue `{}`", self.label())
+impl Event {
+    /// *Records* this event on `queue`: the event now covers everything enqueued so far on the queue. Waits that were
+    /// enqueued for the event before this call do not change.
+    ///
+    /// # Errors
+    /// Returns [`ErrorDetail::ForeignContext`](crate::ErrorDetail::ForeignContext) for a queue of another context.
+    ///
+    /// # Example
+    /// ```
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let event = ctx.event();
+    /// for value in 0..3_u32 {
+    ///     let x = queue.full([16], value)?;
+    ///     event.record(&queue)?;         // the same event in each iteration
+    ///     ctx.queue("other").wait_for(&event)?;
+    ///     # drop(x);
+    /// }
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn record(&self, queue: &CommandQueue) -> Result<()> {
+        same_context(queue.owner(), &self.owner, || "an event to be recorded".into())?;
+        queue.owner().engine().check_device()?;
+        queue.record_into(self);
+        Ok(())
     }
 }
 
-/// Orders a captured queue after an event of the same capture.
-fn captured_wait(
-    captured: &CapturedQueue,
-    queue: &str,
-    event: &Event,
-    at: &'static Location<'static>,
-) -> Result<()> {
-    match event.recording() {
-        Recording::Never => Ok(()),
-        Recording::Captured(point) if point.tape == captured.tape.id => captured.wait(&point, at),
-        Recording::Failed(error) => Err(error),
-        Recording::Captured(_) => {
-            let remedy = "the event is a marker of another capture or of another body; the commands after a replay, a \
-                          condition or a loop come after all of it without a wait";
-            Err(captured.refuse("wait_for", queue, at, remedy))
-        }
-        Recording::Point(..) | Recording::User(_) => {
-            let remedy = "the event is not part of the capture: let the queue wait for it before the replay";
-            Err(captured.refuse("wait_for", queue, at, remedy))
-        }
+impl fmt::Debug for CommandQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CommandQueue `{}`", self.label())
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::arrays::storage::Storage;
 use crate::error::{ErrorDetail, Result};
-use crate::memory::region::{ArrayShape, PaddedShape, Shape, count};
+use crate::memory::region::{ArrayShape, PaddedShape, Shape};
 use crate::work::step::Span;
 use fencepost_kernels::{BufferArg, DType, Element, SameBits, TypedBuffer};
 use std::any::Any;
@@ -177,17 +177,8 @@ impl<T: Element, const D: usize> DeviceArray<T, D> {
     /// [`Context::binding_alignment`](crate::Context::binding_alignment) bytes; for copies and uploads, at a multiple
     /// of 4 bytes.
     pub fn slice(&self, range: Range<usize>) -> Result<Self> {
-        let ArrayShape { mut shape, mut padded } = self.shape;
-        let rows = shape.first().copied().unwrap_or(1);
-        let row = count(padded.get(1..).unwrap_or_default());
-        if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
-            return Err(ErrorDetail::Range { array: self.array.label(), range, len: rows }.into());
-        }
-        if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
-            (*shape, *padded) = (range.len(), range.len());
-        }
-        let array = self.array.slice(range.start * row..range.end * row)?;
-        Ok(Self::padded(array, shape, padded))
+        let (elements, ArrayShape { shape, padded }) = self.shape.slice(range, || self.array.label())?;
+        Ok(Self::padded(self.array.slice(elements)?, shape, padded))
     }
 
     /// Returns an array with the same elements in another shape, which shares the memory.

@@ -143,6 +143,10 @@ impl<T: Element, Dir: Direction, const D: usize> HostArray<T, Dir, D> {
         self.shape.padded
     }
 
+    pub(crate) fn array_shape(&self) -> ArrayShape<[usize; D]> {
+        self.shape
+    }
+
     pub(crate) fn frame(&self) -> PaddedShape<'_> {
         self.shape.frame()
     }

@@ -32,7 +32,7 @@ pub(crate) struct Reading<T> {
     /// Where the bytes are.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
-    /// Destination of the elements. Its allocation is reused.
+    /// Elements that an earlier call has copied.
     pub(crate) out: Vec<T>,
 }
 

@@ -3,17 +3,18 @@
 use crate::arrays::device_array::ArrayRef;
 use crate::arrays::host_array::{HostArray, HostMemory, SharedElements, Upload};
 use crate::error::Result;
-use crate::memory::region::{PaddedShape, count};
+use crate::memory::region::{ArrayShape, PaddedShape, count};
 use crate::runtime::owner::Owner;
 use fencepost_kernels::Element;
 use fencepost_sync::prim::lock;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Name of the source in messages.
 pub(crate) const SOURCE: &str = "the source of an upload";
 
-/// The source of an upload: a slice, a `Vec`, an array or a pinned [`HostArray`].
+/// The source of an upload: a slice, a `Vec`, an array, a pinned [`HostArray`] or a [slice](HostArray::slice) of one.
 pub trait Source<T: Element> {
     /// Calls `f` with a reference to the elements.
     #[doc(hidden)]
@@ -80,8 +81,53 @@ impl<T: Element, const D: usize> Source<T> for HostArray<T, Upload, D> {
     }
 }
 
+/// Some of the elements of a pinned array.
+struct HostSlice<'a, T: Element, const D: usize> {
+    host: &'a HostArray<T, Upload, D>,
+    /// Place of the elements in the memory of the array, with padding.
+    range: Range<usize>,
+    shape: ArrayShape<[usize; D]>,
+}
+
+impl<T: Element, const D: usize> Source<T> for HostSlice<'_, T, D> {
+    fn source(&self, f: &mut dyn FnMut(SourceRef<'_, T>) -> Result<()>) -> Result<()> {
+        let range = self.range.clone();
+        self.host.with_part(range, self.shape.frame(), |host| f(SourceRef::Host(host)))
+    }
+}
+
+impl<T: Element, const D: usize> fmt::Debug for HostSlice<'_, T, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "elements {:?} of the memory of {:?}", self.range, self.host)
+    }
+}
+
 impl<T: Element, const D: usize> HostArray<T, Upload, D> {
-    /// Calls `f` with a reference to the elements `range` of the memory, which has the layout `frame`.
+    /// Returns the part of the array with these indices in the first dimension, for an upload. The other dimensions
+    /// keep their padding.
+    ///
+    /// # Errors
+    /// [`ErrorDetail::Range`](crate::ErrorDetail::Range) for a range outside the array, and for every range but `0..1` of an array
+    /// without dimensions. The upload returns [`ErrorDetail::Alignment`](crate::ErrorDetail::Alignment) for a part that starts or
+    /// ends inside a word of 4 bytes.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::{HostArray, Upload};
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
+    /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
+    /// let mut x = ctx.zeros::<u32, 1>([2])?;
+    /// queue.upload(&host.slice(6..8)?, &mut x)?;
+    /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
+    pub fn slice(&self, range: Range<usize>) -> Result<impl Source<T> + fmt::Debug> {
+        let (range, shape) = self.array_shape().slice(range, || self.label().into())?;
+        Ok(HostSlice { host: self, range, shape })
+    }
+
+    /// Calls `f` with a reference to the elements `range` of the memory, which have the layout `frame`.
     pub(crate) fn with_part(
         &self,
         range: Range<usize>,

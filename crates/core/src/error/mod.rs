@@ -490,7 +490,7 @@ pub enum ErrorDetail {
     /// A forked queue of a capture was not joined.
     #[error(
         "queue `{queue}`, forked at {location}, has work that the captured queue does not wait for: add \
-         `wait_for_queue(&{queue})?` on the captured queue at the end of the function that forks it"
+         `wait_for(&{queue})?` on the captured queue at the end of the function that forks it"
     )]
     Unjoined { queue: String, location: &'static Location<'static> },
     /// A node of a graph could not be replayed.

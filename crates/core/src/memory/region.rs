@@ -490,6 +490,27 @@ impl<S: AsRef<[usize]>> ArrayShape<S> {
     }
 }
 
+impl<const D: usize> ArrayShape<[usize; D]> {
+    /// Returns the place in memory and the shape of the part with these indices in the first dimension. `label` names
+    /// the array in an error.
+    pub(crate) fn slice(
+        self,
+        range: Range<usize>,
+        label: impl FnOnce() -> String,
+    ) -> Result<(Range<usize>, Self)> {
+        let Self { mut shape, mut padded } = self;
+        let rows = shape.first().copied().unwrap_or(1);
+        let row = count(padded.get(1..).unwrap_or_default());
+        if range.start > range.end || range.end > rows || (D == 0 && range.is_empty()) {
+            return Err(ErrorDetail::Range { array: label(), range, len: rows }.into());
+        }
+        if let (Some(shape), Some(padded)) = (shape.first_mut(), padded.first_mut()) {
+            (*shape, *padded) = (range.len(), range.len());
+        }
+        Ok((range.start * row..range.end * row, Self { shape, padded }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

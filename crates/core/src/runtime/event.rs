@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 /// A point in the work of a queue, or a signal of the program. Queues and the host can wait for an event.
 ///
-/// [`CommandQueue::record`](crate::CommandQueue::record) puts an event at the current end of a queue; this is called a
-/// recording. [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
+/// [`record`](Self::record) puts an event at the end of a queue; this is a recording.
+/// [`CommandQueue::marker`](crate::CommandQueue::marker) returns an event with a recording, and
 /// [`Context::event`](crate::Context::event) an event without one, which counts as complete. A wait refers to the
 /// recording at the time of the call, and is not affected by later recordings. So one event can be reused in each
 /// iteration of a loop. Clones share their recording.
@@ -53,9 +53,9 @@ pub struct Event {
 /// let timed = EventOptions::default().timing(true);
 /// let (start, end) = (ctx.event_with(timed), ctx.event_with(timed));
 /// let mut x = ctx.zeros::<u32, 1>([1024])?;
-/// queue.record(&start)?;
+/// start.record(&queue)?;
 /// queue.fill(&mut x, 7)?;
-/// queue.record(&end)?;
+/// end.record(&queue)?;
 /// assert!(end.seconds_since(&start).wait()? > 0.0);
 /// # Ok::<(), fencepost::Error>(())
 /// ```
@@ -189,45 +189,6 @@ impl fmt::Debug for Event {
     }
 }
 
-/// One or several events, for [`wait_for`](crate::CommandQueue::wait_for).
-pub trait Events {
-    /// Calls `each` for every event until a call fails.
-    ///
-    /// # Errors
-    /// Returns the first error of `each`.
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()>;
-}
-
-impl Events for Event {
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
-        each(self)
-    }
-}
-
-impl<E: Events> Events for [E] {
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
-        self.iter().try_for_each(|events| events.for_each(each))
-    }
-}
-
-impl<E: Events, const N: usize> Events for [E; N] {
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
-        self.as_slice().for_each(each)
-    }
-}
-
-impl<E: Events> Events for Vec<E> {
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
-        self.as_slice().for_each(each)
-    }
-}
-
-impl<E: Events + ?Sized> Events for &E {
-    fn for_each(&self, each: &mut dyn FnMut(&Event) -> Result<()>) -> Result<()> {
-        (**self).for_each(each)
-    }
-}
-
 /// Returns an error that names `object` if `owner` and `other` are handles of different contexts.
 #[inline]
 pub(crate) fn same_context(owner: &Owner, other: &Owner, object: impl FnOnce() -> String) -> Result<()> {
@@ -311,7 +272,7 @@ impl LateSteps<()> for UserLate {
 /// ```
 /// # let (ctx, queue) = fencepost::doctest();
 /// let gate = ctx.user_event("gate");
-/// queue.wait_for(&gate.event())?;
+/// queue.wait_for(&gate)?;
 /// let x = queue.zeros::<u32, 1>([16])?;
 /// queue.flush()?;                        // nothing starts yet
 /// gate.signal();
@@ -375,7 +336,7 @@ mod tests {
         let (ran, runs) = mpsc::channel();
         // The wait after the callback is planned only once the callback has run, so no command waits for the gate yet.
         queue.callback(move || ran.send(()).expect("the test receives")).expect("nothing has failed");
-        queue.wait_for(&gate.event()).expect("nothing has failed");
+        queue.wait_for(&gate).expect("nothing has failed");
         drop((queue, ctx));
         assert!(runs.try_recv().is_err());
         drop(gate);

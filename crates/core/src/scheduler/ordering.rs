@@ -102,7 +102,7 @@ fn hazard(state: &State, by: Admission, touch: &Touch<'_>, earlier: &Use, array:
     let later = state.kernels.site(state.queue(by.slot).label.clone(), by.what, by.at);
     let gone = state.queues.has_no_handle(earlier.point());
     let wait = match gone {
-        false => format!("{}.wait_for_queue(&{})?", later.queue, earlier_site.queue),
+        false => format!("{}.wait_for(&{})?", later.queue, earlier_site.queue),
         true => "ctx.synchronize().wait()?".into(),
     };
     ErrorDetail::Hazard {

@@ -67,10 +67,9 @@ impl CommandQueue {
     /// captured queue, the scope of an ordinary queue makes the capture fail, because its commands would execute at
     /// once.
     ///
-    /// At the end, even after a panic, the previous queue is current again. The end adds no wait: if the previous queue
-    /// uses the results of the scope, the policy adds a wait, or the program calls
-    /// [`wait_for_queue`](Self::wait_for_queue). Scopes nest. Other threads and host callbacks have current queues of
-    /// their own.
+    /// At the end, even after a panic, the previous queue is current again. The end adds no wait: the policy, or a
+    /// [`wait_for`](Self::wait_for), orders the previous queue's uses of the scope's work. Scopes nest.
+    /// Other threads and host callbacks have current queues of their own.
     ///
     /// A scope belongs to one thread, so `f` must not be asynchronous: its future would run after the scope has ended.
     /// The bound [`Unpin`] rejects most futures at compile time, but not one in a `Box::pin`. Asynchronous code should
@@ -83,7 +82,7 @@ impl CommandQueue {
     /// ctx.current_queue().fill(&mut x, 1)?;          // the default queue
     /// let side = ctx.queue("side");
     /// side.scope(|| ctx.current_queue().fill(&mut x, 2))?;    // `side`, after the first fill
-    /// ctx.current_queue().wait_for_queue(&side)?;
+    /// ctx.current_queue().wait_for(&side)?;
     /// assert_eq!(ctx.current_queue().read(&x).wait()?, [2; 4]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```

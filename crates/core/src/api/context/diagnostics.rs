@@ -118,7 +118,7 @@ impl Diagnostics<'_> {
     /// ctx.diagnostics().record_waits(true);
     /// a.fill(&mut x, 1)?;
     /// b.fill(&mut x, 2)?;                // the policy makes `b` wait for `a`
-    /// b.wait_for_queue(&a)?;             // `b` waits for `a` already
+    /// b.wait_for(&a)?;                   // `b` waits for `a` already
     /// let report = ctx.diagnostics().wait_report();
     /// assert_eq!((&*report.added[0].later.queue, &*report.added[0].earlier.queue), ("b", "a"));
     /// assert_eq!((report.redundant[0].location.file(), report.redundant[0].count), (file!(), 1));

@@ -76,9 +76,10 @@ impl CommandQueue {
     /// result of `f`. Nothing is executed or enqueued.
     ///
     /// Arrays that `f` makes on the captured queue live as long as the graph. `zeros` clears its array in each replay.
-    /// Bytes that `f` uploads from ordinary memory are copied at the capture; each replay reads or writes pinned arrays
-    /// again. [`fork`](Self::fork) on the captured queue returns a second captured queue, which comes only after the
-    /// work of the first one; [`wait_for_queue`](Self::wait_for_queue) joins it again. A replay of another graph on the
+    /// Bytes that `f` uploads from ordinary memory are copied at the capture; a pinned array is read or written in each
+    /// replay.
+    /// [`fork`](Self::fork) on the captured queue returns another captured queue, which comes after the work of the
+    /// first one only; [`wait_for`](Self::wait_for) joins it again. A replay of another graph on the
     /// captured queue becomes a part of the graph.
     ///
     /// # Errors
@@ -152,9 +153,8 @@ impl Capture {
     }
 
     /// Returns a captured queue of another context, on any adapter, which comes after the work captured so far on this
-    /// queue. Its verbs capture work of that context. As after a [fork](CommandQueue::fork),
-    /// [`wait_for_queue`](CommandQueue::wait_for_queue) joins it. A copy between arrays of two contexts can be captured
-    /// on a queue of either context.
+    /// queue. Verbs on it capture work of that context, and [`wait_for`](CommandQueue::wait_for) joins it,
+    /// as for a [fork](CommandQueue::fork). A copy between arrays of two contexts can be captured on a queue of either.
     ///
     /// A replay of the graph executes the work of each context on that context's device. Work that nothing orders may
     /// run at the same time. A wait between two contexts goes through the host, as it does without a graph, unless both
@@ -174,7 +174,7 @@ impl Capture {
     ///     let mut y = side.zeros::<u32, 1>([4])?;      // memory of the other context
     ///     side.copy(&x, &mut y)?;
     ///     let copied = c.on(&side)?.read_as("y", &y)?;
-    ///     c.wait_for_queue(&side)?;
+    ///     c.wait_for(&side)?;
     ///     Ok(copied)
     /// })?;
     /// assert_eq!(queue.replay(&graph)?.read(&copied)?.wait()?, [1, 2, 3, 4]);

@@ -565,7 +565,7 @@ pub(super) fn read_block(
     let words = (size / 4) as usize;
     let writers = engine.last_writers(span.clone());
     let reader = ArrayOps { owner, by, captured: None };
-    let reading = reader.read_words::<u32>(span, words, Vec::new()).and_then(|reading| {
+    let reading = reader.read_words::<u32>(span, words).and_then(|reading| {
         engine.flush(slot, Caller::Waits)?;
         Ok(reading)
     });

@@ -94,7 +94,7 @@ fn only_the_calls_that_leave_memory_unwritten_lead_to_findings() {
                 p.ctx.zeros(&x),
                 p.ctx.full([LEN], 7),
                 p.queue.full([LEN], 7),
-                p.ctx.ones([LEN]),
+                p.ctx.full(&x, 7),
                 p.ctx.array(&[3; LEN]),
                 p.queue.array(&[3; LEN]),
             ];

@@ -12,7 +12,7 @@ use crate::memory::region::{PaddedShape, Shape, elements};
 use crate::memory::uses::Policy;
 use crate::scheduler::ordering::Admission;
 use crate::work::step::{Pattern, Span, Work};
-use fencepost_kernels::{Element, Number};
+use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use std::sync::Arc;
 
@@ -40,17 +40,7 @@ impl CommandQueue {
         self.by(CommandKind::Fill)?.full(shape.into(), value)
     }
 
-    /// *Enqueues* the making of an array of ones, in this queue's order.
-    ///
-    /// # Errors
-    /// Returns the errors of [`zeros`](Self::zeros).
-    #[track_caller]
-    pub fn ones<T: Number, const D: usize>(&self, shape: impl Into<Shape<D>>) -> Result<DeviceArray<T, D>> {
-        self.full(shape, T::ONE)
-    }
-
-    /// *Enqueues* the making of an array with the elements of a slice, in this queue's order. The call copies the
-    /// slice.
+    /// *Enqueues* an array with the elements of a slice, which is copied at the call, in this queue's order.
     ///
     /// # Errors
     /// Returns the errors of [`zeros`](Self::zeros).

@@ -1,9 +1,9 @@
 //! Calls that launch several entry points, and calls of kernels that return a value.
 
 use crate::api::grid::Grid;
-use crate::api::kernel::{DynKernel, Kernel};
+use crate::api::kernel::Kernel;
 use crate::api::queue::CommandQueue;
-use crate::api::queue::launch::{LaunchArguments, SameKernel, named_values};
+use crate::api::queue::launch::{LaunchArguments, SameKernel};
 use crate::arrays::device_array::DeviceArray;
 use crate::arrays::read::Reading;
 use crate::error::{CommandKind, Result};
@@ -13,9 +13,7 @@ use crate::runtime::pending::{Pending, WakerRegistration, late, then};
 use crate::scheduler::ordering::Admission;
 use crate::scheduler::wait::Caller;
 use crate::work::step::{KindsOfWork, Pattern, Work};
-use fencepost_kernels::{
-    Binder, Element, EntryPoints, Interface, KernelArgs, NamedArg, Returns, check_dyn_each,
-};
+use fencepost_kernels::{Binder, Element, EntryPoints, KernelArgs, Returns};
 use std::iter;
 use std::panic::Location;
 
@@ -87,99 +85,43 @@ impl CommandQueue {
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<()> {
         const {
-            assert!(!F::RETURNS, "`call_all` launches a kernel that returns a value, `launch_all` does not");
+            assert!(!F::RETURNS, "a kernel that returns a value has one entry point, and `call` launches it");
             check_count::<F>();
         }
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let at = Location::caller();
         let mut gathers = arguments(self, kernel, &args);
         let works = works(self, &mut gathers, grids.as_ref(), at)?;
-        self.enqueue_launches(works, at).map(drop)
+        self.enqueue_launches(works, at)
     }
 
-    /// *Enqueues* launches of several kernels of one text, in the order of the list, each over its own grid. All
-    /// kernels take their arguments by name from one list. An empty list of kernels enqueues nothing.
-    ///
-    /// # Errors
-    /// Returns [`ErrorDetail::Kernel`](crate::ErrorDetail::Kernel) if an argument does not fit, if no kernel declares it, or if it
-    /// has no name; and the errors of [`launch_all`](Self::launch_all).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::{AdapterChoice, args};
-    /// use fencepost::prelude::*;
-    /// let text = "
-    ///     @group(0) @binding(0) var<storage, read> x: array<u32>;
-    ///     @group(0) @binding(1) var<storage, read_write> y: array<u32>;
-    ///     @group(0) @binding(2) var<storage, read_write> z: array<u32>;
-    ///     @compute @workgroup_size(64) fn double(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///         if id.x < arrayLength(&x) { y[id.x] = 2u * x[id.x]; }
-    ///     }
-    ///     @compute @workgroup_size(1) fn last() { z[0] = y[arrayLength(&y) - 1u]; }";
-    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
-    /// let ctx = Context::with_options(cpu).wait()?;
-    /// let (queue, double, last) = (ctx.queue("main"), ctx.kernel_from(text, "double")?, ctx.kernel_from(text, "last")?);
-    /// let (x, mut y, mut z) = (ctx.array(&[1_u32, 2, 3])?, ctx.zeros::<u32, 1>([3])?, ctx.zeros::<u32, 1>([1])?);
-    /// let launches = [(&double, Grid::threads([3])), (&last, Grid::groups([1]))];
-    /// queue.launch_all_dyn(&launches, args![x = &x, y = &mut y, z = &mut z])?;
-    /// assert_eq!(queue.read(&z).wait()?, [6]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
+    /// Enqueues launches together.
     #[track_caller]
-    pub fn launch_all_dyn<'a>(
-        &self,
-        launches: &[(&DynKernel, Grid<'_>)],
-        args: impl AsRef<[NamedArg<'a>]>,
-    ) -> Result<()> {
-        let (at, args) = (Location::caller(), args.as_ref());
-        if launches.is_empty() {
-            return Ok(());
-        }
-        for (kernel, _) in launches {
-            same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
-        }
-        let interfaces: Vec<&Interface> = launches.iter().map(|(kernel, _)| kernel.interface()).collect();
-        let plans = check_dyn_each(&interfaces, args)?;
-        let inner = launches.iter().map(|(kernel, _)| &kernel.inner);
-        let mut gathers: Vec<_> =
-            inner.zip(&plans).map(|(inner, plan)| LaunchArguments::new(self, inner, plan)).collect();
-        gathers.iter_mut().for_each(|gather| args.iter().for_each(|(_, arg)| arg.bind(gather)));
-        let grids: Vec<_> = launches.iter().map(|(_, grid)| *grid).collect();
-        let values: Vec<_> = plans.iter().map(|plan| named_values(args, plan.slots())).collect();
-        values.iter().try_for_each(|values| self.check_named("launch_all_dyn", values, at))?;
-        let works = works(self, &mut gathers, &grids, at)?;
-        let nodes = self.enqueue_launches(works, at)?;
-        let mut named = nodes.into_iter().zip(&values);
-        named.try_for_each(|(node, values)| self.name_values("launch_all_dyn", node, values, at))
-    }
-
-    /// Enqueues launches together. In a capture, returns their nodes.
-    #[track_caller]
-    fn enqueue_launches(&self, mut works: KindsOfWork, at: &'static Location<'static>) -> Result<Vec<u32>> {
-        let Some(&(what, _)) = works.first() else { return Ok(Vec::new()) };
+    fn enqueue_launches(&self, mut works: KindsOfWork, at: &'static Location<'static>) -> Result<()> {
+        let Some(&(what, _)) = works.first() else { return Ok(()) };
         let Some(captured) = self.captured_queue() else {
             let by = Admission { slot: self.slot()?, what, at };
             let _nothing = self.bind_nothing_in(Some(by), &mut works)?;
-            self.owner().engine().enqueue_launches(by, works)?;
-            return Ok(Vec::new());
+            return self.owner().engine().enqueue_launches(by, works);
         };
         captured.begin_call();
         let _nothing = self.bind_nothing_in(None, &mut works)?;
-        let nodes = works.into_iter().map(|(what, work)| captured.push((what, at), work, None, None));
-        let nodes = nodes.collect::<Result<Vec<u32>>>()?;
-        captured.begin_call(); // the call has several nodes, so a later name must not apply to the last node alone
-        Ok(nodes)
+        for (what, work) in works {
+            captured.push((what, at), work, None, None)?;
+        }
+        captured.begin_call(); // the call has several nodes: a later name must not apply to the last one only
+        Ok(())
     }
 }
 
-/// Checks at compile time that a hand-written `EntryPoints` has one grid for each entry point.
-pub(crate) const fn check_count<F: EntryPoints>() {
+/// Checks at compile time that a hand-written `EntryPoints` has a grid for each entry point.
+const fn check_count<F: EntryPoints>() {
     let grids = size_of::<F::Each<u8>>();
     assert!(grids == F::NEXT.len() + 1, "`EntryPoints::Each` has an item for each entry point");
 }
 
-/// Binds the arguments of each entry point of a kernel.
-pub(crate) fn arguments<'a, F: KernelArgs>(
+/// Binds the arguments to each entry point of a kernel.
+fn arguments<'a, F: KernelArgs>(
     queue: &'a CommandQueue,
     kernel: &'a Kernel<F>,
     args: &impl KernelArgs,
@@ -192,8 +134,8 @@ pub(crate) fn arguments<'a, F: KernelArgs>(
     bound.collect()
 }
 
-/// Checks each launch over its grid, and returns the launches.
-pub(crate) fn works(
+/// Checks the launches, each over its grid, and takes them.
+fn works(
     queue: &CommandQueue,
     gathers: &mut [LaunchArguments<'_>],
     grids: &[Grid<'_>],
@@ -280,73 +222,14 @@ impl CommandQueue {
         grid: Grid<'_>,
         args: impl KernelArgs<Family: SameKernel<F>>,
     ) -> Result<Pending<F::Value>> {
-        const { assert!(F::NEXT.is_empty(), "`call_all` launches several entry points, `call` does not") };
+        const { assert!(F::NEXT.is_empty(), "`launch_all` launches several entry points, `call` does not") };
         self.not_captured("call", CALL_IN_CAPTURE)?;
-        self.call_over(kernel, &[grid], &args)
-    }
-
-    /// Runs all entry points as [`launch_all`](Self::launch_all) does, and returns the kernel's value as
-    /// [`call`](Self::call) does.
-    ///
-    /// # Errors
-    /// Returns the errors of [`launch_all`](Self::launch_all) and of [`call`](Self::call).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::AdapterChoice;
-    /// use fencepost::prelude::*;
-    ///
-    /// #[derive(KernelArgs)]
-    /// #[kernel(
-    ///     wgsl = "
-    ///         @group(0) @binding(0) var<storage, read_write> x: array<u32>;
-    ///         @group(0) @binding(1) var<storage, read_write> total: u32;
-    ///         @compute @workgroup_size(64) fn square(@builtin(global_invocation_id) id: vec3<u32>) {
-    ///             if id.x < arrayLength(&x) { x[id.x] *= x[id.x]; }
-    ///         }
-    ///         @compute @workgroup_size(1) fn add_up() {
-    ///             for (var i = 0u; i < arrayLength(&x); i++) { total += x[i]; }
-    ///         }",
-    ///     entries("square", "add_up"),
-    ///     returns(total: u32)
-    /// )]
-    /// struct SumOfSquares<'a> {
-    ///     x: &'a mut DeviceArray<u32>,
-    /// }
-    /// let cpu = ContextOptions::default().adapter(AdapterChoice::Cpu);
-    /// let ctx = Context::with_options(cpu).wait()?;
-    /// let (queue, kernel) = (ctx.queue("main"), ctx.kernel::<SumOfSquares>()?);
-    /// let mut x = ctx.array(&[1, 2, 3])?;
-    /// let grids = [Grid::threads([3]), Grid::groups([1])];
-    /// assert_eq!(queue.call_all(&kernel, grids, SumOfSquares { x: &mut x })?.wait()?, 14);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn call_all<F: EntryPoints + Returns>(
-        &self,
-        kernel: &Kernel<F>,
-        grids: F::Each<Grid<'_>>,
-        args: impl KernelArgs<Family: SameKernel<F>>,
-    ) -> Result<Pending<F::Value>> {
-        const { check_count::<F>() };
-        self.not_captured("call_all", CALL_IN_CAPTURE)?;
-        self.call_over(kernel, grids.as_ref(), &args)
-    }
-
-    /// Calls a kernel. `grids` has one grid for each entry point.
-    #[track_caller]
-    fn call_over<F: Returns>(
-        &self,
-        kernel: &Kernel<F>,
-        grids: &[Grid<'_>],
-        args: &impl KernelArgs,
-    ) -> Result<Pending<F::Value>> {
         same_context(self.owner(), &kernel.owner, || format!("kernel `{}`", kernel.inner.name))?;
         let maker = self.by(CommandKind::Launch(kernel.inner.id))?;
         let value = maker.memory::<F::Value, 1>([1].into())?;
-        let mut gathers = arguments(self, kernel, args);
+        let mut gathers = arguments(self, kernel, &args);
         gathers.iter_mut().for_each(|gather| gather.buffer(&value));
-        let mut launches = works(self, &mut gathers, grids, maker.by.at)?;
+        let mut launches = works(self, &mut gathers, &[grid], maker.by.at)?;
         let _nothing = self.bind_nothing_in(Some(maker.by), &mut launches)?;
         self.enqueue_call(maker.by, launches, &value)
     }

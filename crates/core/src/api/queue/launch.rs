@@ -246,13 +246,13 @@ impl CommandQueue {
         values: &[PlacedValue<'_>],
         at: &'static Location<'static>,
     ) -> Result<()> {
-        self.check_named("launch_dyn", values, at)?;
+        self.check_named(values, at)?;
         let Some(captured) = self.captured_queue() else { return Ok(()) };
         let what = CommandKind::Launch(gather.launch.kernel().id);
         gather.complete_captured(captured, &grid, (what, at))?;
         let _nothing = self.bind_nothing(None, &mut [&mut gather.launch])?;
         let node = captured.push((what, at), Work::Launch(gather.launch), None, None)?;
-        self.name_values("launch_dyn", node, values, at)
+        self.name_values(node, values, at)
     }
 }
 
@@ -659,13 +659,13 @@ impl LaunchArguments<'_> {
     }
 }
 
-/// A named value, and its slot among the parameters of a launch.
-pub(crate) type PlacedValue<'a> = (&'a dyn NamedValue, ArgumentSlot);
+/// A named value, with its place among the parameters of a launch.
+type PlacedValue<'a> = (&'a dyn NamedValue, ArgumentSlot);
 
-/// Returns those arguments that are named values and that the entry point declares.
-pub(crate) fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<PlacedValue<'a>> {
+/// Returns the arguments that are named values.
+fn named_values<'a>(args: &[NamedArg<'a>], slots: &[ArgumentSlot]) -> Vec<PlacedValue<'a>> {
     let named = args.iter().zip(slots).filter_map(|((_, arg), &slot)| match arg {
-        DynArg::Named(value) if slot != ArgumentSlot::Undeclared => Some((*value, slot)),
+        DynArg::Named(value) => Some((*value, slot)),
         _ => None,
     });
     named.collect()
@@ -675,13 +675,8 @@ impl CommandQueue {
     /// Checks that all values belong to the capture of the queue.
     ///
     /// # Errors
-    /// Returns `Graph` for a value of another capture, and, on an ordinary queue, for any value.
-    pub(crate) fn check_named(
-        &self,
-        call: &'static str,
-        values: &[PlacedValue<'_>],
-        at: &'static Location<'static>,
-    ) -> Result<()> {
+    /// Returns `Graph` for a value of another capture, and for any value if the queue is not captured.
+    fn check_named(&self, values: &[PlacedValue<'_>], at: &'static Location<'static>) -> Result<()> {
         let Some((first, _)) = values.first() else { return Ok(()) };
         let Some(captured) = self.captured_queue() else {
             let problem = format!(
@@ -691,23 +686,22 @@ impl CommandQueue {
             );
             return Err(ErrorDetail::Graph { graph: self.label().into(), problem }.into());
         };
-        captured.with(call, at, |state| {
+        captured.with("launch_dyn", at, |state| {
             values
                 .iter()
                 .try_for_each(|(value, _)| state.check_value(self.label(), value.token(), value.name()))
         })?
     }
 
-    /// Names the parameters of a captured launch after their values.
-    pub(crate) fn name_values(
+    /// Gives the parameters of a captured launch the names of their values.
+    fn name_values(
         &self,
-        call: &'static str,
         node: u32,
         values: &[PlacedValue<'_>],
         at: &'static Location<'static>,
     ) -> Result<()> {
-        let Some(captured) = self.captured_queue().filter(|_| !values.is_empty()) else { return Ok(()) };
-        captured.with(call, at, |state| {
+        let Some(captured) = self.captured_queue() else { return Ok(()) };
+        captured.with("launch_dyn", at, |state| {
             let node = &mut state.nodes[node as usize];
             let mut command = node.command.duplicate();
             command.values.extend(values.iter().map(|(value, slot)| (value.token(), *slot)));

@@ -205,19 +205,19 @@ impl ArrayOps<'_> {
     }
 
     /// Enqueues a read of elements.
-    pub(crate) fn read_part<T: Element>(&self, src: &ArrayPart, out: Vec<T>) -> Result<Reading<T>> {
+    pub(crate) fn read_part<T: Element>(&self, src: &ArrayPart) -> Result<Reading<T>> {
         if src.len() == 0 {
             let nothing = Span { size: 0, ..src.array.span() };
-            return self.read_words(nothing, 0, out);
+            return self.read_words(nothing, 0);
         }
         if let Some(words) = src.words() {
-            return self.read_words(words, src.len(), out);
+            return self.read_words(words, src.len());
         }
         self.check_host_read(src.array.storage.block())?;
         let shape = src.strided.shape();
         let (between, works) = self.gather(src, PaddedShape::full(&shape))?;
         self.enqueue_all_or_none(works)?;
-        self.read(&between.array, out)
+        self.read(&between.array)
     }
 
     /// Returns new memory with the layout `like`, and the commands that copy the elements to it and zero its padding.
@@ -368,11 +368,7 @@ impl CommandQueue {
         src: &DeviceArray<T, D>,
         from: impl Into<Region>,
     ) -> Pending<Vec<T>> {
-        late_or_error(
-            self.enqueue_read("read_region", &src.array, |maker| {
-                maker.read_part(&src.part(from)?, Vec::new())
-            }),
-        )
+        late_or_error(self.enqueue_read("read_region", &src.array, |maker| maker.read_part(&src.part(from)?)))
     }
 
     /// *Enqueues* a copy of a region into a pinned host array, as [`download`](Self::download) does.

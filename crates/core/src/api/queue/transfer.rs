@@ -8,7 +8,7 @@ use crate::api::graph::tape::CapturedQueue;
 use crate::api::queue::CommandQueue;
 use crate::api::queue::region_transfer::{ArrayPart, packed};
 use crate::arrays::device_array::{ArrayRef, DeviceArray};
-use crate::arrays::host_array::{Download, HostArray, HostMemory, PlainMemory, Upload};
+use crate::arrays::host_array::{Download, HostArray, HostMemory, PlainMemory};
 use crate::arrays::read::Reading;
 use crate::arrays::upload_source::{HostRef, PlainBytes, SOURCE, Source, SourceBytes, SourceRef};
 use crate::error::{CommandKind, ErrorDetail, Result};
@@ -31,7 +31,6 @@ use fencepost_kernels::Element;
 use fencepost_sync::Slot;
 use fencepost_sync::prim::lock;
 use smallvec::smallvec;
-use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -129,14 +128,10 @@ impl ArrayOps<'_> {
     }
 
     /// Enqueues a read of all elements of an array.
-    fn read_array<T: Element, const D: usize>(
-        &self,
-        array: &DeviceArray<T, D>,
-        out: Vec<T>,
-    ) -> Result<Reading<T>> {
+    fn read_array<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Result<Reading<T>> {
         match array.frame().is_full() {
-            true => self.read(&array.array, out),
-            false => self.read_part(&array.all(), out),
+            true => self.read(&array.array),
+            false => self.read_part(&array.all()),
         }
     }
 
@@ -221,12 +216,12 @@ impl ArrayOps<'_> {
         }
     }
 
-    pub(crate) fn read<T: Element>(&self, array: &ArrayRef, out: Vec<T>) -> Result<Reading<T>> {
-        self.read_words(array.words()?, array.len, out)
+    pub(crate) fn read<T: Element>(&self, array: &ArrayRef) -> Result<Reading<T>> {
+        self.read_words(array.words()?, array.len)
     }
 
     /// Enqueues a read of the first `len` elements of `span`.
-    pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize, out: Vec<T>) -> Result<Reading<T>> {
+    pub(crate) fn read_words<T: Element>(&self, span: Span, len: usize) -> Result<Reading<T>> {
         self.not_captured("download", READ_IN_CAPTURE)?;
         self.check_host_read(&span.block)?;
         let slot = ReadSlot::new();
@@ -243,7 +238,7 @@ impl ArrayOps<'_> {
         let registration = WakerRegistration::default();
         let engine = engine.clone();
         let keep = Some(self.owner.clone());
-        Ok(Reading { registration, engine, keep, point, past, span, slot, len, out })
+        Ok(Reading { registration, engine, keep, point, past, span, slot, len, out: Vec::new() })
     }
 }
 
@@ -289,7 +284,7 @@ impl Owner {
         at: &'static Location<'static>,
     ) -> Result<Reading<T>> {
         let by = Admission { slot: Slot::CONTEXT, what: CommandKind::Map, at };
-        ArrayOps { owner: self, by, captured: None }.read(array, Vec::new())
+        ArrayOps { owner: self, by, captured: None }.read(array)
     }
 }
 
@@ -384,6 +379,7 @@ impl CommandQueue {
     /// assert_eq!(queue.read(&x).wait()?, [0.0, 1.0, 2.0, 0.0]);
     /// # Ok::<(), fencepost::Error>(())
     /// ```
+    /// [`HostArray::slice`] selects a part of a pinned array.
     #[track_caller]
     pub fn upload<T: Element, const D: usize>(
         &self,
@@ -459,20 +455,7 @@ impl CommandQueue {
     /// ```
     #[track_caller]
     pub fn read<T: Element, const D: usize>(&self, array: &DeviceArray<T, D>) -> Pending<Vec<T>> {
-        late_or_error(self.enqueue_read("read", &array.array, |maker| maker.read_array(array, Vec::new())))
-    }
-
-    /// Reads as [`read`](Self::read) does, into an existing `Vec`, whose allocation is reused.
-    ///
-    /// # Errors
-    /// The result has the errors of [`read`](Self::read).
-    #[track_caller]
-    pub fn read_with<T: Element, const D: usize>(
-        &self,
-        array: &DeviceArray<T, D>,
-        storage: Vec<T>,
-    ) -> Pending<Vec<T>> {
-        late_or_error(self.enqueue_read("read_with", &array.array, |maker| maker.read_array(array, storage)))
+        late_or_error(self.enqueue_read("read", &array.array, |maker| maker.read_array(array)))
     }
 
     /// Enqueues a read of an array of this context, and flushes the queue. `call` is the name of the program's call.
@@ -503,8 +486,7 @@ impl CommandQueue {
         out: &mut [T],
     ) -> Result<()> {
         same_shape("the target of a read", &[out.len()], &[array.len()])?;
-        let mut reading =
-            self.enqueue_read("read_into", &array.array, |maker| maker.read_array(array, Vec::new()))?;
+        let mut reading = self.enqueue_read("read_into", &array.array, |maker| maker.read_array(array))?;
         reading.wait_into(out)
     }
 
@@ -546,42 +528,6 @@ impl CommandQueue {
             maker.copy_words((source, src.array.words()?), (target, dst.array.words()?))
         })
     }
-
-    /// *Enqueues* an upload of the elements `range` of a pinned array to the whole of `dst`.
-    ///
-    /// # Errors
-    /// Returns [`ErrorDetail::Range`] if `range` is not inside `src`, [`ErrorDetail::Alignment`] for a range that starts or ends
-    /// inside a word of 4 bytes, and the errors of [`upload`](Self::upload).
-    ///
-    /// # Example
-    /// ```
-    /// use fencepost::{HostArray, Upload};
-    /// # let (ctx, queue) = fencepost::doctest();
-    /// let mut host: HostArray<u32, Upload> = ctx.pinned([8])?;
-    /// host.write(|elements| elements[6..].copy_from_slice(&[7, 8]))?;
-    /// let mut x = ctx.zeros::<u32, 1>([2])?;
-    /// queue.upload_range(&host, 6..8, &mut x)?;
-    /// assert_eq!(queue.read(&x).wait()?, [7, 8]);
-    /// # Ok::<(), fencepost::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn upload_range<T: Element, const D: usize, const E: usize>(
-        &self,
-        src: &HostArray<T, Upload, D>,
-        range: Range<usize>,
-        dst: &mut DeviceArray<T, E>,
-    ) -> Result<()> {
-        self.own(&dst.array)?;
-        src.check_owner(self.owner())?;
-        let maker = self.by(CommandKind::Upload)?;
-        if range.start > range.end || range.end > src.len() {
-            return Err(ErrorDetail::Range { array: src.label().into(), range, len: src.len() }.into());
-        }
-        same_shape(SOURCE, &[range.len()], &[dst.len()])?;
-        src.frame().check_full(|| format!("array `{}`", src.label()))?;
-        let len = [range.len()];
-        src.with_part(range, PaddedShape::full(&len), |part| maker.upload_host(part, dst))
-    }
 }
 
 impl ArrayOps<'_> {
@@ -596,7 +542,7 @@ impl ArrayOps<'_> {
             Some(_) if src.size == 0 => Ok(()),
             Some(captured) => captured.download(self.by.at, (src, len), (memory, label)),
             None => {
-                let reading = self.read_words(src, len, Vec::new())?;
+                let reading = self.read_words(src, len)?;
                 let stamp = reading.point.stamp;
                 lock(memory).expect(stamp, late(reading));
                 Ok(())

@@ -10,8 +10,7 @@ use crate::scheduler::times::TunedLaunches;
 /// Remedy for a tuning in a capture.
 const TUNE_REPLAYS: &str = "a capture executes nothing: tune a queue that launches, or profile the replays";
 
-/// A running measurement of a queue's launches, which [`CommandQueue::start_tuning`] started. Dropping it ends the
-/// measurement without a result.
+/// A running measurement of a queue's launches. Dropping it ends the measurement without a result.
 #[must_use = "dropping it ends the measurement"]
 #[derive(Debug)]
 pub struct Tuning {
@@ -19,10 +18,10 @@ pub struct Tuning {
     is_stopped: bool,
 }
 
-impl CommandQueue {
-    /// Starts to time each launch that is enqueued on this queue, until [`Tuning::stop`] returns the sum of the times.
-    /// So a program can try several kernels, grids or workgroup sizes, and use the fastest. The queue need not be
-    /// timed.
+impl Tuning {
+    /// Starts to time each launch that is enqueued on `queue`, until [`stop`](Self::stop) returns the sum of the times.
+    /// The times serve programs that try several kernels, grids or workgroups and use the fastest. The queue need not
+    /// be a timed one.
     ///
     /// Launches in graphs are not measured; use [`Context::profile`](crate::Context::profile) for them.
     ///
@@ -45,7 +44,7 @@ impl CommandQueue {
     /// let mut fastest = (f64::INFINITY, 0.0);
     /// for workgroup in [32.0, 64.0, 128.0] {
     ///     let saxpy = ctx.kernel_with::<Saxpy>(&[("WORKGROUP", workgroup)])?;
-    ///     let tuning = queue.start_tuning()?;
+    ///     let tuning = Tuning::start(&queue)?;
     ///     for _ in 0..10 {
     ///         queue.launch(&saxpy, Grid::threads([4096]), Saxpy { a: 2.0, x: &x, y: &mut y })?;
     ///     }
@@ -57,29 +56,27 @@ impl CommandQueue {
     /// # Ok::<(), fencepost::Error>(())
     /// ```
     #[track_caller]
-    pub fn start_tuning(&self) -> Result<Tuning> {
-        self.not_captured("start_tuning", TUNE_REPLAYS)?;
-        self.owner().engine().check_device()?;
-        let slot = self.slot()?;
-        let caps = self.owner().device().caps();
+    pub fn start(queue: &CommandQueue) -> Result<Self> {
+        queue.not_captured("Tuning::start", TUNE_REPLAYS)?;
+        let engine = queue.owner().engine();
+        engine.check_device()?;
+        let slot = queue.slot()?;
+        let caps = queue.owner().device().caps();
         if !caps.timestamps {
             let reason = format!("adapter `{}` has no timestamps", caps.adapter);
-            return Err(
-                ErrorDetail::NotMeasured { object: format!("queue `{}`", self.label()), reason }.into()
-            );
+            let object = format!("queue `{}`", queue.label());
+            return Err(ErrorDetail::NotMeasured { object, reason }.into());
         }
-        if self.owner().engine().start_tuning(slot) {
-            return Ok(Tuning { queue: self.clone(), is_stopped: false });
+        if engine.start_tuning(slot) {
+            return Ok(Self { queue: queue.clone(), is_stopped: false });
         }
         let problem = "is being tuned already: call `Tuning::stop` first";
-        Err(ErrorDetail::Tuning { queue: self.label().into(), problem }.into())
+        Err(ErrorDetail::Tuning { queue: queue.label().into(), problem }.into())
     }
-}
 
-impl Tuning {
-    /// Ends the measurement. The result is the sum, in seconds, of the device times of all launches since
-    /// [`start_tuning`](CommandQueue::start_tuning). It comes when the launches are complete, and is 0 if there were
-    /// none.
+    /// Ends the measurement. The result is the sum of the device times of all launches since
+    /// [`start`](Self::start), in seconds, each from its start to its end. The sum comes when the launches are complete,
+    /// and is 0 if there were none.
     ///
     /// # Errors
     /// The result is [`ErrorDetail::NotMeasured`] if the queue replayed a graph or ran a condition or a loop, or if the

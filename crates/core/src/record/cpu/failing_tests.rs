@@ -355,9 +355,12 @@ fn a_host_function_may_enqueue_and_flush_work_of_its_context() {
                 for value in 0..100 {
                     other.fill(&mut y, value).expect("no error");
                     other.flush().expect("no error");
-                    assert!(!other.is_complete().expect("no error"), "the device executes this function");
+                    assert!(
+                        !other.marker().is_complete().expect("no error"),
+                        "the device executes this function"
+                    );
                 }
-                drop(other.ones::<u32, 1>([8]).expect("memory"));
+                drop(other.full([8], 1_u32).expect("memory"));
                 drop(other);
                 arrays.send(y).expect("the test receives");
             });

@@ -54,7 +54,7 @@ fn p02_a_host_wait_for_a_use_covers_the_work_before_it() {
     let x = zeros(&ctx);
     let y = zeros(&ctx);
     fill(&one, &x, 0..64);
-    two.wait_for_queue(&one).expect("nothing has failed");
+    two.wait_for(&one).expect("nothing has failed");
     fill(&two, &y, 0..64);
     assert_eq!(hazard(&three, &x, 0..64), 0..256);
     drop(y.map_read().wait().expect("nothing has failed"));
@@ -120,12 +120,12 @@ fn p06_a_wait_that_also_orders_a_third_queue_is_not_redundant() {
     let x = zeros(&ctx);
     let y = zeros(&ctx);
     fill(&one, &x, 0..64);
-    three.wait_for_queue(&one).expect("nothing has failed");
+    three.wait_for(&one).expect("nothing has failed");
     fill(&three, &y, 0..64);
     fill(&two, &y, 0..64);
     for redundant in [0, 1] {
         // The policy orders queue `two` after the last fill only, not after the first.
-        two.wait_for_queue(&three).expect("nothing has failed");
+        two.wait_for(&three).expect("nothing has failed");
         let report = ctx.diagnostics().wait_report();
         assert_eq!((report.added.len(), report.redundant.len()), (1, redundant), "{report}");
     }

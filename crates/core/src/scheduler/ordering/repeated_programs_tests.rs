@@ -219,7 +219,7 @@ impl<'g> Side<'g> {
                 let mut to = part(&self.arrays[*to], of);
                 self.queues[*queue].copy(&from, &mut to)
             }
-            &Call::Wait { queue, other } => self.queues[queue].wait_for_queue(&self.queues[other]),
+            &Call::Wait { queue, other } => self.queues[queue].wait_for(&self.queues[other]),
             &Call::Hold { queue } => {
                 let gate = self.ctx.user_event("gate");
                 let held = self.queues[queue].wait_for(&gate.event());

@@ -324,7 +324,7 @@ pub(crate) fn hazard(nodes: &[GraphNode], queues: &[Arc<str>], pair: &UnorderedN
     let later = site(pair.later);
     let touched = nodes[pair.later as usize].touches().find(|touch| touch.block.id == pair.block);
     let array = touched.map(|touch| touch.block.order().label.to_string()).unwrap_or_default();
-    let wait = format!("{}.wait_for_queue(&{})?", later.queue, earlier.queue);
+    let wait = format!("{}.wait_for(&{})?", later.queue, earlier.queue);
     let later_access = access(pair.later_writes);
     let access = access(pair.earlier_writes);
     let range = pair.range.clone();

@@ -62,7 +62,7 @@ fn saved(bound: Bound) -> Vec<u8> {
             let side = body.fork("side");
             side.launch_dyn(&kernel, Grid::indirect(&counts, 0), args![k = 5_u32, y = &mut y])?;
             body.launch_dyn(&kernel, Grid::groups([1]), args![k = u32::MAX, y = &mut left])?;
-            body.wait_for_queue(&side)?;
+            body.wait_for(&side)?;
             body.repeat(&times, Bound::AtMost(2), |inner| {
                 let mut head = z.slice(0..16)?;
                 let tail = y.slice(0..16)?;
