@@ -56,7 +56,8 @@ fn main() -> Result<()> {
 
     // The two halves are different bytes, so the queues need no order here.
     let half = whole.len() / 2; // 256 bytes, an offset at which every adapter accepts an argument
-    let (mut low, mut high) = (whole.slice(0..half)?, whole.slice(half..128)?);
+    let mut low = whole.slice(0..half)?;
+    let mut high = whole.slice(half..128)?;
     a.launch(&iota, Grid::threads([half]), Iota { start: 100, step: 0, out: &mut low })?;
     b.launch(&iota, Grid::threads([half]), Iota { start: 200, step: 0, out: &mut high })?;
 

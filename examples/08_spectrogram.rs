@@ -86,11 +86,12 @@ fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize)
     let circle = ctx.array(&circle)?; // made before the queues, so no queue needs to wait for it
     let length = (FRAMES - 1) * HOP + N;
     let slot = || -> Result<Slot> {
-        let (samples, power) = (ctx.zeros([length])?, ctx.zeros([FRAMES * BINS])?);
+        let samples = ctx.zeros([length])?;
+        let power = ctx.zeros([FRAMES * BINS])?;
         Ok(Slot { samples, power, uploaded: ctx.event(), transformed: ctx.event(), fetched: ctx.event() })
     };
     let mut slots = [slot()?, slot()?];
-    let (upload, compute, fetch) = (ctx.queue("upload"), ctx.queue("compute"), ctx.queue("fetch"));
+    let [upload, compute, fetch] = ["upload", "compute", "fetch"].map(|label| ctx.queue(label));
 
     let mut blocks = Vec::new();
     for first in (0..frames).step_by(FRAMES) {
@@ -102,9 +103,9 @@ fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize)
 
         compute.wait_for(&slot.uploaded)?;
         compute.wait_for(&slot.fetched)?;
-        let (circle, samples, power) = (&circle, &slot.samples, &mut slot.power);
-        compute.launch(&stft, Grid::groups([FRAMES]), Stft { hop: HOP as u32, circle, samples, power })?;
-        slot.transformed.record(&compute)?;
+        let args = Stft { hop: HOP as u32, circle: &circle, samples: &slot.samples, power: &mut slot.power };
+        compute.launch(&stft, Grid::groups([FRAMES]), args)?;
+        compute.record(&slot.transformed)?;
 
         fetch.wait_for(&slot.transformed)?;
         blocks.push(fetch.read(&slot.power));

@@ -53,8 +53,12 @@ fn main() -> Result<()> {
     });
     let buffer = |label, size: u32, usage| {
         let usage = usage | Usages::STORAGE | Usages::COPY_SRC | Usages::COPY_DST; // the usages that an array needs
-        let (label, size, mapped_at_creation) = (Some(label), size.into(), false);
-        device.create_buffer(&wgpu::BufferDescriptor { label, size, usage, mapped_at_creation })
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: size.into(),
+            usage,
+            mapped_at_creation: false,
+        })
     };
     let vertices = buffer("vertices", CORNERS * 8, Usages::VERTEX);
     let readback = buffer("readback", WIDTH * HEIGHT * 4, Usages::empty());

@@ -70,7 +70,8 @@ fn main() {
 /// Returns a trial that records without submitting. The layer must report a hazard if `speaks` is set, and
 /// nothing otherwise.
 fn trial(name: &str, place: &Arc<Place>, record: fn(&Bed), speaks: bool) -> Trial {
-    let (place, id) = (place.clone(), format!("{name}::{}", place.name()));
+    let id = format!("{name}::{}", place.name());
+    let place = place.clone();
     Trial::ignorable_test(id.clone(), move || {
         let subject = Subject::new(place);
         if let Some(reason) = deaf().or_else(|| no_layer(&subject)) {

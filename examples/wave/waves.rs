@@ -45,7 +45,8 @@ pub(crate) struct Waves {
 impl Waves {
     pub(crate) fn new(ctx: &Context, size: [u32; 2]) -> Result<Self> {
         let shape = [size[1] as usize, size[0] as usize]; // the shape of an array begins with its rows
-        let (old, current) = (ctx.zeros(shape)?, ctx.zeros(shape)?);
+        let old = ctx.zeros(shape)?;
+        let current = ctx.zeros(shape)?;
         let step = ctx.kernel_with::<Step>(&CONSTANTS)?;
         let paint = ctx.kernel_with::<Paint>(&CONSTANTS)?;
         Ok(Self { size, old, current, step, paint })

@@ -21,7 +21,8 @@ fn plain(ctx: &Context, c: &Capture) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
     let gain = c.value("gain", 2_u32)?;
     let x = c.input("x", &ctx.zeros::<u32, 1>([64])?)?;
-    let (counts, mut y) = (c.array(&[1_u32, 1, 1])?, c.zeros::<u32, 1>([64])?);
+    let counts = c.array(&[1_u32, 1, 1])?;
+    let mut y = c.zeros::<u32, 1>([64])?;
     c.launch_dyn(&add, Grid::groups([1]), args![k = &gain, y = &mut y])?;
     c.label_node("first")?;
     let side = c.fork("side");
@@ -36,7 +37,8 @@ fn plain(ctx: &Context, c: &Capture) -> Result<()> {
 
 fn conditions(ctx: &Context, c: &Capture) -> Result<()> {
     let add = ctx.kernel_from(ADD, "add")?;
-    let (go, mut y) = (c.array(&[1_u32])?, c.zeros::<u32, 1>([64])?);
+    let go = c.array(&[1_u32])?;
+    let mut y = c.zeros::<u32, 1>([64])?;
     let mut same = y.clone();
     let then = |body: &Capture| {
         body.launch_dyn(&add, Grid::groups([1]), args![k = 3_u32, y = &mut y])?;
@@ -59,7 +61,8 @@ fn rounds(ctx: &Context, c: &Capture, bound: Bound) -> Result<()> {
     let x = c.input("x", &ctx.zeros::<u32, 1>([64])?)?;
     let mut left = c.array(&[3_u32])?;
     let times = c.array(&[2_i32])?;
-    let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
+    let mut y = c.zeros::<u32, 1>([64])?;
+    let mut z = c.zeros::<u32, 1>([64])?;
     let condition = left.clone();
     let rounds = c.while_(&condition, bound, |body| {
         let side = body.fork("side");

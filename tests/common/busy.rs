@@ -8,7 +8,7 @@ use super::held::HeldLane;
 use super::{Subject, dump};
 use fencepost::prelude::*;
 use fencepost::{Event, HostBuffer, testing};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -105,7 +105,8 @@ fn stand_still() {
 /// Launches a host kernel that blocks until it is released. Returns when the kernel has begun.
 fn stand_still(ctx: &Context, queue: &CommandQueue) -> Busy {
     let ((go, told), (begin, begun)) = (channel::<()>(), channel());
-    let (told, begin): (Mutex<Receiver<()>>, Mutex<Sender<()>>) = (Mutex::new(told), Mutex::new(begin));
+    let told = Mutex::new(told);
+    let begin = Mutex::new(begin);
     let run = move |_: [u32; 3], _: [u32; 3], _: &[u8], _: &mut [HostBuffer<'_>]| {
         let told = told.lock().expect("one run at a time");
         // The receiver is gone if the test has ended.

@@ -39,7 +39,8 @@ fn counted() -> Vec<u32> {
 
 fn arrays(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("arrays");
-    let (zeros, full) = (ctx.zeros::<u32, 1>([N])?, ctx.full([N], 7_u32)?);
+    let zeros = ctx.zeros::<u32, 1>([N])?;
+    let full = ctx.full([N], 7_u32)?;
     let mut copy = queue.zeros([N])?;
     queue.copy(&full, &mut copy)?;
     let elements = queue.array(&counted())?;
@@ -120,7 +121,8 @@ fn regions(ctx: &Context) -> Result<()> {
     let queue = ctx.queue("regions");
     let number = |n: usize| f16::from_f32(n as f32);
     let elements: Vec<f16> = (0..256).map(number).collect();
-    let (mut x, mut y) = (queue.zeros([16, 16])?, queue.zeros::<f16, 2>([16, 16])?);
+    let mut x = queue.zeros([16, 16])?;
+    let mut y = queue.zeros::<f16, 2>([16, 16])?;
     queue.upload(&elements, &mut x)?;
     queue.copy_region(&x, region![1..9, 1..8; 2], &mut y, region![3..11, 5..9])?;
     let found = queue.read_region(&y, region![3..11, 5..9]).wait()?;

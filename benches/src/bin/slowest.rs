@@ -49,7 +49,8 @@ fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, launches: usize) -> Res
             done
         });
         let mut slowest = [(Duration::ZERO, 0); 7];
-        let (queue, x) = (ctx.queue("verbs"), ctx.zeros::<f32, 1>([N])?);
+        let queue = ctx.queue("verbs");
+        let x = ctx.zeros::<f32, 1>([N])?;
         let mut y = ctx.zeros::<f32, 1>([N])?;
         let mut marker = queue.marker();
         let mut turn = 0;

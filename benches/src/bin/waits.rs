@@ -58,7 +58,8 @@ fn round(ctx: &Context, kernel: &Kernel<Saxpy<'static>>, threads: usize) -> Resu
 fn waits(ctx: &Context, kernel: &Kernel<Saxpy<'static>>) -> Result<()> {
     let queue = ctx.queue("waits");
     let x: DeviceArray<f32> = ctx.zeros([N])?;
-    let (mut y, mut copy): (DeviceArray<f32>, DeviceArray<f32>) = (ctx.zeros([N])?, ctx.zeros([N])?);
+    let mut y: DeviceArray<f32> = ctx.zeros([N])?;
+    let mut copy: DeviceArray<f32> = ctx.zeros([N])?;
     for _ in 0..WAITS {
         for _ in 0..LAUNCHES {
             queue.launch(kernel, Grid::threads([N]), Saxpy { a: 2.0, x: &x, y: &mut y })?;

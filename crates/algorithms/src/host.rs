@@ -117,7 +117,8 @@ pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
 /// assert_eq!((&starts[..], total), (&[0, 3, 4][..], 8));
 /// ```
 pub fn scan_with_total<T: Reducible>(x: &[T], of_all: Scan<T>) -> (Vec<T>, T) {
-    let (first, add) = (of_all.initial(), |all, &element: &T| combined(of_all.operation, all, element));
+    let first = of_all.initial();
+    let add = |all, &element: &T| combined(of_all.operation, all, element);
     let total = if of_all.reversed { x.iter().rev().fold(first, add) } else { x.iter().fold(first, add) };
     (scan(x, of_all), total)
 }

@@ -64,7 +64,8 @@ fn ranked<T: Reducible>(queue: &VerbQueue<'_>, x: &DeviceArray<T>, k: usize, lar
     let n = x.len();
     let x = bits(x)?;
     let mut search = RankSearch::new(queue, n, flips::<T>(true))?;
-    let (values, places): (DeviceArray<u32>, DeviceArray<u32>) = (queue.empty([k])?, queue.empty([k])?);
+    let values: DeviceArray<u32> = queue.empty([k])?;
+    let places: DeviceArray<u32> = queue.empty([k])?;
     let mut found = queue.empty([1])?;
     let mut last = queue.empty([2])?;
     let taken = search.taken(&x, &values, &places);

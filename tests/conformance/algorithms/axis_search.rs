@@ -132,7 +132,8 @@ fn refused(s: &Subject) {
         }
         assert_eq!(queue.read(&x).wait().unwrap(), vec![1; x.len()]);
     }
-    let (none, mut foreign) = (queue.zeros::<u32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+    let none = queue.zeros::<u32, 2>([0, 3]).unwrap();
+    let mut foreign = other.zeros([0, 1]).unwrap();
     let error = queue.argmin(none.axis(1), &mut foreign).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
     check_of_failed(s, |ctx, queue| {

@@ -279,7 +279,8 @@ fn refused(s: &Subject) {
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     for len in [700, 16_400] {
-        let (mut keys, mut x) = (queue.zeros([len]).unwrap(), queue.zeros::<i32, 1>([len]).unwrap());
+        let mut keys = queue.zeros([len]).unwrap();
+        let mut x = queue.zeros::<i32, 1>([len]).unwrap();
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) = queue.capture(|c| outputs.enqueue(c, &keys, &x, Operation::Sum)).unwrap();
         for round in 0..2_u32 {

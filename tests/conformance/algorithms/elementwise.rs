@@ -60,7 +60,8 @@ fn words(len: usize, rng: &mut fastrand::Rng) -> Vec<u32> {
 
 fn casts(s: &Subject) {
     fn of<T: Reducible + Debug, U: Reducible + Debug + SameBits<u32>>(queue: &CommandQueue, list: &[T]) {
-        let (x, mut out) = (queue.array(list).unwrap(), queue.empty::<U, 1>([list.len()]).unwrap());
+        let x = queue.array(list).unwrap();
+        let mut out = queue.empty::<U, 1>([list.len()]).unwrap();
         queue.cast(&x, &mut out).unwrap();
         let found = queue.read(&out.cast_bits::<u32>()).wait().unwrap();
         for (&x, found) in list.iter().zip(found) {

@@ -91,12 +91,14 @@ fn scattered(ctx: &Context, text: &str, keys: &[u32]) -> Vec<u32> {
     let kernel = ctx.kernel_from_with(text, "radix_scatter", &overrides).unwrap();
     let queue = ctx.queue("q");
     let n = keys.len();
-    let (keys, values) = (queue.array(keys).unwrap(), queue.zeros::<u32, 1>([n]).unwrap());
+    let keys = queue.array(keys).unwrap();
+    let values = queue.zeros::<u32, 1>([n]).unwrap();
     let mut starts = vec![n as u32; 16];
     starts[0] = 0;
     let starts = queue.array(&starts).unwrap();
     let all = queue.array(&[vec![0; n], vec![BEHIND]].concat()).unwrap();
-    let (mut out, mut of_out) = (all.slice(0..n).unwrap(), queue.zeros::<u32, 1>([n]).unwrap());
+    let mut out = all.slice(0..n).unwrap();
+    let mut of_out = queue.zeros::<u32, 1>([n]).unwrap();
     let args = args![
         n = n as u32,
         share = n as u32,
@@ -156,7 +158,8 @@ fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
     let queue = ctx.queue("q");
     let all = queue.array(&[vec![1; ELEMENTS], vec![BEHIND]].concat()).unwrap();
     let mut out = all.slice(0..ELEMENTS).unwrap();
-    let (x, carries) = (queue.full([ELEMENTS], 1_u32).unwrap(), queue.zeros::<u32, 1>([1]).unwrap());
+    let x = queue.full([ELEMENTS], 1_u32).unwrap();
+    let carries = queue.zeros::<u32, 1>([1]).unwrap();
     let mut total = queue.zeros::<u32, 1>([1]).unwrap();
     let n = ELEMENTS as u32;
     let mut args =

@@ -94,8 +94,9 @@ fn refused(s: &Subject) {
     }
     let mut foreign = s.ctx().queue("other").zeros([1]).unwrap();
     for len in [100, 20_000] {
-        // Only the second of two launches would be refused.
-        let (x, y) = (queue.zeros::<f32, 1>([len]).unwrap(), queue.zeros::<f32, 1>([len]).unwrap());
+        // The last of two launches would be refused.
+        let x = queue.zeros::<f32, 1>([len]).unwrap();
+        let y = queue.zeros::<f32, 1>([len]).unwrap();
         let own = || y.slice(0..1).unwrap();
         for error in [queue.dot(&x, &y, &mut own()), queue.norm(&y, &mut own()), queue.mean(&y, &mut own())] {
             assert!(matches!(error.as_ref().unwrap_err().detail(), ErrorDetail::Aliased { .. }), "{error:?}");

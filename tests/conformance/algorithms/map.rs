@@ -158,7 +158,8 @@ fn refused(s: &Subject) {
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     let mut x = queue.zeros::<u32, 1>([100]).unwrap();
-    let (mut y, mut out) = (queue.zeros::<u32, 1>([100]).unwrap(), queue.zeros::<u32, 1>([100]).unwrap());
+    let mut y = queue.zeros::<u32, 1>([100]).unwrap();
+    let mut out = queue.zeros::<u32, 1>([100]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.map(&x, "x * x", &mut y)?;

@@ -229,7 +229,8 @@ fn vectors(s: &Subject) {
 
 fn none(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (x, mut out) = (queue.empty::<[i32; 2], 1>([0]).unwrap(), queue.empty([1]).unwrap());
+    let x = queue.empty::<[i32; 2], 1>([0]).unwrap();
+    let mut out = queue.empty([1]).unwrap();
     let sum = Monoid::new("a + b", [0, 7]);
     queue.reduce(&x, sum, &mut out).unwrap();
     assert_eq!(queue.read(&out).wait().unwrap(), [[0, 7]]);

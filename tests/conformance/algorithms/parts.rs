@@ -274,7 +274,8 @@ fn chained(s: &Subject) {
 fn without_elements(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (integers, floats) = (queue.zeros::<i32, 1>([0]).unwrap(), queue.zeros::<f32, 1>([0]).unwrap());
+    let integers = queue.zeros::<i32, 1>([0]).unwrap();
+    let floats = queue.zeros::<f32, 1>([0]).unwrap();
     // A count past the end of an array counts as the length of the array.
     for count in [0, 5] {
         let count = queue.full([1], count).unwrap();

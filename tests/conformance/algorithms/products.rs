@@ -228,8 +228,9 @@ fn refused(s: &Subject) {
     let padded = queue.zeros::<f32, 2>(Shape::padded([4, 5], [4, 8])).unwrap();
     let error = queue.dot(x.axis(1), &padded, &mut queue.zeros([4, 1]).unwrap()).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Padding { .. }), "{error}");
-    // A product without results is refused like any other.
-    let (none, mut foreign) = (queue.zeros::<f32, 2>([0, 3]).unwrap(), other.zeros([0, 1]).unwrap());
+    // A product without results is refused as any other.
+    let none = queue.zeros::<f32, 2>([0, 3]).unwrap();
+    let mut foreign = other.zeros([0, 1]).unwrap();
     let error = queue.dot(none.axis(1), &none, &mut foreign).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::ForeignContext { .. }), "{error}");
 }

@@ -42,7 +42,8 @@ fn both<T: Reducible>(
     distribution: impl Distribution<T>,
 ) -> (Vec<T>, Vec<T>) {
     let generator = Philox::seed(0x0123_4567_89AB_CDEF).stream(0xFEDC_BA98_7654_3210).position(position);
-    let (mut out, mut expected) = (queue.empty::<T, 1>([len]).unwrap(), vec![T::zeroed(); len]);
+    let mut out = queue.empty::<T, 1>([len]).unwrap();
+    let mut expected = vec![T::zeroed(); len];
     queue.fill_random(&mut out, generator, distribution).unwrap();
     host::fill_random(&mut expected, generator, distribution).unwrap();
     (queue.read(&out).wait().unwrap(), expected)

@@ -190,7 +190,8 @@ fn refused(s: &Subject) {
         );
         assert_eq!(error.to_string(), text);
     }
-    let (many, mut other) = (queue.zeros::<u32, 7>([2; 7]).unwrap(), queue.zeros([2; 7]).unwrap());
+    let many = queue.zeros::<u32, 7>([2; 7]).unwrap();
+    let mut other = queue.zeros([2; 7]).unwrap();
     let error = queue.permute(&many, [6, 5, 4, 3, 2, 1, 0], &mut other).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Value { .. }), "{error}");
     let square = queue.full([3, 3], 4_u32).unwrap();
@@ -204,8 +205,9 @@ fn refused(s: &Subject) {
         let error = result.unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::Aliased { .. }), "{error}");
     }
-    // Permutations that move no element are refused like the others.
-    let (row, long) = (x.reshape([1, 10]).unwrap(), queue.zeros::<u32, 1>([192]).unwrap());
+    // Orders that move no element are refused as the others are.
+    let row = x.reshape([1, 10]).unwrap();
+    let long = queue.zeros::<u32, 1>([192]).unwrap();
     let first = long.slice(0..128).unwrap();
     let second = long.slice(64..192).unwrap();
     let unmoved = [

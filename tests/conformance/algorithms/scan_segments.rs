@@ -98,7 +98,8 @@ fn refused(s: &Subject) {
         assert_eq!(queue.read(&out).wait().unwrap(), vec![7; len]);
     }
     check_of_failed(s, |ctx, queue| {
-        let (x, offsets) = (ctx.zeros::<u32, 1>([0])?, ctx.zeros([1])?);
+        let x = ctx.zeros::<u32, 1>([0])?;
+        let offsets = ctx.zeros([1])?;
         queue.scan(x.segments(&offsets), &mut ctx.zeros([0])?, scan)
     });
 }

@@ -108,7 +108,8 @@ fn floats(s: &Subject) {
 fn empty(s: &Subject) {
     let queue = s.ctx().queue("q");
     for operation in ALL {
-        let (none, three) = (queue.empty::<f32, 1>([0]).unwrap(), queue.array(&[4.0_f32, 2.0, 5.0]).unwrap());
+        let none = queue.empty::<f32, 1>([0]).unwrap();
+        let three = queue.array(&[4.0_f32, 2.0, 5.0]).unwrap();
         let neutral = host::reduce_segments::<f32>(&[], &[0, 0], operation)[0];
         assert_eq!(found(&queue, &none, &[0, 0, 0], operation), [neutral; 2], "{operation:?}");
         let list = [4.0, 2.0, 5.0];

@@ -205,7 +205,8 @@ fn refused(s: &Subject) {
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     for len in [700, 16_400] {
-        let (mut x, mut mask) = (queue.zeros::<u32, 1>([len]).unwrap(), queue.zeros([len]).unwrap());
+        let mut x = queue.zeros::<u32, 1>([len]).unwrap();
+        let mut mask = queue.zeros([len]).unwrap();
         let mut outputs = Outputs::new(&queue, len);
         let (graph, ()) = queue.capture(|c| outputs.enqueue(c, &x, &mask)).unwrap();
         for round in 0..2_u32 {

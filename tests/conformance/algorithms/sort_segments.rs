@@ -115,7 +115,8 @@ fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
     let len = 4200;
     let mut x = queue.zeros::<i32, 1>([len]).unwrap();
-    let (mut offsets, mut out) = (queue.zeros::<u32, 1>([50]).unwrap(), queue.zeros([len]).unwrap());
+    let mut offsets = queue.zeros::<u32, 1>([50]).unwrap();
+    let mut out = queue.zeros([len]).unwrap();
     let sort = Sort::ascending().bits(20..32);
     let (graph, ()) = queue.capture(|c| c.sort(x.segments(&offsets), &mut out, sort)).unwrap();
     for round in 0..2 {

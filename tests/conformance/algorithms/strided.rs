@@ -109,7 +109,8 @@ fn hazard(s: &Subject) {
 
 fn in_a_graph(s: &Subject) {
     let queue = s.ctx().queue("q");
-    let (mut x, mut out) = (queue.zeros::<u32, 2>([30, 20]).unwrap(), queue.zeros::<u32, 1>([600]).unwrap());
+    let mut x = queue.zeros::<u32, 2>([30, 20]).unwrap();
+    let mut out = queue.zeros::<u32, 1>([600]).unwrap();
     let from = strides(599, [-1, -30]);
     let to = strides(0, [20, 1]);
     let (graph, ()) = queue.capture(|c| c.copy_strided([30, 20], &x, from, &mut out, to)).unwrap();

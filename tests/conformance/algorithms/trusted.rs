@@ -163,7 +163,8 @@ fn changed(s: &Subject) {
         let all = Recorded::open(s, recorder, false).shader(own_search);
         let edited = Recorded::open(s, recorder, true);
         let loaded = Recorded::open(s, recorder, true);
-        let (queue, mut places) = (edited.ctx.queue("q"), edited.ctx.zeros::<u32, 1>([3]).unwrap());
+        let queue = edited.ctx.queue("q");
+        let mut places = edited.ctx.zeros::<u32, 1>([3]).unwrap();
         let x = edited.ctx.array(&[1_u32, 4, 9]).unwrap();
         let queries = edited.ctx.array(&[4_u32, 0, 10]).unwrap();
         let (mut graph, ()) =
@@ -196,7 +197,8 @@ fn named(s: &Subject) {
         let all = Recorded::open(s, recorder, false).shader(own_search);
         let recorded = Recorded::open(s, recorder, true);
         recorded.shader(search);
-        let (queue, mut places) = (recorded.ctx.queue("q"), recorded.ctx.zeros::<u32, 1>([3]).unwrap());
+        let queue = recorded.ctx.queue("q");
+        let mut places = recorded.ctx.zeros::<u32, 1>([3]).unwrap();
         let x = recorded.ctx.array(&[1_u32, 4, 9]).unwrap();
         let queries = recorded.ctx.array(&[4_u32, 0, 10]).unwrap();
         let mut graph = None;

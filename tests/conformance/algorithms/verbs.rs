@@ -62,7 +62,8 @@ fn hazards(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let (x, out) = (one.zeros::<u32, 1>([100]).unwrap(), two.zeros::<u32, 1>([100]).unwrap());
+    let x = one.zeros::<u32, 1>([100]).unwrap();
+    let out = two.zeros::<u32, 1>([100]).unwrap();
     let offsets = two.zeros::<u32, 1>([3]).unwrap();
     two.wait_for(&one).unwrap();
     one.fill(&mut x.clone(), 1).unwrap();

@@ -40,7 +40,8 @@ fn chosen(s: &Subject) {
         let file = graph.to_bytes_with(Contents::Included).unwrap();
         file.windows(name.len()).any(|part| part == name.as_bytes())
     };
-    let (x, numbers) = (queue.zeros::<u32, 1>([40_000]).unwrap(), queue.zeros::<f32, 1>([40_000]).unwrap());
+    let x = queue.zeros::<u32, 1>([40_000]).unwrap();
+    let numbers = queue.zeros::<f32, 1>([40_000]).unwrap();
     let total = || queue.zeros([1]).unwrap();
     for (len, fits) in [(16, true), (17, false), (20, false), (24, false), (20_480, true), (20_481, false)] {
         let x = x.slice(0..len).unwrap();

@@ -68,7 +68,8 @@ fn limits(subject: &Subject) {
     );
 
     let looks = LOOKS.kernel(subject, &ctx);
-    let (x, mut y) = (ctx.zeros::<u32, 1>([128]).unwrap(), ctx.zeros::<u32, 1>([128]).unwrap());
+    let x = ctx.zeros::<u32, 1>([128]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([128]).unwrap();
     let over = Grid::groups([info.max_groups as usize + 1]);
     let error = queue.launch_dyn(&looks, over, args![&mut x.clone(), &mut y]).unwrap_err();
     assert!(

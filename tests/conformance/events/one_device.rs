@@ -186,7 +186,8 @@ fn copies(subject: &Subject) {
         let busy = own.queue("busy");
         let last = own.queue("last");
         let from = other.queue("from");
-        let (x, mut y) = (from.full::<u32, 1>([N], 5).unwrap(), own.full([N], 1).unwrap());
+        let x = from.full::<u32, 1>([N], 5).unwrap();
+        let mut y = own.full([N], 1).unwrap();
         assert_eq!(last.read(&y).wait().unwrap(), [1; N]);
         subject.spin(&own, &busy, 20);
         busy.flush().unwrap();

@@ -100,7 +100,8 @@ fn host_access(subject: &Subject) {
 fn other_arrays(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (x, mut y) = (ctx.full([N], 3_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = ctx.full([N], 3_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.copy(&x, &mut y)?;
@@ -180,7 +181,8 @@ fn last_call(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let empty: [(&str, &CaptureCall<'_>); 5] = [
         ("a fill of no bytes", &|c| c.fill(&mut x.slice(0..0)?, 9)),
         ("a copy of no bytes", &|c| c.copy(&x.slice(0..0)?, &mut y.slice(0..0)?)),
@@ -225,7 +227,8 @@ fn overlap(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             let from = c.input("x", &x)?;

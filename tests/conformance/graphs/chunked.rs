@@ -597,7 +597,8 @@ fn refused(subject: &Subject) {
         let other = ctx.queue("other");
         let attempt = || -> Result<u32> {
             let mix = ctx.kernel::<crate::common::kernels::Mix>()?;
-            let (left, zero) = (queue.full([1], 25_u32)?, queue.zeros::<u32, 1>([1])?);
+            let left = queue.full([1], 25_u32)?;
+            let zero = queue.zeros::<u32, 1>([1])?;
             let steps = queue.while_(&left, Bound::Chunked(100), |body| {
                 let args = crate::common::kernels::Mix { a: 1, b: u32::MAX, x: &zero, y: &mut left.clone() };
                 body.launch(&mix, Grid::threads([1]), args)

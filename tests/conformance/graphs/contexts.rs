@@ -86,7 +86,8 @@ fn overlap(s: &Subject) {
     each_pair(s, |names, one, two| {
         for held_far in [false, true] {
             let queue = one.queue("main");
-            let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+            let x = one.zeros::<u32, 1>([N]).unwrap();
+            let y = two.zeros::<u32, 1>([N]).unwrap();
             let (graph, (near, far)) = queue
                 .capture(|c| {
                     let side = c.fork_on(two, "side")?;
@@ -119,7 +120,8 @@ fn overlap(s: &Subject) {
 fn around_a_fork(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (x, z) = (one.zeros::<u32, 1>([N]).unwrap(), one.zeros::<u32, 1>([N]).unwrap());
+        let x = one.zeros::<u32, 1>([N]).unwrap();
+        let z = one.zeros::<u32, 1>([N]).unwrap();
         let (graph, far) = queue
             .capture(|c| {
                 c.fill(&mut x.clone(), 3)?;
@@ -150,7 +152,8 @@ fn around_a_fork(s: &Subject) {
 fn ordered(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+        let x = one.zeros::<u32, 1>([N]).unwrap();
+        let y = two.zeros::<u32, 1>([N]).unwrap();
         let (graph, outputs) = queue
             .capture(|c| {
                 // This fork comes after no other node.
@@ -289,7 +292,8 @@ fn elsewhere(s: &Subject) {
     let from = &others[0];
     let to = &others[1];
     let queue = ctx.queue("main");
-    let (x, y) = (from.array(&counted(N, 3)).unwrap(), to.zeros::<u32, 1>([N]).unwrap());
+    let x = from.array(&counted(N, 3)).unwrap();
+    let y = to.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y.clone())).unwrap();
     assert_eq!(graph.statistics().contexts, 3);
     queue.replay(&graph).unwrap().wait().unwrap();
@@ -300,7 +304,8 @@ fn host_functions(s: &Subject) {
     each_pair(s, |names, one, two| {
         let (sender, receiver) = channel();
         let queue = one.queue("main");
-        let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+        let x = one.zeros::<u32, 1>([N]).unwrap();
+        let y = two.zeros::<u32, 1>([N]).unwrap();
         let gate = two.user_event("gate");
         let holder = two.queue("holder");
         let (graph, late) = queue
@@ -469,7 +474,8 @@ fn edits(s: &Subject) {
         let (mut graph, (a, b)) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
-                let (mut of_near, mut of_far) = (c.zeros::<u32, 1>([N])?, side.zeros::<u32, 1>([N])?);
+                let mut of_near = c.zeros::<u32, 1>([N])?;
+                let mut of_far = side.zeros::<u32, 1>([N])?;
                 side.launch(&far, Grid::threads([N]), Mix { a: 1, b: 0, x: &y, y: &mut of_far })?;
                 c.on(&side)?.label_node("far launch")?;
                 c.launch(&near, Grid::threads([N]), Mix { a: 1, b: 0, x: &x, y: &mut of_near })?;
@@ -542,7 +548,8 @@ fn policies(s: &Subject) {
     for policies in [[Policy::Checked, Policy::Checked], [Policy::Unchecked, Policy::Checked]] {
         each_pair_with(s, policies, |names, one, two| {
             let queue = one.queue("main");
-            let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+            let x = one.zeros::<u32, 1>([N]).unwrap();
+            let y = two.zeros::<u32, 1>([N]).unwrap();
             let race = |joined: bool| {
                 queue.capture(|c| {
                     let first = c.fork_on(two, "first")?;
@@ -646,7 +653,8 @@ fn timed(s: &Subject) {
 fn refused(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (x, y) = (one.full([1], 1_u32).unwrap(), two.zeros::<u32, 1>([1]).unwrap());
+        let x = one.full([1], 1_u32).unwrap();
+        let y = two.zeros::<u32, 1>([1]).unwrap();
         let captured = |f: &dyn Fn(&fencepost::Capture) -> Result<()>, call: &str, remedy: &str| {
             for drops in [false, true] {
                 let error = queue
@@ -705,7 +713,8 @@ fn refused(s: &Subject) {
 fn nothing_executes(s: &Subject) {
     each_pair(s, |names, one, two| {
         let queue = one.queue("main");
-        let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+        let x = one.zeros::<u32, 1>([N]).unwrap();
+        let y = two.zeros::<u32, 1>([N]).unwrap();
         let (graph, ()) = queue
             .capture(|c| {
                 let side = c.fork_on(two, "side")?;
@@ -740,7 +749,8 @@ fn lost(s: &Subject) {
             s.watch(&lost);
             let (one, two) = if far_is_lost { (&ctx, &lost) } else { (&lost, &ctx) };
             let queue = one.queue("main");
-            let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+            let x = one.zeros::<u32, 1>([N]).unwrap();
+            let y = two.zeros::<u32, 1>([N]).unwrap();
             let captured = queue.capture(|c| {
                 let side = c.fork_on(two, "side")?;
                 c.fill(&mut x.clone(), 5)?;
@@ -786,7 +796,8 @@ fn loss_returns(s: &Subject) {
         s.watch(&lost);
         let (one, two) = if far_is_lost { (&alive, &lost) } else { (&lost, &alive) };
         let queue = one.queue("main");
-        let (x, y) = (one.zeros::<u32, 1>([LARGE]).unwrap(), two.zeros::<u32, 1>([LARGE]).unwrap());
+        let x = one.zeros::<u32, 1>([LARGE]).unwrap();
+        let y = two.zeros::<u32, 1>([LARGE]).unwrap();
         let captured = queue.capture(|c| {
             let side = c.fork_on(two, "side")?;
             let own = side.full([N], 1_u32)?;
@@ -870,7 +881,8 @@ fn dumps(s: &Subject) {
     let one = s.ctx();
     let two = s.ctx();
     let queue = one.queue("main");
-    let (x, y) = (one.zeros::<u32, 1>([N]).unwrap(), two.zeros::<u32, 1>([N]).unwrap());
+    let x = one.zeros::<u32, 1>([N]).unwrap();
+    let y = two.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             c.fill(&mut x.clone(), 1)?;

@@ -52,7 +52,8 @@ impl Setup {
 
     pub(super) fn on(ctx: Context) -> Self {
         let queue = ctx.queue("main");
-        let (mix, nothing) = (ctx.kernel::<Mix>().unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+        let mix = ctx.kernel::<Mix>().unwrap();
+        let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
         Self { ctx, queue, mix, nothing }
     }
 

@@ -64,7 +64,8 @@ fn grid(subject: &Subject) {
 fn in_flight(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (count, y) = (queue.full([1], 2_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    let count = queue.full([1], 2_u32).unwrap();
+    let y = queue.zeros::<u32, 1>([N]).unwrap();
     let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
@@ -101,7 +102,8 @@ fn inputs(subject: &Subject) {
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let ten = queue.full([N], 10_u32).unwrap();
-    let (flag, y) = (queue.full([1], 1_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    let flag = queue.full([1], 1_u32).unwrap();
+    let y = queue.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         let x = c.input("x", &one)?;
         let b = c.value("b", 2_u32)?;
@@ -124,7 +126,8 @@ fn inputs(subject: &Subject) {
 fn refused(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
-    let (flag, mut x) = (queue.full([1], 1_u32).unwrap(), queue.zeros::<u32, 1>([N]).unwrap());
+    let flag = queue.full([1], 1_u32).unwrap();
+    let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     type Call = fn(&fencepost::Capture, &DeviceArray<u32>) -> fencepost::Result<()>;
     let calls: [Call; 3] = [
         |b, x| b.input("x", x).map(drop),

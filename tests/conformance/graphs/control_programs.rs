@@ -193,7 +193,8 @@ impl Arrays {
         let words = ctx.zeros::<u32, 1>([CONDITIONS]).unwrap();
         let slices = (1..CONDITIONS).map(|at| words.slice(at..at + 1).unwrap());
         let conditions = std::iter::once(ctx.zeros([1]).unwrap()).chain(slices).collect();
-        let (nothing, mix) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.kernel::<Mix>().unwrap());
+        let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
+        let mix = ctx.kernel::<Mix>().unwrap();
         Self { data, conditions, nothing, mix }
     }
 

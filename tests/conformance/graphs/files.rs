@@ -28,7 +28,8 @@ const N: usize = 256;
 
 /// Returns a graph with two queues; all its arrays are made in the capture.
 fn own_memory(ctx: &Context, queue: &CommandQueue) -> Graph {
-    let (mix, saxpy) = (ctx.kernel::<Mix>().unwrap(), ctx.kernel::<Saxpy<'_, u32>>().unwrap());
+    let mix = ctx.kernel::<Mix>().unwrap();
+    let saxpy = ctx.kernel::<Saxpy<'_, u32>>().unwrap();
     let numbers: Vec<u32> = (0..N as u32).collect();
     let captured = queue.capture(|c| {
         let x = c.array(&numbers)?;
@@ -250,7 +251,8 @@ fn inputs(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, mut y) = (queue.full([N], 3_u32).unwrap(), ctx.zeros::<u32, 1>([2 * N]).unwrap());
+    let x = queue.full([N], 3_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([2 * N]).unwrap();
     let unused = ctx.zeros::<f32, 2>([2, 3]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {

@@ -20,7 +20,8 @@ fn by_name_and_position(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mixed = mixed_kernel(&ctx);
-    let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = queue.full([N], 2_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
         .capture(|c| {
             let a = c.value("a", 3_u32)?;
@@ -56,7 +57,8 @@ fn in_a_body(subject: &Subject) {
     let (graph, _) = queue
         .capture(|c| {
             let b = c.value("b", 1_u32)?;
-            let (x, mut y) = (c.zeros::<u32, 1>([N])?, c.zeros::<u32, 1>([N])?);
+            let x = c.zeros::<u32, 1>([N])?;
+            let mut y = c.zeros::<u32, 1>([N])?;
             let count = c.array(&[3_u32])?;
             c.repeat(&count, Bound::AtMost(4), |body| {
                 body.launch_dyn(&mixed, Grid::threads([N]), args![a = 1_u32, b = &b, x = &x, y = &mut y])
@@ -77,7 +79,8 @@ fn outside(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("main");
     let mixed = mixed_kernel(&ctx);
-    let (x, mut y) = (queue.full([N], 2_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = queue.full([N], 2_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (_, gain): (_, GraphValue<u32>) = queue.capture(|c| c.value("gain", 3_u32)).unwrap();
     let mut launch = |queue: &CommandQueue| {
         queue.launch_dyn(&mixed, Grid::threads([N]), args![a = &gain, b = 0_u32, x = &x, y = &mut y])

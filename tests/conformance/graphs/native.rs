@@ -171,7 +171,8 @@ fn values(subject: &Subject) {
 fn form_of_a_loop(subject: &Subject) {
     let (ctx, queue) = open(subject, LAUNCHES);
     let mix = ctx.kernel::<Mix>().unwrap();
-    let (x, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let launch = |c: &Capture, times: usize| {
         (0..times).try_for_each(|_| {
             c.launch(&mix, Grid::threads([N]), Mix { a: 1, b: 1, x: &x, y: &mut y.clone() })

@@ -135,7 +135,8 @@ fn forks_and_children(subject: &Subject) {
     let (child, ()) = queue
         .capture(|c| {
             let side = c.fork("side");
-            let (mut x, mut y) = (c.zeros::<u32, 1>([N])?, c.full([N], 2_u32)?);
+            let mut x = c.zeros::<u32, 1>([N])?;
+            let mut y = c.full([N], 2_u32)?;
             side.upload(&up, &mut x)?;
             c.wait_for(&side)?;
             c.launch(&mix, Grid::threads([N]), Mix { a: 3, b: 1, x: &x, y: &mut y })?;
@@ -157,7 +158,8 @@ fn refused_in_a_body(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
-    let (mut x, flag) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.full([1], 1_u32).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let flag = ctx.full([1], 1_u32).unwrap();
     let (uploads, ()) = queue.capture(|c| c.upload(&up, &mut x)).unwrap();
     let (downloads, ()) = queue.capture(|c| c.download(&x, &mut back)).unwrap();
     for graph in [&uploads, &downloads] {

@@ -50,7 +50,8 @@ fn last_replay(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
-    let (mut count, mut copy) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut copy = ctx.zeros::<u32, 1>([N]).unwrap();
     let add = Mix { a: 3, b: 1, x: &one, y: &mut count };
     let (graph, ()) = queue.capture(|c| c.launch(&mix, Grid::threads([N]), add)).unwrap();
     let other = ctx.queue("other");

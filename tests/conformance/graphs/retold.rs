@@ -121,7 +121,8 @@ fn frozen(subject: &Subject) {
 
 fn rapid(subject: &Subject) {
     let (ctx, queue) = queue_of(subject);
-    let (nothing, y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|c| add(&ctx, c, &y, 1, &nothing)).unwrap();
     for _ in 0..200 {
         queue.replay(&graph).unwrap();

@@ -38,7 +38,8 @@ fn with_clock() -> EventOptions {
 /// Captures `parts` parts with a marker before each and one at the end. A part has a launch, a copy and a fill.
 fn marked(ctx: &Context, queue: &CommandQueue, parts: usize) -> (Graph, Vec<Event>) {
     let iota = ctx.kernel::<Iota>().unwrap();
-    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         let mut markers = vec![c.marker_with(with_clock())];
         for _ in 0..parts {
@@ -112,7 +113,8 @@ fn covers_on(ctx: &Context) {
 fn timed_queue(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue_with(QueueOptions::default().timing(true));
-    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         let start = c.marker();
         c.fill(&mut x, 1)?;
@@ -288,7 +290,8 @@ fn nodes_of(profile: &Profile) -> Vec<&Row> {
 fn two_queues(ctx: &Context, queue: &CommandQueue) -> Graph {
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
-    let (mut y, mut z) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut z = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         c.fill(&mut y, 3)?;
         let side = c.fork("side");

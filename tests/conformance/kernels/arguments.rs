@@ -301,8 +301,10 @@ fn messages(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
-    let (x, mut y) = (ctx.zeros::<f32, 1>([4]).unwrap(), ctx.zeros::<f32, 1>([4]).unwrap());
-    let (mut wrong, grid) = (ctx.zeros::<u32, 1>([4]).unwrap(), || Grid::threads([4]));
+    let x = ctx.zeros::<f32, 1>([4]).unwrap();
+    let mut y = ctx.zeros::<f32, 1>([4]).unwrap();
+    let mut wrong = ctx.zeros::<u32, 1>([4]).unwrap();
+    let grid = || Grid::threads([4]);
     let found = [
         queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, x = &x, y = &mut wrong]),
         queue.launch_dyn(&saxpy, grid(), args![a = 1.0_f32, x = &x, y = &y]),
@@ -349,7 +351,8 @@ fn any_arrays(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
-    let (x, mut y) = (ctx.full([8], 1.0_f32).unwrap().any(), ctx.zeros::<f32, 2>([2, 4]).unwrap().any());
+    let x = ctx.full([8], 1.0_f32).unwrap().any();
+    let mut y = ctx.zeros::<f32, 2>([2, 4]).unwrap().any();
     queue.launch_dyn(&saxpy, Grid::threads([8]), args![2.0_f32, &x, &mut y]).unwrap();
     assert_eq!(queue.read(&y.typed::<f32, 2>().unwrap()).wait().unwrap(), [2.0; 8]);
     let mut whole = ctx.zeros::<i32, 1>([8]).unwrap().any();

@@ -181,7 +181,8 @@ fn turned<T: Element + PartialEq + Debug>(
     let kernel = BYTES.kernel(s, ctx);
     for n in [1, 3, 4, 30, 257] {
         let from: Vec<T> = (0..n).map(element).collect();
-        let (array, mut to) = (queue.array(&from).unwrap(), queue.zeros::<T, 1>([n as usize]).unwrap());
+        let array = queue.array(&from).unwrap();
+        let mut to = queue.zeros::<T, 1>([n as usize]).unwrap();
         let list = args![given = &array, turned = &mut to];
         queue.launch_dyn(&kernel, Grid::threads([n]), list).unwrap();
         let expected: Vec<T> = from.iter().map(|&x| not(x)).collect();
@@ -268,7 +269,8 @@ fn inside_a_word(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
     let kernel = FIRST_WORD.kernel(s, &ctx);
-    let (x, mut y) = (queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap(), queue.zeros::<u8, 1>([6]).unwrap());
+    let x = queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap();
+    let mut y = queue.zeros::<u8, 1>([6]).unwrap();
     let launch = |x: &DeviceArray<u8>, y: &mut DeviceArray<u8>| {
         queue.launch_dyn(&kernel, Grid::groups([1]), args![x = x, y = y])
     };

@@ -237,7 +237,8 @@ fn names(s: &Subject) {
     let ctx = s.ctx();
     let lines = Collected::of(&ctx, 1 << 16);
     let queue = ctx.queue("q");
-    let (kernel, mut x) = (ctx.kernel_from(text, "k").unwrap(), ctx.zeros::<u32, 1>([2]).unwrap());
+    let kernel = ctx.kernel_from(text, "k").unwrap();
+    let mut x = ctx.zeros::<u32, 1>([2]).unwrap();
     queue.launch_dyn(&kernel, Grid::groups([1]), args![x = &mut x]).unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [7, 9]);
     let own = |at: u32| ["true (true, false) /*".to_owned(), format!("{at} -1 (0.5, 2.0) false")];

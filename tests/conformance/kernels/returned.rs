@@ -253,7 +253,8 @@ fn held(s: &Subject) {
     let text = "@group(0) @binding(0) var<storage, read_write> y: array<u32>;
         @compute @workgroup_size(1) fn waits() { y[0] = 1u; }";
     let waits = ctx.kernel_from(text, "waits").unwrap();
-    let (x, mut y) = (ctx.array(&[2_u32; 8]).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
+    let x = ctx.array(&[2_u32; 8]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([1]).unwrap();
     let value = sum(&queue, &kernel, &x);
     queue.launch_dyn(&waits, Grid::groups([1]), args![y = &mut y]).unwrap();
     queue.flush().unwrap();

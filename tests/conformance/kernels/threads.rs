@@ -73,7 +73,8 @@ fn values(s: &Subject) {
 fn one_array(s: &Subject) {
     let ctx = s.ctx();
     let kernel = ctx.kernel::<Mix>().unwrap();
-    let (x, y) = (ctx.full([N], 1_u32).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let x = ctx.full([N], 1_u32).unwrap();
+    let y = ctx.zeros::<u32, 1>([N]).unwrap();
     on_threads(|_| {
         let queue = ctx.queue("own");
         let kernel = kernel.clone();

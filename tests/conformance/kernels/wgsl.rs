@@ -170,7 +170,8 @@ fn verbs(s: &Subject) {
     let words: Vec<u32> = (0..1000_u32).map(|n| n.wrapping_mul(2_654_435_761) >> 7).collect();
     let x = ctx.array(&words).unwrap();
     let mut mapped = ctx.zeros([1000]).unwrap();
-    let (mut sorted, mut total) = (ctx.zeros([1000]).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
+    let mut sorted = ctx.zeros([1000]).unwrap();
+    let mut total = ctx.zeros::<u32, 1>([1]).unwrap();
     queue.map(&x, "(x >> 1u) + 1u", &mut mapped).unwrap();
     queue.sort(&mapped, &mut sorted, Sort::ascending()).unwrap();
     queue.sum(&sorted, &mut total).unwrap();

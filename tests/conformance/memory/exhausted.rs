@@ -164,7 +164,8 @@ fn staging(s: &Subject) {
         s.watch(&ctx);
         let queue = ctx.queue("q");
         let other = ctx.queue("other");
-        let (gate, mut x) = (ctx.user_event("gate"), queue.zeros::<u32, 1>([4 * N]).unwrap());
+        let gate = ctx.user_event("gate");
+        let mut x = queue.zeros::<u32, 1>([4 * N]).unwrap();
         // The held fill uses the array, so the upload cannot write in place and needs staging memory.
         queue.wait_for(&gate.event()).unwrap();
         queue.fill(&mut x, 1).unwrap();

@@ -155,7 +155,8 @@ fn regions(s: &Subject) {
     let elements: Vec<u32> = (0..24).collect();
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
     up.write(|host| host.copy_from_slice(&elements)).unwrap();
-    let (mut a, mut b) = (ctx.zeros::<u32, 2>([9, 9]).unwrap(), ctx.zeros::<u32, 2>([9, 9]).unwrap());
+    let mut a = ctx.zeros::<u32, 2>([9, 9]).unwrap();
+    let mut b = ctx.zeros::<u32, 2>([9, 9]).unwrap();
     let place = region![1..9; 2, 2..8];
     queue.upload_region(&up, &mut a, &place).unwrap();
     queue.upload_region(&elements, &mut b, &place).unwrap();

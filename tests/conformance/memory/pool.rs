@@ -232,7 +232,8 @@ fn pinned_again(s: &Subject) {
     let again = up(WORDS);
     assert_eq!(again.read(|host| host.to_vec()).unwrap(), [0; WORDS], "the array has no stale byte");
     assert_eq!(ctx.pool().stats().blocks, blocks);
-    let (down, other): (HostArray<u32, Download>, _) = (ctx.pinned([WORDS]).unwrap(), up(WORDS / 4));
+    let down: HostArray<u32, Download> = ctx.pinned([WORDS]).unwrap();
+    let other = up(WORDS / 4);
     assert_eq!(
         ctx.pool().stats().blocks,
         3 * blocks,
@@ -248,7 +249,8 @@ fn pinned_again(s: &Subject) {
 /// Follows cudarc's `test_slice_is_freed_with_correct_context` and `test_post_alloc_memory`.
 fn right_context(s: &Subject) {
     every_pair(s, |names, one, two| {
-        let (x, y) = (one.zeros::<u32, 1>([WORDS]).unwrap(), two.zeros::<u32, 1>([WORDS]).unwrap());
+        let x = one.zeros::<u32, 1>([WORDS]).unwrap();
+        let y = two.zeros::<u32, 1>([WORDS]).unwrap();
         std::thread::scope(|scope| drop(scope.spawn(move || drop((x, y)))));
         for ctx in [one, two] {
             assert_eq!((ctx.pool().stats().used, ctx.pool().stats().free), (0, MIB), "{names}");

@@ -135,7 +135,8 @@ type IsRight = fn(&ErrorDetail) -> bool;
 fn errors(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (x, mut y) = (ctx.full([7, 5], 1_u32).unwrap(), ctx.zeros::<u32, 2>([7, 5]).unwrap());
+    let x = ctx.full([7, 5], 1_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 2>([7, 5]).unwrap();
     let axes = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionAxes { .. });
     let index = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionIndex { .. });
     let range = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionRange { .. });
@@ -230,7 +231,8 @@ fn offsets(s: &Subject) {
 fn wrong(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (x, mut y) = (queue.array(&counted(10)).unwrap(), ctx.zeros::<u32, 1>([10]).unwrap());
+    let x = queue.array(&counted(10)).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([10]).unwrap();
     #[allow(clippy::reversed_empty_ranges, reason = "the mistakes")]
     for (from, to) in [
         (region![0..11], region![]),

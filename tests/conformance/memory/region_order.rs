@@ -61,7 +61,8 @@ fn refused(s: &Subject) {
     let ctx = s.ctx();
     let foreign = s.ctx();
     let queue = ctx.queue("q");
-    let (x, mut y) = (ctx.full([4, 5], 1_u32).unwrap(), ctx.zeros::<u32, 2>([4, 5]).unwrap());
+    let x = ctx.full([4, 5], 1_u32).unwrap();
+    let mut y = ctx.zeros::<u32, 2>([4, 5]).unwrap();
     let strange = foreign.zeros::<u32, 2>([4, 5]).unwrap();
     let (up, mut down): (HostArray<u32, Upload>, HostArray<u32, Download>) =
         (ctx.pinned([4]).unwrap(), ctx.pinned([4]).unwrap());
@@ -116,7 +117,8 @@ fn nothing_behind(s: &Subject) {
     let one = ctx.queue("one");
     let two = ctx.queue("two");
     let gate = ctx.user_event("gate");
-    let (mut x, n) = (ctx.zeros::<u32, 2>([20, 20]).unwrap(), [1_u32; 20]);
+    let mut x = ctx.zeros::<u32, 2>([20, 20]).unwrap();
+    let n = [1_u32; 20];
     let mut up: HostArray<u32, Upload> = ctx.pinned([20]).unwrap();
     two.wait_for(&gate.event()).unwrap();
     one.fill(&mut x, 1).unwrap();
@@ -192,7 +194,8 @@ fn whole(s: &Subject) {
     const SIDE: usize = 8;
     let ctx = s.ctx();
     let queue = ctx.queue("shared");
-    let (x, together) = (ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap(), Barrier::new(2));
+    let x = ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap();
+    let together = Barrier::new(2);
     thread::scope(|scope| {
         scope.spawn(|| fill_often(&together, &queue, &x));
         let mut mixed = None;
@@ -232,7 +235,8 @@ fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>)
 fn mapped(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (x, y) = (ctx.zeros::<u32, 2>([4, 4]).unwrap(), ctx.zeros::<u32, 2>([4, 4]).unwrap());
+    let x = ctx.zeros::<u32, 2>([4, 4]).unwrap();
+    let y = ctx.zeros::<u32, 2>([4, 4]).unwrap();
     let map = x.map_read().wait().unwrap();
     for error in [
         queue.copy_region(&x, region![.., 1], &mut y.clone(), region![.., 1]).unwrap_err(),

@@ -203,7 +203,8 @@ fn halves(s: &Subject) {
 fn nothing(s: &Subject) {
     let ctx = s.ctx();
     let queue = ctx.queue("q");
-    let (none, mut other) = (ctx.zeros::<u32, 2>([0, 5]).unwrap(), ctx.zeros::<u32, 2>([0, 3]).unwrap());
+    let none = ctx.zeros::<u32, 2>([0, 5]).unwrap();
+    let mut other = ctx.zeros::<u32, 2>([0, 3]).unwrap();
     queue.copy_region(&none, region![.., 1..4], &mut other, region![]).unwrap();
     queue.upload_region(&[], &mut other, region![..; 2]).unwrap();
     assert!(queue.read_region(&none, region![.., 3]).wait().unwrap().is_empty());

@@ -149,7 +149,8 @@ fn nothing_else(s: &Subject) {
     let held = ctx.queue("held");
     let queue = ctx.queue("q");
     let gate = ctx.user_event("gate");
-    let (mut x, mut other) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+    let mut other = ctx.zeros::<u32, 1>([64]).unwrap();
     queue.fill(&mut x, 3).unwrap();
     held.wait_for(&gate.event()).unwrap();
     held.fill(&mut other, 1).unwrap();

@@ -112,7 +112,8 @@ fn fails(s: &Subject) {
         );
         s.watch(&lost);
         let queue = third.queue("third");
-        let (mut x, mut y) = (lost.zeros::<u32, 1>([1000]).unwrap(), other.zeros([1000]).unwrap());
+        let mut x = lost.zeros::<u32, 1>([1000]).unwrap();
+        let mut y = other.zeros([1000]).unwrap();
         lost.queue("fill").fill(&mut x, 1).unwrap();
         let done = queue.copy(&x, &mut y).and_then(|()| queue.finish().wait());
         let error = done.unwrap_err();
@@ -130,7 +131,8 @@ fn refused(s: &Subject) {
     let other = s.ctx();
     let third = s.ctx();
     let queue = third.queue("third");
-    let (x, mut y) = (own.full([8], 1_u32).unwrap(), other.zeros::<u32, 1>([9]).unwrap());
+    let x = own.ones::<u32, 1>([8]).unwrap();
+    let mut y = other.zeros::<u32, 1>([9]).unwrap();
     let error = queue.copy(&x, &mut y).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");
     let map = x.map_write().wait().unwrap();

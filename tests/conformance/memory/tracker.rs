@@ -43,7 +43,8 @@ fn knows(s: &Subject) {
 fn goes(s: &Subject) {
     let ctx = s.ctx();
     let tracker = ctx.pool().track();
-    let (x, y) = (ctx.zeros::<u32, 1>([100]).unwrap(), ctx.zeros::<u32, 1>([10]).unwrap());
+    let x = ctx.zeros::<u32, 1>([100]).unwrap();
+    let y = ctx.zeros::<u32, 1>([10]).unwrap();
     let slice = x.slice(0..3).unwrap();
     drop(x);
     assert_eq!(numbers(&tracker.report()), (440, 440, 2, 2), "the slice keeps the array");

@@ -52,7 +52,8 @@ fn written_below(s: &Subject) {
     let looks = LOOKS.kernel(s, &ctx);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let (mut x, mut y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([64]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([64]).unwrap();
     one.launch_dyn(&looks, Grid::threads([64]), args![x = &mut x, y = &mut y]).unwrap();
     let error = two.read(&y).wait().unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Hazard { access: "write", .. }), "{error}");
@@ -64,7 +65,8 @@ fn only_written(s: &Subject) {
     let sums = SUMS.kernel(s, &ctx);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let (x, mut totals) = (ctx.full([64], 1_u32).unwrap(), ctx.zeros::<u32, 1>([1]).unwrap());
+    let x = ctx.full([64], 1_u32).unwrap();
+    let mut totals = ctx.zeros::<u32, 1>([1]).unwrap();
     let mut copy = ctx.zeros::<u32, 1>([1]).unwrap();
     one.copy(&totals, &mut copy).unwrap();
     let error = two.launch_dyn(&sums, Grid::groups([1]), args![x = &x, totals = &mut totals]).unwrap_err();

@@ -86,7 +86,9 @@ fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], Comm
     let other = ctx.queue("other");
     let x = ctx.zeros([N]).unwrap();
     let y = ctx.zeros([N]).unwrap();
-    let (ctx, down, start) = (ctx.clone(), ctx.pinned([N]).unwrap(), queue.marker());
+    let ctx = ctx.clone();
+    let down = ctx.pinned([N]).unwrap();
+    let start = queue.marker();
     let (sender, receiver) = channel();
     let reader = other.clone();
     let mut copy = y.clone();

@@ -191,7 +191,8 @@ fn refused_replay(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let one = ctx.queue("one");
     let two = ctx.queue("two");
-    let (x, y) = (ctx.zeros::<u32, 1>([64]).unwrap(), ctx.zeros::<u32, 1>([64]).unwrap());
+    let x = ctx.zeros::<u32, 1>([64]).unwrap();
+    let y = ctx.zeros::<u32, 1>([64]).unwrap();
     let captured = one.capture(|c| {
         let own = c.zeros::<u32, 1>([64])?;
         c.copy(&x, &mut own.clone())?;

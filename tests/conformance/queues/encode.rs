@@ -51,7 +51,8 @@ fn in_order(subject: &Subject) {
         let queue = ctx.queue("main");
         let mix = ctx.kernel::<Mix>().unwrap();
         let buffer = program.buffer(N);
-        let (mut x, mut y) = (shared_by(&ctx), ctx.array_on::<u32, 1>(&buffer, [N]).unwrap());
+        let mut x = shared_by(&ctx);
+        let mut y = ctx.array_on::<u32, 1>(&buffer, [N]).unwrap();
         let ones = ctx.full([N], 1_u32).unwrap();
         let mut expected = 0;
         let mut reads = Vec::new();

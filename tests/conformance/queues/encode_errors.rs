@@ -41,7 +41,8 @@ fn works(ctx: &Context, queue: &CommandQueue) {
 
 fn not_shared(subject: &Subject) {
     for (ctx, _) in beside(subject) {
-        let (queue, own) = (ctx.queue("main"), ctx.zeros::<u32, 1>([N]).unwrap());
+        let queue = ctx.queue("main");
+        let own = ctx.zeros::<u32, 1>([N]).unwrap();
         let error = copy(&queue, &own, &mut shared(&ctx)).unwrap_err();
         assert!(
             matches!(error.detail(), ErrorDetail::NotShared { array } if array == own.label()),
@@ -100,7 +101,8 @@ fn nothing(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Checked);
     let queue = ctx.queue("main");
     let other = ctx.queue("other");
-    let (mut x, own) = (shared(&ctx), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut x = shared(&ctx);
+    let own = ctx.zeros::<u32, 1>([N]).unwrap();
     let encoded = queue.encode(|encoder, access| {
         let to = access.write(&mut x)?;
         encoder.clear_buffer(to.buffer(), 0, None);

@@ -292,7 +292,8 @@ fn grid(subject: &Subject) {
         let buffer = program.buffer(4);
         program.put(&[9, 3, 1, 1], &buffer);
         let sizes = ctx.array_on::<u32, 1>(&buffer, [4]).unwrap();
-        let (ones, mut out) = (ctx.kernel_from(ONES, "ones").unwrap(), ctx.zeros::<u32, 1>([5]).unwrap());
+        let ones = ctx.kernel_from(ONES, "ones").unwrap();
+        let mut out = ctx.zeros::<u32, 1>([5]).unwrap();
         queue.launch_dyn(&ones, Grid::indirect(&sizes, 1), args![out = &mut out]).unwrap();
         assert_eq!(queue.read(&out).wait().unwrap(), [1, 1, 1, 0, 0]);
     }

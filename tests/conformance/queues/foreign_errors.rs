@@ -84,7 +84,8 @@ fn cpu_recorder(subject: &Subject) {
 fn fails(ctx: &Context, buffer: &wgpu::Buffer) {
     let good = ctx.queue("good");
     let bad = ctx.queue("bad");
-    let (mut x, mut y) = (ctx.array_on::<u32, 1>(buffer, [16]).unwrap(), good.zeros::<u32, 1>([16]).unwrap());
+    let mut x = ctx.array_on::<u32, 1>(buffer, [16]).unwrap();
+    let mut y = good.zeros::<u32, 1>([16]).unwrap();
     good.fill(&mut y, 4).unwrap();
     bad.wait_for(&good.marker()).unwrap(); // the wait puts the work of both queues into one submission
     bad.fill(&mut x, 5).unwrap();

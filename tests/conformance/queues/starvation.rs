@@ -163,7 +163,8 @@ fn held(subject: &Subject) {
     let queue = ctx.queue("held");
     let other = ctx.queue("other");
     let gate = ctx.user_event("gate");
-    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
     let mut taken = 0;
     let error = loop {

@@ -187,11 +187,9 @@ fn making(subject: &Subject) {
     let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     held.scope(|| {
-        let (zeros, full, array) = (
-            ctx.zeros::<u32, 1>([N]).unwrap(),
-            ctx.full([N], 2_u32).unwrap(),
-            ctx.array(&[3_u32; N]).unwrap(),
-        );
+        let zeros = ctx.zeros::<u32, 1>([N]).unwrap();
+        let full = ctx.full([N], 2_u32).unwrap();
+        let array = ctx.array(&[3_u32; N]).unwrap();
         assert_eq!(queue.read(&zeros).wait().unwrap(), [0; N]);
         assert_eq!(queue.read(&full).wait().unwrap(), [2; N]);
         assert_eq!(queue.read(&array).wait().unwrap(), [3; N]);

@@ -91,7 +91,8 @@ fn transfers(subject: &Subject) {
     const LARGE: usize = 1 << 20;
     let ctx = subject.switched(|switches| switches.shared_memory = false);
     let queue = timed(&ctx, "watched");
-    let (mut x, mut y) = (queue.zeros::<u32, 1>([LARGE]).unwrap(), queue.zeros::<u32, 1>([LARGE]).unwrap());
+    let mut x = queue.zeros::<u32, 1>([LARGE]).unwrap();
+    let mut y = queue.zeros::<u32, 1>([LARGE]).unwrap();
     queue.finish().wait().unwrap();
     let elements = vec![5_u32; LARGE];
     let gate = ctx.user_event("gate");

@@ -38,7 +38,8 @@ fn waiting(subject: &Subject) {
     let ctx = subject.ctx();
     let a = timed(&ctx, "a");
     let b = timed(&ctx, "b");
-    let (mut x, mut y) = (ctx.zeros::<u32, 1>([N]).unwrap(), ctx.zeros::<u32, 1>([N]).unwrap());
+    let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
+    let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     b.fill(&mut y, 1).unwrap();
     let before = b.marker();
     b.finish().wait().unwrap();

@@ -30,7 +30,8 @@ pub(super) fn permute(size: Size) -> Case {
         |inputs, out| {
             let x = inputs[0].words();
             let shape = shape(x.len());
-            let (shape, strides) = (AXES.map(|axis| shape[axis]), AXES.map(|axis| strides(shape)[axis]));
+            let strides = AXES.map(|axis| strides(shape)[axis]);
+            let shape = AXES.map(|axis| shape[axis]);
             let length = shape[RANK - 1];
             let step = strides[RANK - 1];
             out.words_mut().par_chunks_mut(length).enumerate().for_each(|(mut row, out)| {

@@ -56,7 +56,8 @@ impl Context {
         part: &ArrayPart,
     ) -> Result<Vec<T>> {
         same_context(&self.owner, part.owner(), || format!("array `{}`", array.label()))?;
-        let (engine, at) = (self.owner.engine(), Location::caller());
+        let engine = self.owner.engine();
+        let at = Location::caller();
         let slot = engine.helper("a look at an array", Priority::Normal)?;
         engine.wait_for_all(slot, at);
         let writers = engine.last_writers(part.words().unwrap_or_else(|| part.span()));

@@ -143,7 +143,8 @@ impl Engine {
 
     /// Returns the callback that must run before `point` is reached, in this context or in a context that it waits for.
     fn callback_before(&self, point: Point) -> Option<BlockingCallback> {
-        let (mut other, mut at): (Option<Arc<Self>>, Point) = (None, point);
+        let mut other: Option<Arc<Self>> = None;
+        let mut at = point;
         loop {
             let relay = {
                 let state = other.as_deref().unwrap_or(self).lock();

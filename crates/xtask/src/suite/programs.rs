@@ -85,7 +85,8 @@ fn program(message: &Value) -> Option<Program> {
     let is_test = message["profile"]["test"] == true;
     let path = message["executable"].as_str().filter(|_| is_test)?;
     let dir = Path::new(message["manifest_path"].as_str()?).parent()?;
-    let (target, kind) = (message["target"]["name"].as_str()?, message["target"]["kind"][0].as_str()?);
+    let target = message["target"]["name"].as_str()?;
+    let kind = message["target"]["kind"][0].as_str()?;
     let package = package(message["package_id"].as_str()?, dir)?;
     let name = if kind == "test" { target.to_owned() } else { format!("{package} unit") };
     Some(Program { name, path: path.into(), package, dir: dir.to_owned() })

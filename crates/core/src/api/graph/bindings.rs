@@ -359,7 +359,8 @@ impl Capture {
     #[track_caller]
     pub fn value<T: Param + Copy>(&self, name: &str, default: T) -> Result<GraphValue<T>> {
         let at = Location::caller();
-        let (token, name): (u64, Arc<str>) = (unique(), name.into());
+        let token: u64 = unique();
+        let name: Arc<str> = name.into();
         let value = GraphParameter { token, name: name.clone(), dtype: T::TYPE, places: Vec::new() };
         let place = self.place();
         place.not_in_body("value", at, DECLARED_OUTSIDE)?;

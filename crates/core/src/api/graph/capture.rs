@@ -217,7 +217,8 @@ impl Capture {
             &full.array
         };
         let src = whole.words()?;
-        let (token, name): (u64, Arc<str>) = (unique(), name.into());
+        let token: u64 = unique();
+        let name: Arc<str> = name.into();
         let element = T::DTYPE.to_string().into();
         let element_size = T::DTYPE.size() as u32;
         let len = array.len() as u64;

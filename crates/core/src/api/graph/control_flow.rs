@@ -115,7 +115,8 @@ impl CommandQueue {
         condition: &DeviceArray<T, D>,
         body: impl FnOnce(&Capture) -> Result<()>,
     ) -> Result<()> {
-        let (condition, at) = (self.condition(condition)?, Location::caller());
+        let condition = self.condition(condition)?;
+        let at = Location::caller();
         self.construct(|queue, place| {
             let construct = Construct { call: "if_", at, condition: &condition };
             let then = capture_body(queue, place, &construct, body)?;
@@ -148,7 +149,8 @@ impl CommandQueue {
         then: impl FnOnce(&Capture) -> Result<()>,
         otherwise: impl FnOnce(&Capture) -> Result<()>,
     ) -> Result<()> {
-        let (condition, at) = (self.condition(condition)?, Location::caller());
+        let condition = self.condition(condition)?;
+        let at = Location::caller();
         self.construct(|queue, place| {
             let construct = Construct { call: "if_else", at, condition: &condition };
             let then = capture_body(queue, place, &construct, then)?;
@@ -214,7 +216,8 @@ impl CommandQueue {
         body: impl FnOnce(&Capture) -> Result<()>,
     ) -> Result<Loop> {
         if matches!(bound, Bound::AtMost(0) | Bound::Chunked(0)) {
-            let (graph, at) = (self.label().to_string(), Location::caller());
+            let graph = self.label().to_string();
+            let at = Location::caller();
             let problem = format!("`do_while` at {at} executes once at least: give it a bound above 0");
             return Err(ErrorDetail::Graph { graph, problem }.into());
         }
@@ -265,7 +268,8 @@ impl CommandQueue {
         body: impl FnOnce(&Capture) -> Result<()>,
         test: impl Fn(u32) -> GateTest,
     ) -> Result<Loop> {
-        let (condition, at) = (self.condition(condition)?, Location::caller());
+        let condition = self.condition(condition)?;
+        let at = Location::caller();
         if let (Bound::Chunked(_), Some(place)) = (bound, self.captured_queue()) {
             place.not_in_body("a loop with Bound::Chunked", at, CHUNKED_IN_BODY)?;
         }

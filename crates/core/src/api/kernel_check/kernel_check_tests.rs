@@ -166,7 +166,8 @@ fn the_cpu_recorder_checks_the_text_of_a_built_in_kernel() {
     let ctx = recorder(1);
     let queue = ctx.queue("q");
     let kernel = ctx.kernel_from(source, "saxpy").expect("it compiles");
-    let (x, mut y) = (ctx.empty::<f32, 1>([5]).expect("memory"), ctx.zeros::<f32, 1>([5]).expect("memory"));
+    let x = ctx.empty::<f32, 1>([5]).expect("memory");
+    let mut y = ctx.zeros::<f32, 1>([5]).expect("memory");
     queue.launch_dyn(&kernel, Grid::threads([5]), args![a = 2.0_f32, x = &x, y = &mut y]).expect("a launch");
     let findings = finished(&ctx, &queue);
     assert_eq!(findings.len(), 1, "{findings:?}");

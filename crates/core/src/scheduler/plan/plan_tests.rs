@@ -492,7 +492,8 @@ fn m02_a_writer_of_reused_memory_saves_the_bytes_of_earlier_reads() {
 
 #[test]
 fn m06_a_reading_host_holds_writers_and_no_readers() {
-    let (block, other) = (block(), block());
+    let other = block();
+    let block = block();
     block.order().readers = 1;
     let reads = Work::Copy { src: span(&block), dst: span(&other) };
     assert_eq!(host_conflict(1, &reads), None);

@@ -53,7 +53,8 @@ fn saved(bound: Bound) -> Vec<u8> {
         let counts = c.array(&[1_u32, 1, 1])?;
         let mut left = c.full([1], 2_u32)?;
         let times = c.full([1], 2_u32)?;
-        let (mut y, mut z) = (c.zeros::<u32, 1>([64])?, c.zeros::<u32, 1>([64])?);
+        let mut y = c.zeros::<u32, 1>([64])?;
+        let mut z = c.zeros::<u32, 1>([64])?;
         c.launch_dyn(&kernel, Grid::groups([1]), args![k = &gain, y = &mut y])?;
         c.label_node("first")?;
         c.marker_with(EventOptions { timing: true });
