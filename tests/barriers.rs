@@ -163,7 +163,7 @@ fn start_early(subject: &Subject) {
     let [submitted, waiting, ordered] = [0, 1, 2].map(|at| after[at] - before[at]);
     assert!(submitted >= 2 * LAUNCHES as usize, "{submitted} submissions");
     assert_eq!(waiting, 0, "of {submitted} submissions");
-    assert!(ordered >= LAUNCHES as usize, "{ordered} barriers order launches behind earlier batches");
+    assert!(ordered >= LAUNCHES as usize, "{ordered} barriers order launches after earlier batches");
     let right = (0..=LAUNCHES).fold(0, |y, b| mixed(y, 3, 1, b));
     for (queue, array) in &queues {
         assert_eq!(queue.read(array).wait().unwrap(), [right; N]);

@@ -13,7 +13,7 @@ const BEFORE: &str = "# use fencepost::prelude::*;
 # use fencepost_book::{Names, Saxpy};
 # let Names { ctx, a, b, mut x, mut y, kernel } = Names::new()?;
 ";
-const BEHIND: &str = "# Ok::<(), fencepost::Error>(())
+const AFTER: &str = "# Ok::<(), fencepost::Error>(())
 ";
 
 /// A fenced block: its first line, the text after its fence, and its content.
@@ -80,8 +80,8 @@ impl Block {
     fn module(&self) -> String {
         let Self { line, info, text } = self;
         let is_program = text.contains("fn main()");
-        let (before, behind) = if is_program { ("", "") } else { (BEFORE, BEHIND) };
-        let documentation = format!("```{info}\n{before}{text}{behind}```\n");
+        let (before, after) = if is_program { ("", "") } else { (BEFORE, AFTER) };
+        let documentation = format!("```{info}\n{before}{text}{after}```\n");
         format!("#[doc = {documentation:?}]\npub mod line_{line} {{}}\n")
     }
 }

@@ -338,7 +338,7 @@ impl Faults {
     fn ends_lost(&self) -> Result<bool, String> {
         let lost = self.at_last(|| {
             self.take_error();
-            let queue = self.ctx.queue("behind the context's own");
+            let queue = self.ctx.queue("after the context's own");
             let read = queue.full([1], 0_u32).and_then(|x| queue.read(&x).wait());
             match read {
                 Err(error) if is_loss(&error) => Ok(true),

@@ -25,7 +25,7 @@ pub fn trials() -> Vec<Trial> {
             Policy::Unchecked,
             order_by_a_third(),
         ),
-        trial("a_marker_between_a_wait_and_work_covers_the_wait", Policy::Unchecked, marker_behind_a_wait()),
+        trial("a_marker_between_a_wait_and_work_covers_the_wait", Policy::Unchecked, marker_after_a_wait()),
         trial("a_read_with_copied_bytes_can_be_awaited_without_threads", Policy::Ordered, awaited_late()),
         trial("a_refused_copy_within_an_array_records_no_use", Policy::Checked, half_a_copy()),
         trial("an_array_of_a_queue_is_made_in_queue_order", Policy::Checked, made_in_order()),
@@ -36,7 +36,7 @@ pub fn trials() -> Vec<Trial> {
             Policy::Ordered,
             made_where_another_was(),
         ),
-        trial("a_map_behind_a_copy_within_an_array_covers_all_of_it", Policy::Checked, map_behind_a_copy()),
+        trial("a_map_after_a_copy_within_an_array_covers_all_of_it", Policy::Checked, map_after_a_copy()),
     ]
 }
 
@@ -143,7 +143,7 @@ fn order_by_a_third() -> Vec<Op> {
     )
 }
 
-fn marker_behind_a_wait() -> Vec<Op> {
+fn marker_after_a_wait() -> Vec<Op> {
     with(
         queues::<4>(),
         [
@@ -223,7 +223,7 @@ fn told_nothing() -> Vec<Op> {
     ops
 }
 
-fn map_behind_a_copy() -> Vec<Op> {
+fn map_after_a_copy() -> Vec<Op> {
     with(
         queues::<2>(),
         [

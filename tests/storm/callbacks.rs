@@ -27,7 +27,7 @@ struct Ran {
     key: u64,
     number: usize,
     /// `true` if all work before the callback was done.
-    behind: bool,
+    after: bool,
     /// Array that the callback owned, and a read of it.
     back: Option<Result<(Owned, Coming)>>,
 }
@@ -61,11 +61,11 @@ impl Worker<'_> {
                 let rng = self.rng.fork();
                 let from = self.here();
                 lane.queue.callback(move || {
-                    let behind = is_over(&before);
+                    let after = is_over(&before);
                     let back = work(owned, &other, rng, from);
                     let waited = waits.map_or(Ok(()), |wait| wait(&other));
                     let back = back.and_then(|back| waited.map(|()| back));
-                    let _ = to.send(Ran { key, number, behind, back: Some(back) });
+                    let _ = to.send(Ran { key, number, after, back: Some(back) });
                 })?;
             }
             // The callback drops the last handle of an array and of a queue.
@@ -74,13 +74,13 @@ impl Worker<'_> {
                 let owned = self.arrays.swap_remove(at);
                 let queue = lane.queue.fork("of a callback");
                 lane.queue.callback(move || {
-                    let behind = is_over(&before);
+                    let after = is_over(&before);
                     drop((owned, queue));
-                    let _ = to.send(Ran { key, number, behind, back: None });
+                    let _ = to.send(Ran { key, number, after, back: None });
                 })?;
             }
             _ => lane.queue.callback(move || {
-                let _ = to.send(Ran { key, number, behind: is_over(&before), back: None });
+                let _ = to.send(Ran { key, number, after: is_over(&before), back: None });
             })?,
         }
         Ok(())
@@ -106,8 +106,8 @@ impl Worker<'_> {
     fn hear(&mut self) -> Done {
         while let Ok(ran) = self.callbacks.from.try_recv() {
             self.callbacks.open -= 1;
-            let Ran { key, number, behind, back } = ran;
-            if !behind {
+            let Ran { key, number, after, back } = ran;
+            if !after {
                 return Err(Wrong(format!(
                     "callback {number} of q{key} ran before the earlier work of its queue"
                 )));

@@ -51,7 +51,7 @@ impl Worker<'_> {
         let mut owned = self.arrays.swap_remove(at);
         match self.rng.u32(..4) {
             0 => self.settle(&mut owned)?,
-            1 | 2 if !self.shared.drawn.callbacks_wait => self.signal_behind(&mut owned)?,
+            1 | 2 if !self.shared.drawn.callbacks_wait => self.signal_after(&mut owned)?,
             _ => {}
         }
         self.shared.handover.put(owned);
@@ -77,7 +77,7 @@ impl Worker<'_> {
     }
 
     /// Enqueues a callback after the last use that signals an event. The next use waits for the event.
-    fn signal_behind(&mut self, owned: &mut Owned) -> Done {
+    fn signal_after(&mut self, owned: &mut Owned) -> Done {
         let home = &self.shared.homes[owned.home];
         if !home.threads && !self.shared.drawn.driven {
             return Ok(()); // a wait in another context would not run a callback of this context

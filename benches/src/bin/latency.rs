@@ -25,7 +25,7 @@ struct Spin<'a> {
 }
 
 fn main() -> Result<()> {
-    println!("calls behind a kernel of {BUSY:?}, and round trips beside a queue that waits for the host:");
+    println!("calls after a kernel of {BUSY:?}, and round trips beside a queue that waits for the host:");
     println!(
         "microseconds, median / 95 % / worst of {CALLS}, and of {WAITS} waits with a limit of {LIMIT:?}"
     );
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
         let options = ContextOptions::default().adapter(AdapterChoice::Index(place));
         let ctx = Context::with_options(options).wait()?;
         let bench = Bench::new(&ctx)?;
-        let (busy, calls) = bench.behind_a_busy_kernel()?;
+        let (busy, calls) = bench.after_a_busy_kernel()?;
         let beside = bench.beside_a_gate()?;
         let name = format!("{} ({})", info.name, info.backend);
         let busy = busy.as_secs_f64() * 1e3;
@@ -82,7 +82,7 @@ impl<'a> Bench<'a> {
 
     /// Returns the time of the busy kernel, and the times of calls enqueued after it: a launch, an upload, a copy of
     /// the same bytes by the host, a flush, and a wait that times out.
-    fn behind_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
+    fn after_a_busy_kernel(&self) -> Result<(Duration, [Times; 5])> {
         let bytes = vec![1; N];
         let grid = Grid::threads([N]);
         let launch = || self.queue.launch(&self.spin, grid, Spin { rounds: 1, out: &mut self.small.clone() });

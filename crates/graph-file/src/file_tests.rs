@@ -471,7 +471,7 @@ fn mutate(rng: &mut fastrand::Rng, parts: &mut [(u32, u32, Vec<u8>)]) {
 }
 
 #[test]
-fn random_bytes_behind_correct_checksums_never_panic() {
+fn random_bytes_after_correct_checksums_never_panic() {
     let mut rng = fastrand::Rng::with_seed(15);
     let original = parts(&encode(&example()));
     let mut valid = 0;

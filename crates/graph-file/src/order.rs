@@ -18,7 +18,7 @@ pub fn check_gate_order(decoded: &DecodedFile) -> Result<(), FileFault> {
         return Ok(()); // the nodes of one queue execute in its order
     }
     let mut clocks =
-        Clocks { queues: vec![vec![0; queues]; queues], last: vec![0; queues], behind: Vec::new() };
+        Clocks { queues: vec![vec![0; queues]; queues], last: vec![0; queues], clocks_after: Vec::new() };
     let mut gates = Vec::new();
     let mut counted = vec![None; graph.loops.len()];
     let parts: FxHashMap<u32, u32> =
@@ -58,7 +58,7 @@ struct Clocks {
     /// Last node of each queue, as an index plus 1.
     last: Vec<u32>,
     /// Clock after each node.
-    behind: Vec<Vec<u32>>,
+    clocks_after: Vec<Vec<u32>>,
 }
 
 impl Clocks {
@@ -66,7 +66,7 @@ impl Clocks {
     fn enter(&mut self, node: &FileNode) {
         let own = &mut self.queues[node.queue as usize];
         for &earlier in &node.after {
-            for (own, &known) in own.iter_mut().zip(&self.behind[earlier as usize]) {
+            for (own, &known) in own.iter_mut().zip(&self.clocks_after[earlier as usize]) {
                 *own = (*own).max(known);
             }
         }
@@ -88,6 +88,6 @@ impl Clocks {
         self.last[node.queue as usize] = at + 1;
         let own = &mut self.queues[node.queue as usize];
         own[node.queue as usize] = at + 1;
-        self.behind.push(own.clone());
+        self.clocks_after.push(own.clone());
     }
 }

@@ -207,8 +207,8 @@ mod tests {
         assert!(refused(|graph| graph.nodes[5].gate = None).contains(expected));
         assert!(refused(|graph| graph.nodes[5].gate = Some(0)).contains(expected));
         for gate in [1, 3, 5] {
-            let behind = |graph: &mut GraphFile| graph.nodes[12].gate = Some(gate);
-            assert!(refused(behind).contains("node 12 names a gate of a loop in chunks"), "gate {gate}");
+            let after = |graph: &mut GraphFile| graph.nodes[12].gate = Some(gate);
+            assert!(refused(after).contains("node 12 names a gate of a loop in chunks"), "gate {gate}");
         }
         assert!(refused(|graph| graph.nodes[11].previous = Some(5)).contains("node 11 names a gate"));
     }

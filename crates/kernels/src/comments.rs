@@ -11,7 +11,7 @@ pub(crate) fn comments(line: &str, mut depth: usize) -> usize {
             (b'/', Some(b'*')) => depth += 1,
             (b'*', Some(b'/')) if depth > 0 => depth -= 1,
             (b'"', _) if depth == 0 => {
-                rest = behind_quotes(tail);
+                rest = after_quotes(tail);
                 continue;
             }
             _ => continue,
@@ -21,9 +21,8 @@ pub(crate) fn comments(line: &str, mut depth: usize) -> usize {
     depth
 }
 
-/// Returns the rest after the closing quote of a text, or nothing if there is no closing quote. A backslash escapes a
-/// quote.
-fn behind_quotes(text: &[u8]) -> &[u8] {
+/// Returns what follows the closing quote of a text, or nothing if it has none. A backslash escapes a quote.
+fn after_quotes(text: &[u8]) -> &[u8] {
     let mut escaped = false;
     let end = text.iter().position(|&byte| {
         let closes = byte == b'"' && !escaped;

@@ -518,7 +518,7 @@ mod tests {
         @group(0) @binding(1) var<storage, read_write> x: array<vec3f>;";
 
     #[test]
-    fn a_module_gets_the_functions_that_it_needs_in_front_of_its_own() {
+    fn a_module_gets_the_functions_that_it_needs_before_its_own() {
         let module = defined(&format!(
             "{BUFFERS}
             fn own(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {{ return a % b; }}

@@ -58,7 +58,7 @@ fn an_entry_point_without_messages_has_no_buffer_for_them_beside_one_that_has() 
     assert_eq!((says.bindings.len(), says.array_bindings().len()), (2, 1));
     let messages = says.messages.as_ref().unwrap();
     assert!(messages.prints() && !messages.asserts());
-    assert_eq!(says.bindings[1].index, 5, "the first index behind those of the program");
+    assert_eq!(says.bindings[1].index, 5, "the first index after those of the program");
     assert_eq!([names(&quiet), names(&says)], [["n", "x"]; 2].map(|names| names.map(str::to_owned).to_vec()));
 }
 

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_drivers_behind_the_first_one_are_removed() {
+    fn the_drivers_after_the_first_one_are_removed() {
         let drivers = env::join_paths(["/a.json", "/b.json"]).expect("the paths have no colon");
         let drivers = drivers.to_string_lossy();
         let mut vars = vec![var("VK_DRIVER_FILES", &*drivers), var("VK_LAYER_PATH", &*drivers)];

@@ -19,7 +19,7 @@ pub fn cases() -> Vec<Case> {
 /// Number of elements of the arrays.
 const ELEMENTS: usize = 100;
 /// Word after the last element of the results.
-const BEHIND: u32 = 77;
+const AFTER: u32 = 77;
 
 /// Launches a shader, and once more without its guard; only then may it write outside its arrays.
 fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Context, &str) -> Vec<u32>) {
@@ -31,7 +31,7 @@ fn guarded(s: &Subject, text: &str, guard: (&str, &str), launch: impl Fn(&Contex
         let out = launch(&ctx, text);
         let outside = |mistake: &Mistake| matches!(mistake, Mistake::IndexOutOfRange { .. });
         !ctx.diagnostics().take_findings().iter().any(|finding| outside(&finding.mistake))
-            && out.last() == Some(&BEHIND)
+            && out.last() == Some(&AFTER)
     };
     assert!(is_inside(text), "with the guard");
     assert!(!is_inside(&changed(text, guard)), "without the guard `{}`", guard.0);
@@ -62,7 +62,7 @@ fn small(s: &Subject) {
         let mut keys = array(0);
         let mut of_keys = array(0);
         let mut of_scratch = array(0);
-        let mut scratch = queue.array(&[vec![0; ELEMENTS], vec![BEHIND]].concat()).unwrap();
+        let mut scratch = queue.array(&[vec![0; ELEMENTS], vec![AFTER]].concat()).unwrap();
         let result = scratch.clone();
         let args = args![
             n = ELEMENTS as u32,
@@ -96,7 +96,7 @@ fn scattered(ctx: &Context, text: &str, keys: &[u32]) -> Vec<u32> {
     let mut starts = vec![n as u32; 16];
     starts[0] = 0;
     let starts = queue.array(&starts).unwrap();
-    let all = queue.array(&[vec![0; n], vec![BEHIND]].concat()).unwrap();
+    let all = queue.array(&[vec![0; n], vec![AFTER]].concat()).unwrap();
     let mut out = all.slice(0..n).unwrap();
     let mut of_out = queue.zeros::<u32, 1>([n]).unwrap();
     let args = args![
@@ -156,7 +156,7 @@ fn reversed(ctx: &Context, shader: &str, text: &str) -> Vec<u32> {
     let overrides = [("WORKGROUP", 16.0), ("REVERSED", 1.0)];
     let kernel = ctx.kernel_from_with(&source, shader, &overrides).unwrap();
     let queue = ctx.queue("q");
-    let all = queue.array(&[vec![1; ELEMENTS], vec![BEHIND]].concat()).unwrap();
+    let all = queue.array(&[vec![1; ELEMENTS], vec![AFTER]].concat()).unwrap();
     let mut out = all.slice(0..ELEMENTS).unwrap();
     let x = queue.full([ELEMENTS], 1_u32).unwrap();
     let carries = queue.zeros::<u32, 1>([1]).unwrap();

@@ -56,8 +56,8 @@ impl PartCase {
 
     /// Fails if an array differs from the results of the host, or if the elements after them have changed.
     fn equals(&self, what: &str, array: &DeviceArray<u32>, expected: &[u32]) {
-        let behind = std::iter::repeat_n(BEFORE, self.list.len() - expected.len());
-        let expected: Vec<u32> = expected.iter().copied().chain(behind).collect();
+        let after = std::iter::repeat_n(BEFORE, self.list.len() - expected.len());
+        let expected: Vec<u32> = expected.iter().copied().chain(after).collect();
         assert!(self.read(array) == expected, "{what}: {} of {} elements", self.elements, self.list.len());
     }
 }

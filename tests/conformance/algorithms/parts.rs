@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("a01_a_refused_verb_on_a_part_enqueues_nothing", refused),
         case("a17_verbs_on_parts_of_integers_equal_those_of_the_host_on_the_first_elements", integers),
         case("a17_verbs_on_parts_of_floats_equal_those_of_the_host_on_the_first_elements", floats),
-        case("a17_a_nan_behind_the_part_changes_no_result", nans),
+        case("a17_a_nan_after_the_part_changes_no_result", nans),
         case("a17_a_part_of_an_array_without_elements_has_the_result_of_no_elements", without_elements),
         case("a17_each_replay_reads_the_count_of_its_own_time", in_a_graph),
         case("a17_a_part_reads_the_count_that_an_earlier_verb_wrote", chained),

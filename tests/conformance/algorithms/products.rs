@@ -141,9 +141,9 @@ fn of_segments<T: Reducible + std::fmt::Debug>(
     let mut part = all.slice(64..64 + segments).unwrap();
     queue.dot(x.segments(&queue.array(offsets).unwrap()), &y, &mut part).unwrap();
     let mut list = queue.read(&all).wait().unwrap();
-    let behind = list.split_off(64 + segments);
+    let after = list.split_off(64 + segments);
     let results = list.split_off(64);
-    assert_eq!((list, behind), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
+    assert_eq!((list, after), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
     results
 }
 

@@ -66,9 +66,9 @@ fn wrong_offsets(s: &Subject) {
     for len in [300, 16_400] {
         let list: Vec<u32> = (0..len).collect();
         // An offset past the last element begins no segment.
-        let behind = [5, 100, len, len + 1, len + 31, u32::MAX];
-        let expected = host::scan_segments(&list, &behind, scan);
-        assert_eq!(found(&queue, &list, &behind, scan), expected);
+        let after = [5, 100, len, len + 1, len + 31, u32::MAX];
+        let expected = host::scan_segments(&list, &after, scan);
+        assert_eq!(found(&queue, &list, &after, scan), expected);
         // The results of decreasing offsets are not specified, and `found` checks the elements around them.
         for decreasing in [[u32::MAX, 200, 100, 0], [200, 100, u32::MAX, 7], [0, 250, 100, 299]] {
             found(&queue, &list, &decreasing, scan.reversed());

@@ -60,9 +60,9 @@ fn found<R: Reducible + std::fmt::Debug>(
     let all = queue.full([segments + 128], R::ONE).unwrap();
     verb(&mut all.slice(64..64 + segments).unwrap()).unwrap();
     let mut list = queue.read(&all).wait().unwrap();
-    let behind = list.split_off(64 + segments);
+    let after = list.split_off(64 + segments);
     let results = list.split_off(64);
-    assert_eq!((list, behind), (vec![R::ONE; 64], vec![R::ONE; 64]), "{segments} segments");
+    assert_eq!((list, after), (vec![R::ONE; 64], vec![R::ONE; 64]), "{segments} segments");
     results
 }
 

@@ -33,9 +33,9 @@ fn found<T: Reducible + Debug>(
     let mut out = all.slice(64..64 + segments).unwrap();
     queue.reduce(x.segments(&queue.array(offsets).unwrap()), operation, &mut out).unwrap();
     let mut list = queue.read(&all).wait().unwrap();
-    let behind = list.split_off(64 + segments);
+    let after = list.split_off(64 + segments);
     let results = list.split_off(64);
-    assert_eq!((list, behind), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
+    assert_eq!((list, after), (vec![T::ONE; 64], vec![T::ONE; 64]), "{segments} segments");
     results
 }
 
@@ -126,9 +126,9 @@ fn wrong_offsets(s: &Subject) {
         let words: Vec<u32> = (0..len as u32).collect();
         let x = queue.array(&words).unwrap();
         // An offset past the last element counts as the end.
-        let behind = [5, 100, len as u32 + 1, u32::MAX, u32::MAX];
-        let expected = host::reduce_segments(&words, &behind, Operation::Sum);
-        assert_eq!(found(&queue, &x, &behind, Operation::Sum), expected);
+        let after = [5, 100, len as u32 + 1, u32::MAX, u32::MAX];
+        let expected = host::reduce_segments(&words, &after, Operation::Sum);
+        assert_eq!(found(&queue, &x, &after, Operation::Sum), expected);
         // The results of decreasing offsets are not specified, and `found` checks the elements around them.
         for decreasing in [[u32::MAX, 200, 100, 0], [200, 100, u32::MAX, 7], [0, 250, 100, 299]] {
             found(&queue, &x, &decreasing, Operation::Largest);

@@ -223,9 +223,9 @@ fn recorders(subject: &Subject) {
 }
 
 fn not_there(_: &Subject) {
-    let behind = adapters().len();
+    let after = adapters().len();
     for (choice, wanted) in [
-        (AdapterChoice::Index(behind), behind.to_string()),
+        (AdapterChoice::Index(after), after.to_string()),
         (AdapterChoice::Index(999), "999".into()),
         (AdapterChoice::Name("no such adapter".into()), "no such adapter".into()),
     ] {

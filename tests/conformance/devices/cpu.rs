@@ -181,15 +181,15 @@ fn fails(subject: &Subject) {
     let ctx = cpu(subject, Some(CheckOptions::default().fail_queue(true)));
     let queue = ctx.queue("main");
     let kernel = ctx.kernel_from(TEXT, "races").unwrap();
-    let [mut out, mut behind] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
+    let [mut out, mut after] = [(); 2].map(|()| ctx.zeros::<u32, 1>([8]).unwrap());
     queue.launch_dyn(&kernel, Grid::threads([8]), args![out = &mut out]).unwrap();
-    queue.fill(&mut behind, 5).unwrap();
+    queue.fill(&mut after, 5).unwrap();
     let error = queue.finish().wait().unwrap_err();
     assert!(
         matches!(error.detail(), ErrorDetail::KernelMistakes { kernel, mistakes: 1, .. } if kernel == "races"),
         "{error}"
     );
     assert!(queue.take_error().is_some());
-    assert_eq!(queue.read(&behind).wait().unwrap(), [0; 8], "the fill after the launch is not executed");
+    assert_eq!(queue.read(&after).wait().unwrap(), [0; 8], "the fill after the launch is not executed");
     assert_eq!(launched(&ctx, "squares"), [0, 1, 4, 9, 16, 25, 36, 49], "the device goes on");
 }

@@ -279,10 +279,10 @@ fn failures(s: &Subject) {
         let gate = source.user_event("gate");
         from.wait_for(&gate.event()).unwrap();
         to.wait_for(&from.marker()).unwrap();
-        let behind = to.marker();
+        let after = to.marker();
         drop(gate);
         fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::Abandoned { event } if event == "gate"));
-        assert!(behind.wait().is_err(), "{names}");
+        assert!(after.wait().is_err(), "{names}");
         // This wait is enqueued after the failure.
         to.wait_for(&from.marker()).unwrap();
         fails_and_works_on(&to, |cause| matches!(cause, ErrorDetail::Abandoned { .. }));
@@ -349,8 +349,8 @@ fn would_deadlock(s: &Subject) {
         let (sender, receiver) = channel();
         let (later, asked) = channel::<fencepost::Event>();
         from.callback(move || {
-            let behind = asked.recv().unwrap();
-            sender.send(behind.wait().map_err(|error| error.to_string())).unwrap();
+            let after = asked.recv().unwrap();
+            sender.send(after.wait().map_err(|error| error.to_string())).unwrap();
         })
         .unwrap();
         to.wait_for(&from.marker()).unwrap();

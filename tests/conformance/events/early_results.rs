@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
             early_results::on_another_queue(s, &WAYS);
         }),
         case("e02_a_result_after_long_work_is_ready_while_work_of_another_queue_runs", |s| {
-            early_results::on_another_queue(s, &BEHIND);
+            early_results::on_another_queue(s, &AFTER);
         }),
         case(
             "e02_a_result_is_ready_while_work_of_another_queue_runs_though_nothing_asked_before_the_start",
@@ -161,20 +161,19 @@ fn callback<'a>(at: &Short<'a>) -> Look<'a> {
     Box::new(move || called.recv().unwrap())
 }
 
-/// Results of short work that waits for long work of a queue, where no marker, event or read observes the end of the
-/// long work.
-const BEHIND: [(&str, Way); 2] = [
-    ("a marker behind long work", |at| {
-        behind_long_work(at);
+/// Results of short work that waits for long work of a queue whose end no marker, event or read observes.
+const AFTER: [(&str, Way); 2] = [
+    ("a marker after long work", |at| {
+        after_long_work(at);
         marker(at)
     }),
-    ("a callback behind long work", |at| {
-        behind_long_work(at);
+    ("a callback after long work", |at| {
+        after_long_work(at);
         callback(at)
     }),
 ];
 
-fn behind_long_work(at: &Short<'_>) {
+fn after_long_work(at: &Short<'_>) {
     let long = at.ctx.queue("long");
     at.subject.spin(at.ctx, &long, 60);
     at.queue.wait_for(&long).unwrap();

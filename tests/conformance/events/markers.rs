@@ -31,12 +31,12 @@ fn exactly(subject: &Subject) {
     queue.wait_for(&gate.event()).unwrap();
     let held = queue.marker();
     queue.fill(&mut x, 2).unwrap();
-    let behind = queue.marker();
+    let after = queue.marker();
     covered.wait().unwrap();
     assert_eq!(read.wait().unwrap(), [1; N]);
-    assert!(!held.is_complete().unwrap() && !behind.is_complete().unwrap());
+    assert!(!held.is_complete().unwrap() && !after.is_complete().unwrap());
     gate.signal();
-    behind.wait().unwrap();
+    after.wait().unwrap();
     assert!(held.is_complete().unwrap());
     assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
 }

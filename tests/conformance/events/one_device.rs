@@ -111,31 +111,31 @@ fn not_early(subject: &Subject) {
         let from = source.queue("from");
         let to = waiter.queue("to");
         let elsewhere = third.queue("elsewhere");
-        let behind = || {
+        let after = || {
             subject.spin(source, &from, 20);
             let done = from.marker();
             from.flush().unwrap();
             to.wait_for(&done).unwrap();
             done
         };
-        let done = behind();
+        let done = after();
         to.finish().wait().unwrap();
         assert!(done.is_complete().unwrap(), "finish");
-        let done = behind();
+        let done = after();
         let passed = to.marker();
         while !passed.is_complete().unwrap() {
             std::thread::yield_now();
         }
         assert!(done.is_complete().unwrap(), "marker");
-        let (done, (sender, receiver)) = (behind(), channel());
+        let (done, (sender, receiver)) = (after(), channel());
         to.callback(move || sender.send(done.is_complete()).unwrap()).unwrap();
         to.flush().unwrap();
         assert!(receiver.recv().unwrap().unwrap(), "callback");
-        let done = behind();
-        elsewhere.wait_for(&to).unwrap();
+        let done = after();
+        elsewhere.wait_for_queue(&to).unwrap();
         elsewhere.finish().wait().unwrap();
         assert!(done.is_complete().unwrap(), "a third context");
-        let done = behind();
+        let done = after();
         waiter.synchronize().wait().unwrap();
         assert!(done.is_complete().unwrap(), "synchronize");
     });

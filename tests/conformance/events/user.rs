@@ -8,8 +8,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("e09_work_waits_until_the_host_signals", waits),
         case("e09_a_wait_for_a_user_event_holds_up_no_other_queue", others_go_on),
-        case("e09_an_upload_behind_an_event_changes_nothing_before_the_signal", upload),
-        case("e09_an_upload_behind_an_abandoned_event_changes_nothing", abandoned_upload),
+        case("e09_an_upload_after_an_event_changes_nothing_before_the_signal", upload),
+        case("e09_an_upload_after_an_abandoned_event_changes_nothing", abandoned_upload),
         case("e09_a_wait_that_is_enqueued_after_the_signal_ends", signalled_before),
         case("e09_dropping_the_last_signaller_abandons_the_event", abandoned),
         case("e09_a_clone_of_the_signaller_can_signal_after_the_first_is_dropped", clones),
@@ -135,11 +135,11 @@ fn abandoned(subject: &Subject) {
     let event = gate.event();
     queue.wait_for(&event).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let behind = queue.marker();
-    next.wait_for(&behind).unwrap();
+    let after = queue.marker();
+    next.wait_for(&after).unwrap();
     let read = queue.read(&x);
     drop(gate);
-    for error in [event.wait().unwrap_err(), behind.wait().unwrap_err(), read.wait().unwrap_err()] {
+    for error in [event.wait().unwrap_err(), after.wait().unwrap_err(), read.wait().unwrap_err()] {
         assert!(matches!(error.detail(), ErrorDetail::Abandoned { event } if event == "gate"), "{error}");
     }
     // A wait for a failed queue orders the work and returns no error.

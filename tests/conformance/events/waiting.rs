@@ -256,7 +256,7 @@ fn starts_no_more(subject: &Subject) {
     let marker = queue.marker();
     count(&queue);
     marker.wait().unwrap();
-    assert_eq!(ran.load(Ordering::Relaxed), 0, "the wait started work behind its marker, or another queue");
+    assert_eq!(ran.load(Ordering::Relaxed), 0, "the wait started work after its marker, or another queue");
     for (number, queue) in [(1, &queue), (2, &other)] {
         queue.finish().wait().unwrap();
         assert_eq!(ran.load(Ordering::Relaxed), number);

@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
         case("g05_a_second_input_value_or_output_of_a_name_is_an_error", same_name),
         case("g05_a_value_is_set_for_one_replay", values),
         case("g05_a_value_belongs_to_one_capture", foreign_value),
-        case("g05_a_label_and_a_value_concern_one_command_of_the_queue", behind_constructs),
+        case("g05_a_label_and_a_value_concern_one_command_of_the_queue", after_constructs),
         case("g05_copies_of_a_graph_keep_the_values_that_it_has_then", values_of_copies),
         case("g05_bindings_may_be_replayed_inside_a_capture", child),
         case("g05_eight_threads_replay_with_their_own_bindings", threads),
@@ -532,8 +532,8 @@ fn foreign_value(subject: &Subject) {
     assert!(captured.unwrap_err().to_string().contains("the last captured command is a fill"));
 }
 
-/// Calls `label_node` and `parameter` after calls that add no node, or only nodes of a body.
-fn behind_constructs(subject: &Subject) {
+/// Calls `label_node` and `parameter` after calls that add no node of their own, or only nodes of a body.
+fn after_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
     let (ctx, queue) = queue_of(subject);
     let mix = ctx.kernel::<Mix>().unwrap();

@@ -234,11 +234,11 @@ fn outside(subject: &Subject) {
     let s = Setup::new(subject);
     let left = s.word(17);
     let count = s.word(0);
-    let behind = s.word(0);
+    let after = s.word(0);
     let before = s.queue.marker();
     let steps = countdown(&s.queue, &s, 1 << 20, &left, &count).unwrap();
-    s.queue.copy(&count, &mut behind.clone()).unwrap();
-    assert_eq!(s.read(&behind), [17]);
+    s.queue.copy(&count, &mut after.clone()).unwrap();
+    assert_eq!(s.read(&after), [17]);
     assert!(before.is_complete().unwrap());
     assert_eq!(iterations(steps.replay().unwrap(), &steps), 17);
 }
@@ -487,17 +487,17 @@ fn queues(subject: &Subject) {
         let low = s.ctx.queue_with(options("low", Priority::Low));
         let left = s.word(50);
         let count = s.word(0);
-        let behind = s.word(0);
+        let after = s.word(0);
         low.wait_for(&s.queue.marker()).unwrap();
         high.wait_for(&s.queue.marker()).unwrap();
         let steps = countdown(&low, &s, 1000, &left, &count).unwrap();
         if policy == Policy::Checked {
-            let error = high.copy(&count, &mut behind.clone()).unwrap_err();
+            let error = high.copy(&count, &mut after.clone()).unwrap_err();
             assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{error}");
             high.wait_for(steps.replay().unwrap().event()).unwrap();
         }
-        high.copy(&count, &mut behind.clone()).unwrap();
-        assert_eq!(high.read(&behind).wait().unwrap(), [50], "{policy:?}");
+        high.copy(&count, &mut after.clone()).unwrap();
+        assert_eq!(high.read(&after).wait().unwrap(), [50], "{policy:?}");
         assert_eq!(iterations(steps.replay().unwrap(), &steps), 50);
     }
 }

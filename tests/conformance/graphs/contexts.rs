@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("g07_a_copy_between_any_two_contexts_is_exact_in_a_graph", exact),
         case("g07_parts_of_two_contexts_wait_only_where_the_capture_orders_them", overlap),
-        case("g07_work_before_and_behind_a_fork_on_another_context_is_apart", around_a_fork),
+        case("g07_work_before_and_after_a_fork_on_another_context_is_apart", around_a_fork),
         case("g07_forks_and_joins_order_the_work_of_two_contexts", ordered),
         case("g07_a_diamond_over_two_contexts_joins_both_sides", diamond),
         case("g07_a_value_goes_through_three_contexts_and_back", ping_pong),

@@ -16,7 +16,7 @@ pub fn cases() -> Vec<Case> {
         case("g04_an_array_is_made_bound_and_dropped_in_each_round", cycle),
         case("g05_a_held_replay_keeps_its_bindings_and_values", held),
         case("g05_eight_threads_edit_their_own_handles_of_a_graph", edits_of_threads),
-        case("g06_loops_follow_each_other_with_work_before_between_and_behind", siblings),
+        case("g06_loops_follow_each_other_with_work_before_between_and_after", siblings),
         case("g06_the_two_halves_count_in_turn_for_one_loop", alternating),
         case("g10_a_graph_is_dropped_while_either_half_of_a_condition_executes", halves_dropped),
     ]

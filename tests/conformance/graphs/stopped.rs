@@ -12,8 +12,8 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("g12_a_cancelled_loop_ends_while_it_runs_and_its_queue_goes_on", cancelled),
         case("g12_a_cancelled_loop_ends_without_threads_too", without_threads),
-        case("g12_cancel_ends_what_is_enqueued_behind_the_replay_and_nothing_before_or_later", around),
-        case("g12_a_replay_behind_an_event_is_cancelled_before_it_starts", held),
+        case("g12_cancel_ends_what_is_enqueued_after_the_replay_and_nothing_before_or_later", around),
+        case("g12_a_replay_after_an_event_is_cancelled_before_it_starts", held),
         case("g12_replays_of_one_queue_are_cancelled_in_any_order", any_order),
         case("g12_loops_of_one_queue_are_cancelled_from_the_last_one_on", last_first),
         case("g12_cancel_changes_nothing_once_a_replay_is_over", over),
@@ -81,12 +81,12 @@ fn around(subject: &Subject) {
     let go_on = s.word(1);
     let count = s.word(0);
     let mut before = s.word(0);
-    let mut behind = s.word(0);
+    let mut after = s.word(0);
     let other = s.ctx.queue("other");
     s.queue.fill(&mut before, 5).unwrap();
     let read = s.queue.read(&before);
     let steps = endless(&s, &go_on, &count).unwrap();
-    s.queue.fill(&mut behind, 9).unwrap();
+    s.queue.fill(&mut after, 9).unwrap();
     let marker = s.queue.marker();
     other.wait_for(&marker).unwrap();
     other.fill(&mut before, 6).unwrap();
@@ -98,7 +98,7 @@ fn around(subject: &Subject) {
     later.wait().unwrap();
     // A wait by another queue requires only order, not success.
     assert_eq!(other.read(&before).wait().unwrap(), [6]);
-    assert_eq!([s.read(&count), s.read(&behind)], [[3], [0]]);
+    assert_eq!([s.read(&count), s.read(&after)], [[3], [0]]);
 }
 
 fn held(subject: &Subject) {

@@ -267,13 +267,13 @@ fn turns_of_children(subject: &Subject) {
     let gate = ctx.user_event("gate");
     held.wait_for(&gate.event()).unwrap();
     held.replay(&second).unwrap();
-    let behind = queue.replay(&first).unwrap();
+    let after = queue.replay(&first).unwrap();
     let mut waited = queue.finish();
     // A replay that did not wait for its turn would complete in this time.
     assert!(waited.wait_timeout(Duration::from_millis(50)).unwrap().is_none());
-    assert!(!behind.event().is_complete().unwrap());
+    assert!(!after.event().is_complete().unwrap());
     gate.signal();
-    behind.wait().unwrap();
+    after.wait().unwrap();
     assert_eq!(queue.read(&y).wait().unwrap(), [2; N]);
 }
 

@@ -622,11 +622,11 @@ fn blocked_function(s: &Subject) {
     let value = other.call(&kernel, Grid::threads([3]), Sum { x: &counted }).unwrap();
     assert_eq!(value.wait().unwrap(), 6, "the value waits for its launch only");
     other.wait_for(&end).unwrap();
-    let behind = other.marker();
+    let after = other.marker();
     other.flush().unwrap();
-    assert!(!behind.is_complete().unwrap(), "the marker comes after the lines");
+    assert!(!after.is_complete().unwrap(), "the marker comes after the lines");
     release.send(()).unwrap();
-    behind.wait().unwrap();
+    after.wait().unwrap();
     finished.wait().unwrap();
     assert_eq!(queue.read(&x).wait().unwrap(), [2]);
 }

@@ -59,7 +59,7 @@ fn too_long(s: &Subject) {
         queue.launch_dyn(&says, Grid::threads([2]), args![x = &mut x]).unwrap();
         let error = queue.finish().wait().unwrap_err();
         assert!(matches!(error.detail(), ErrorDetail::LaunchTooLong { .. }), "{error}");
-        assert_eq!(take(&lines), ["hangs 7", "hangs 3"], "the launch behind the failure is not executed");
+        assert_eq!(take(&lines), ["hangs 7", "hangs 3"], "the launch after the failure is not executed");
         queue.take_error().unwrap();
     }
     queue.launch_dyn(&says, Grid::threads([2]), args![x = &mut x]).unwrap();

@@ -284,7 +284,7 @@ fn two_ahead(s: &Subject) {
         let mut y = target.zeros([LARGE]).unwrap();
         ours.wait_for(&gate.event()).unwrap();
         ours.copy(&x, &mut y).unwrap();
-        let mut all_read = source.queue("behind all reads").finish();
+        let mut all_read = source.queue("after all reads").finish();
         let left = loop {
             assert!(all_read.wait_timeout(Duration::from_millis(1)).unwrap().is_none(), "{names}");
             if let Some(left) = held_reads(source) {

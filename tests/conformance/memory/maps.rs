@@ -34,7 +34,7 @@ pub fn cases() -> Vec<Case> {
         case("m01_failed_work_comes_after_the_creation_of_its_array", after_creation),
         case("m01_cancelled_work_comes_after_the_creation_of_its_array", cancelled_after_creation),
         case("m06_a_map_can_be_awaited", futures),
-        case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", behind_batches),
+        case("m06_an_awaited_map_ends_while_batches_wait_to_be_submitted", after_batches),
         case("m06_dropping_a_pending_map_changes_nothing", dropped),
         case("m06_two_threads_never_map_one_array_for_writing_at_once", alone),
         case("m06_a_map_of_shared_memory_does_not_wait_for_later_work", map_later)
@@ -99,8 +99,8 @@ fn map_later(s: &Subject) {
 }
 
 /// Awaits maps that need commands of the context, after everything else is flushed: a map of an array that the context
-/// has just made, and a map of an array that the host cannot access.
-fn behind_batches(s: &Subject) {
+/// has just made, and a map of an array that the host does not reach.
+fn after_batches(s: &Subject) {
     for shared_memory in [true, false] {
         let ctx = s.switched(|switches| switches.shared_memory &= shared_memory);
         let queues = [Priority::Low, Priority::Normal, Priority::High]

@@ -125,9 +125,9 @@ pub fn of_shape(rng: &mut Rng, picked: &[usize], rank: usize) -> Option<Picked> 
         }
         let before = rng.usize(0..3);
         let step = rng.usize(1..=3);
-        let behind = rng.usize(0..3);
+        let after = rng.usize(0..3);
         let end = before + (count - 1) * step + 1;
-        let len = end + behind;
+        let len = end + after;
         let end = rng.usize(end..=len.min(end + step - 1));
         shape.push(len);
         items.push(range(rng, before, end, step, len));

@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("m03_ordinary_and_pinned_memory_give_the_same_bytes", pageable_and_pinned),
         case("m03_ordinary_and_pinned_memory_give_a_region_the_same_bytes", regions),
         case("m03_an_upload_and_a_download_return_before_they_are_done", in_their_turn),
-        case("m03_each_of_a_hundred_downloads_is_complete_in_the_callback_behind_it", callbacks),
+        case("m03_each_of_a_hundred_downloads_is_complete_in_the_callback_after_it", callbacks),
     ]
 }
 

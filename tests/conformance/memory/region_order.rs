@@ -11,7 +11,7 @@ use std::thread;
 pub fn cases() -> Vec<Case> {
     vec![
         case("m04_a_wrong_region_is_refused_before_anything_is_enqueued", refused),
-        case("m04_a_refused_region_leaves_its_pinned_array_free", nothing_behind),
+        case("m04_a_refused_region_leaves_its_pinned_array_free", nothing_after),
         case("m04_checked_reports_regions_whose_spans_overlap", checked),
         case("m04_ordered_orders_the_regions_of_two_queues", ordered),
         case("m04_no_command_comes_between_the_halves_of_a_copy_within_an_array", whole),
@@ -112,7 +112,7 @@ fn refused(s: &Subject) {
 }
 
 /// Checks that a refused transfer through temporary memory has not begun: the pinned array stays free.
-fn nothing_behind(s: &Subject) {
+fn nothing_after(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let one = ctx.queue("one");
     let two = ctx.queue("two");

@@ -12,7 +12,7 @@ pub fn cases() -> Vec<Case> {
         case("p02_events_waits_for_queues_and_waits_of_the_host_order_two_uses", what_orders),
         case("p02_order_between_queues_is_transitive", passed_on),
         case("p02_an_event_orders_only_the_earlier_commands_of_its_queue", only_before),
-        case("p02_a_new_queue_comes_after_everything_enqueued_before", born_behind),
+        case("p02_a_new_queue_comes_after_everything_enqueued_before", born_after),
         case("p03_two_readers_need_no_order", readers),
         case("p03_disjoint_ranges_need_no_order", ranges),
         case("p03_disjoint_arguments_of_launches_need_no_order", arguments),
@@ -175,7 +175,7 @@ fn only_before(s: &Subject) {
     assert_eq!(two.read(&y).wait().unwrap(), [2; 64]);
 }
 
-fn born_behind(s: &Subject) {
+fn born_after(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     let one = ctx.queue("one");
     let _other = ctx.queue("other");

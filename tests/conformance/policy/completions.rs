@@ -78,9 +78,9 @@ const ASKS: [Ask; 17] = [
 ];
 
 /// Runs a callback of one queue. The callback fills an array on that queue, calls `ask`, whose wait for the fill is
-/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for it,
-/// both in the callback, and also the other queue and the array that it copies to.
-fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
+/// refused or incomplete, and copies the array on another queue. Returns the results of the copy and of a wait for the
+/// copy in the callback, the other queue, and its copy.
+fn after_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], CommandQueue, DeviceArray<u32>) {
     let options = QueueOptions::default().label("asked for").timing(true);
     let queue = ctx.queue_with(options);
     let other = ctx.queue("other");
@@ -108,7 +108,7 @@ fn behind_a_callback(ctx: &Context, ask: fn(&mut Bed)) -> ([Result<()>; 2], Comm
 fn refused_ordered(s: &Subject) {
     let ctx = s.ctx();
     for (name, ask) in ASKS {
-        let ([copied, waited], other, y) = behind_a_callback(&ctx, ask);
+        let ([copied, waited], other, y) = after_a_callback(&ctx, ask);
         copied.unwrap();
         assert!(
             waited.is_err(),
@@ -121,7 +121,7 @@ fn refused_ordered(s: &Subject) {
 fn refused_checked(s: &Subject) {
     let ctx = s.ctx_with(Policy::Checked);
     for (name, ask) in ASKS {
-        let ([copied, _], ..) = behind_a_callback(&ctx, ask);
+        let ([copied, _], ..) = after_a_callback(&ctx, ask);
         let error = copied.expect_err(name);
         assert!(
             matches!(error.detail(), ErrorDetail::Hazard { earlier, .. } if &*earlier.queue == "asked for"),

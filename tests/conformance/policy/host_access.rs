@@ -9,7 +9,7 @@ use std::time::Duration;
 pub fn cases() -> Vec<Case> {
     vec![
         case("p05_a_read_waits_for_no_other_queue", other_queue),
-        case("p05_a_read_waits_for_no_later_command_of_its_own_queue", behind),
+        case("p05_a_read_waits_for_no_later_command_of_its_own_queue", after),
         case("p05_a_read_map_waits_for_the_writer_of_its_bytes_only", other_bytes),
         case("p05_a_write_map_waits_for_the_users_of_its_bytes_only", other_users),
         case("p05_a_read_waits_for_the_writer_on_another_queue", writer),
@@ -17,7 +17,7 @@ pub fn cases() -> Vec<Case> {
         case("p05_unchecked_a_read_without_a_queue_waits_for_every_queue", no_queue),
         case("p05_unchecked_a_refused_read_enqueues_no_wait", refused_reads),
         case("p05_unchecked_a_read_on_the_current_queue_waits_for_that_queue", current_queue),
-        case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_behind).on_devices(RUNS).host_side(),
+        case("p05_no_kind_of_read_waits_for_a_later_kernel", kernel_after).on_devices(RUNS).host_side(),
     ]
 }
 
@@ -54,7 +54,7 @@ fn other_queue(s: &Subject) {
     }
 }
 
-fn behind(s: &Subject) {
+fn after(s: &Subject) {
     for policy in ALL {
         let ctx = s.ctx_with(policy);
         let queue = ctx.queue("q");
@@ -125,8 +125,8 @@ fn other_users(s: &Subject) {
     }
 }
 
-/// Uses memory that the host can access, because a read of other memory is a copy on the device.
-fn kernel_behind(s: &Subject) {
+/// Uses memory that the host reaches, because a read of other memory is a copy on the device.
+fn kernel_after(s: &Subject) {
     for policy in ALL {
         early_results::on_its_queue_of(
             s,
@@ -188,7 +188,7 @@ fn no_queue(s: &Subject) {
         },
     ];
     for read in reads {
-        let Held { ctx, mut clock, x, gate } = behind_a_held_writer(s);
+        let Held { ctx, mut clock, x, gate } = after_a_held_writer(s);
         std::thread::scope(|scope| {
             let read = scope.spawn(|| read(&ctx, &x));
             // The ticks run work on the device, so a read that does not wait is done after them.
@@ -209,7 +209,7 @@ struct Held {
 
 /// Returns a context, and an array with a held-back write. The default queue of the context exists already, because a
 /// new one would come after the held work.
-fn behind_a_held_writer(s: &Subject) -> Held {
+fn after_a_held_writer(s: &Subject) -> Held {
     let ctx = s.ctx_with(Policy::Unchecked);
     let clock = Clock::new(&ctx);
     ctx.default_queue().fill(&mut ctx.zeros([N]).unwrap(), 1).unwrap();
@@ -220,7 +220,7 @@ fn behind_a_held_writer(s: &Subject) -> Held {
 
 /// Checks that a refused read enqueues no command that the default queue would wait for.
 fn refused_reads(s: &Subject) {
-    let Held { ctx, gate, .. } = behind_a_held_writer(s);
+    let Held { ctx, gate, .. } = after_a_held_writer(s);
     let foreign = s.ctx().zeros::<u32, 1>([N]).unwrap();
     ctx.to_vec(&foreign).unwrap_err();
     let mut y = ctx.zeros([N]).unwrap();

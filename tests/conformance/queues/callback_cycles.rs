@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
         case("q11_one_of_two_callbacks_that_wait_for_each_other_is_refused", two),
         case("q11_one_of_three_callbacks_that_wait_in_a_cycle_is_refused", three),
         case("q11_a_wait_for_a_callback_that_has_polled_once_is_not_refused", polled_once),
-        case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", behind_later),
+        case("q11_an_await_is_refused_once_the_awaited_queue_reaches_a_callback", after_later),
         case("q11_without_threads_a_callback_may_wait_for_a_callback_on_another_thread", on_another_thread),
         case("q11_without_threads_one_of_two_callbacks_in_a_cycle_is_refused", two_threads),
         case("q11_a_wait_in_a_waker_ends_or_would_deadlock", in_wakers),
@@ -113,9 +113,9 @@ fn polled_once(s: &Subject) {
     let second = waits.clone();
     let look = move || {
         started.recv().unwrap();
-        let mut behind = second.finish();
+        let mut after = second.finish();
         let waker = Waker::from(Arc::new(Forward(Mutex::new(tell))));
-        assert!(look(&mut behind, &waker).is_pending());
+        assert!(look(&mut after, &waker).is_pending());
         // The other callback waits for this one. That is not a cycle, because this callback does not wait.
         go.send(()).unwrap();
         seen.recv().unwrap();
@@ -146,7 +146,7 @@ impl Wake for Forward {
     }
 }
 
-fn behind_later(s: &Subject) {
+fn after_later(s: &Subject) {
     let ctx = s.ctx();
     let called = ctx.queue("called");
     let held = ctx.queue("held");

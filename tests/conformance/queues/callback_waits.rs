@@ -114,7 +114,7 @@ const WAITS: &[(&str, Asks, Wait)] = &[
 /// Position of a target relative to a callback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Where {
-    Behind,
+    After,
     BehindOnAnotherQueue,
     BehindInAnotherContext,
     Elsewhere,
@@ -123,14 +123,14 @@ enum Where {
 
 impl Where {
     const ALL: [Self; 5] = [
-        Self::Behind,
+        Self::After,
         Self::BehindOnAnotherQueue,
         Self::BehindInAnotherContext,
         Self::Elsewhere,
         Self::InAnotherContext,
     ];
 
-    fn is_behind(self) -> bool {
+    fn is_after(self) -> bool {
         !matches!(self, Self::Elsewhere | Self::InAnotherContext)
     }
 
@@ -141,10 +141,10 @@ impl Where {
 
     /// Makes a target for a callback of the queue `called`; `other` is a queue that was made before the callback.
     fn target(self, ctx: &Context, called: &CommandQueue, other: CommandQueue) -> Target {
-        if self == Self::Behind {
+        if self == Self::After {
             return Target::work(ctx, called.clone());
         }
-        if self.is_behind() {
+        if self.is_after() {
             other.wait_for(&called.marker()).unwrap();
         }
         Target::work(ctx, other)
@@ -154,7 +154,7 @@ impl Where {
     fn can_end(self, asks: Asks) -> bool {
         match asks {
             Asks::Context => self == Self::InAnotherContext,
-            _ => !self.is_behind(),
+            _ => !self.is_after(),
         }
     }
 }
@@ -184,7 +184,7 @@ fn every_wait(contexts: &[Context; 2]) {
 }
 
 fn first_poll(contexts: &[Context; 2]) {
-    for place in Where::ALL.into_iter().filter(|place| place.is_behind()) {
+    for place in Where::ALL.into_iter().filter(|place| place.is_after()) {
         let poll = |target: Target| {
             let mut finish = target.queue.finish();
             let waker = Waker::from(Arc::new(Silent)); // a poll with `Waker::noop` is not a wait

@@ -10,7 +10,7 @@ pub fn cases() -> Vec<Case> {
         case("q11_callbacks_run_in_queue_order_on_a_thread_of_their_own", in_order),
         case("q11_the_callbacks_of_all_queues_of_a_context_share_one_thread", on_one_thread),
         case("q11_earlier_work_is_done_when_a_callback_runs", sees_what_is_before),
-        case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_behind),
+        case("q11_later_work_of_the_queue_waits_for_a_callback", holds_what_is_after),
         case("q11_a_callback_does_not_hold_up_other_queues", holds_its_own_queue_only),
         case("q11_a_callback_may_enqueue", may_enqueue),
         case("q11_a_wait_in_a_callback_for_later_work_would_deadlock", would_deadlock),
@@ -72,7 +72,7 @@ fn sees_what_is_before(subject: &Subject) {
     }
 }
 
-fn holds_what_is_behind(subject: &Subject) {
+fn holds_what_is_after(subject: &Subject) {
     let ctx = subject.ctx();
     let (queue, (go, told), (begin, begun)) = (ctx.queue("main"), channel::<()>(), channel());
     let mut x = ctx.zeros([N]).unwrap();

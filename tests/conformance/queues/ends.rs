@@ -66,7 +66,7 @@ fn flush_starts(subject: &Subject) {
         queue.flush().unwrap();
         assert_eq!(ran.load(Ordering::SeqCst), turn, "the flush ran the callback");
         queue.flush().unwrap();
-        assert!(counted.submissions() > before, "the flush submitted the fill behind the callback");
+        assert!(counted.submissions() > before, "the flush submitted the fill after the callback");
         assert_eq!(queue.read(&x).wait().unwrap(), [turn; N]);
     }
 }

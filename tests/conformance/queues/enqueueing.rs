@@ -9,8 +9,8 @@ const ONE_LOCK: &str = "on the CPU recorder a kernel that runs holds up the subm
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("q01_every_verb_returns_while_its_queue_is_held", behind_a_gate),
-        case("q01_every_verb_returns_before_a_busy_kernel_is_done", behind_a_busy_kernel).one_lane(ONE_LOCK),
+        case("q01_every_verb_returns_while_its_queue_is_held", after_a_gate),
+        case("q01_every_verb_returns_before_a_busy_kernel_is_done", after_a_busy_kernel).one_lane(ONE_LOCK),
         case("q01_other_queues_take_work_while_a_kernel_is_busy", beside_a_busy_kernel).one_lane(ONE_LOCK),
         case("q01_calls_that_take_new_memory_return_before_a_busy_kernel_is_done", new_memory)
             .one_lane(ONE_LOCK),
@@ -47,18 +47,18 @@ const VERBS: &[Verb<Things>] = &[
     ("launch", |t| t.launch(2, 1)),
     ("flush", |t| t.queue.flush().unwrap()),
     ("upload pinned", |t| t.queue.upload(&t.pinned, &mut t.x).unwrap()),
-    ("launch behind a flush", |t| t.launch(2, 1)),
-    ("record", |t| t.event.record(&t.queue).unwrap()),
+    ("launch after a flush", |t| t.launch(2, 1)),
+    ("record", |t| t.queue.record(&t.event).unwrap()),
     ("wait_for", |t| t.queue.wait_for(&t.event).unwrap()),
     ("copy", |t| t.queue.copy(&t.y, &mut t.x).unwrap()),
-    ("launch behind a copy", |t| t.launch(1, 0)),
+    ("launch after a copy", |t| t.launch(1, 0)),
     ("download", |t| t.queue.download(&t.y, &mut t.result).unwrap()),
     ("callback", |t| t.queue.callback(|| ()).unwrap()),
     ("fork and join", |t| t.queue.wait_for(&t.queue.fork("side")).unwrap()),
     ("read", |t| t.late.read = Some(t.queue.read(&t.y))),
     ("marker", |t| t.late.end = Some(t.queue.marker())),
     ("finish", |t| t.late.finished = Some(t.queue.finish())),
-    ("flush behind a finish", |t| t.queue.flush().unwrap()),
+    ("flush after a finish", |t| t.queue.flush().unwrap()),
     ("flush of the context", |t| t.ctx.flush().unwrap()),
 ];
 
@@ -109,7 +109,7 @@ fn is_gl(subject: &Subject) -> bool {
     subject.place().info().is_some_and(|info| info.backend == "GL")
 }
 
-fn behind_a_gate(subject: &Subject) {
+fn after_a_gate(subject: &Subject) {
     let ctx = subject.ctx();
     let queue = ctx.queue("held");
     let gate = ctx.user_event("gate");
@@ -121,7 +121,7 @@ fn behind_a_gate(subject: &Subject) {
     things.check();
 }
 
-fn behind_a_busy_kernel(subject: &Subject) {
+fn after_a_busy_kernel(subject: &Subject) {
     let make = || {
         let ctx = subject.ctx();
         let busy = ctx.queue("busy");

@@ -20,7 +20,7 @@ pub fn cases() -> Vec<Case> {
         case("q13_two_arrays_on_one_buffer_can_be_a_hazard", hazard).gpu_only(NO_DEVICE),
         case("q13_an_array_on_a_buffer_may_be_dropped_before_its_work_is_done", dropped).gpu_only(NO_DEVICE),
         case("q13_the_callers_memory_is_never_given_to_another_array", never_pooled).gpu_only(NO_DEVICE),
-        case("q13_the_context_leaves_the_bytes_behind_an_array", behind).gpu_only(NO_DEVICE),
+        case("q13_the_context_leaves_the_bytes_after_an_array", after).gpu_only(NO_DEVICE),
         case("q13_the_caller_may_submit_from_another_thread", meanwhile).gpu_only(NO_DEVICE),
         case("q13_a_grid_is_read_from_the_callers_buffer", grid).gpu_only(NO_DEVICE),
     ]
@@ -241,7 +241,7 @@ fn never_pooled(subject: &Subject) {
     }
 }
 
-fn behind(subject: &Subject) {
+fn after(subject: &Subject) {
     for (ctx, program) in beside(subject) {
         let queue = ctx.queue("main");
         let buffer = program.buffer(64);

@@ -14,8 +14,8 @@ pub fn cases() -> Vec<Case> {
         case("q16_a_call_waits_for_room_in_a_full_backlog", room),
         case("q16_a_call_waits_for_room_in_a_context_without_threads", alone)
             .cpu_only("the case makes its own context"),
-        case("q16_a_call_waits_for_room_behind_the_first_call_of_a_verb", compiles),
-        case("q16_a_call_waits_for_room_behind_a_copy_of_another_context", elsewhere),
+        case("q16_a_call_waits_for_room_after_the_first_call_of_a_verb", compiles),
+        case("q16_a_call_waits_for_room_after_a_copy_of_another_context", elsewhere),
         case("q16_a_full_backlog_that_the_program_holds_up_is_an_error", held),
         case("q16_a_host_callback_gets_an_error_from_a_full_backlog", callback),
     ]
@@ -172,7 +172,7 @@ fn held(subject: &Subject) {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
-        assert!(taken <= limit as u32, "{taken} commands wait behind the event");
+        assert!(taken <= limit as u32, "{taken} commands wait for the event");
     };
     let ErrorDetail::Backlog { queue: name, most_commands, why, .. } = error.detail() else {
         panic!("{error}")
@@ -197,10 +197,10 @@ fn callback(subject: &Subject) {
     let queue = ctx.queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (sent, seen) = std::sync::mpsc::channel();
-    let behind = queue.clone();
+    let after = queue.clone();
     let mut target = x.clone();
     // The commands wait in the queue after this callback.
-    let mut fills = move || (0..10_000).map(|at| behind.fill(&mut target, at)).find_map(Result::err);
+    let mut fills = move || (0..10_000).map(|at| after.fill(&mut target, at)).find_map(Result::err);
     queue.callback(move || sent.send(fills()).unwrap()).unwrap();
     queue.flush().unwrap();
     let error = seen.recv_timeout(Duration::from_secs(50)).unwrap().expect("the backlog is full");

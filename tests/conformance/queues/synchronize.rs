@@ -13,7 +13,7 @@ pub fn cases() -> Vec<Case> {
         case("q07_synchronize_waits_for_all_queues_and_flushes_them", all_queues),
         case("q07_synchronize_submits_the_work_of_all_queues_before_any_wait", flushes),
         case("q07_synchronize_does_not_wait_for_later_work", not_later),
-        case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_behind).on_devices(RUNS).host_side(),
+        case("q07_synchronize_does_not_wait_for_a_later_kernel", kernel_after).on_devices(RUNS).host_side(),
         case("q07_synchronize_waits_for_the_work_of_a_dropped_queue", gone),
         case("q07_synchronize_returns_the_first_error_and_waits_for_all_other_queues", errors),
         case("q07_synchronize_orders_all_work_before_later_calls", known),
@@ -98,7 +98,7 @@ fn not_later(subject: &Subject) {
     assert_eq!(queue.read(&x).wait().unwrap(), [2; N]);
 }
 
-fn kernel_behind(subject: &Subject) {
+fn kernel_after(subject: &Subject) {
     early_results::on_its_queue(
         subject,
         &[("the end of a context", |at| {

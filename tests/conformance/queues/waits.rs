@@ -18,7 +18,7 @@ pub fn cases() -> Vec<Case> {
             .host_side(),
         case("q05_is_complete_returns_the_error_of_failed_work", failed_returns_its_error),
         case("q06_after_a_timeout_the_same_pending_can_be_waited_for", timeout_and_again),
-        case("q06_a_wait_with_a_timeout_ends_in_time_behind_a_busy_kernel", timeout_when_busy)
+        case("q06_a_wait_with_a_timeout_ends_in_time_after_a_busy_kernel", timeout_when_busy)
             .gpu_only("on the CPU recorder the waiting thread runs the work"),
         case("q06_repeated_waits_of_no_time_end", no_time_ends),
         case("q06_a_wait_of_no_time_does_the_work_of_a_context_without_threads", no_time_without_threads),
@@ -57,9 +57,9 @@ fn held_is_false(subject: &Subject) {
     let before = queue.marker();
     queue.wait_for(&gate.event()).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
-    let behind = queue.marker();
+    let after = queue.marker();
     for _ in 0..100 {
-        assert!(!queue.marker().is_complete().unwrap() && !behind.is_complete().unwrap());
+        assert!(!queue.is_complete().unwrap() && !after.is_complete().unwrap());
         assert!(!gate.event().is_complete().unwrap());
     }
     assert!(before.is_complete().unwrap());
@@ -67,7 +67,7 @@ fn held_is_false(subject: &Subject) {
     while !queue.marker().is_complete().unwrap() {
         thread::yield_now();
     }
-    assert!(behind.is_complete().unwrap() && gate.event().is_complete().unwrap());
+    assert!(after.is_complete().unwrap() && gate.event().is_complete().unwrap());
 }
 
 fn empty_is_complete(subject: &Subject) {
@@ -91,10 +91,10 @@ fn failed_returns_its_error(subject: &Subject) {
     let queue = ctx.queue("held");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
-    let behind = queue.marker();
+    let after = queue.marker();
     drop(gate);
     let error = loop {
-        match behind.is_complete() {
+        match after.is_complete() {
             Ok(done) => assert!(!done),
             Err(error) => break error,
         }

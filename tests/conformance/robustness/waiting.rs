@@ -72,7 +72,7 @@ const WAITS: &[Mistake] = &[
         abandoned_kind,
     ),
     (
-        "a queue behind an abandoned event",
+        "a queue after an abandoned event",
         |b| {
             let queue = b.ctx.queue("held");
             queue.wait_for(&b.ctx.user_event("gate").event())?;
@@ -81,7 +81,7 @@ const WAITS: &[Mistake] = &[
         abandoned_kind,
     ),
     (
-        "a read behind an abandoned event",
+        "a read after an abandoned event",
         |b| {
             let queue = b.ctx.queue("held");
             queue.wait_for(&b.ctx.user_event("gate").event())?;

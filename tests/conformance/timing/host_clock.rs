@@ -66,13 +66,13 @@ fn idle(subject: &Subject) {
     let before = queue.marker();
     noted(&before);
     let inside = meanwhile();
-    let behind = queue.marker();
-    assert!(behind.is_complete().unwrap(), "the marker covers only work that is done");
+    let after = queue.marker();
+    assert!(after.is_complete().unwrap(), "the marker covers only work that is done");
     queue.fill(&mut x, 2).unwrap();
     let end = queue.marker();
-    let between = seconds(&before, &behind);
+    let between = seconds(&before, &after);
     assert_between(inside, between, start.elapsed());
-    assert!(seconds(&behind, &end) > 0.0);
+    assert!(seconds(&after, &end) > 0.0);
     assert!(seconds(&before, &end) > between, "the longer interval contains the other");
 }
 

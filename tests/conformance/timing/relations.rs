@@ -8,7 +8,7 @@ pub fn cases() -> Vec<Case> {
     vec![
         case("t02_queues_of_one_lane_share_a_clock", one_clock)
             .one_lane("each hardware queue has a clock of its own"),
-        case("t02_a_marker_behind_a_wait_is_not_earlier_than_the_awaited_event", waiting)
+        case("t02_a_marker_after_a_wait_is_not_earlier_than_the_awaited_event", waiting)
             .one_lane("each hardware queue has a clock of its own"),
         case("t02_events_of_two_contexts_are_unrelated", contexts),
         case("t02_events_of_two_lanes_are_unrelated", lanes).cpu_only("adapters have one lane"),
@@ -46,9 +46,9 @@ fn waiting(subject: &Subject) {
     a.fill(&mut x, 1).unwrap();
     let awaited = a.marker();
     b.wait_for(&awaited).unwrap();
-    let behind = b.marker();
-    assert!(behind.seconds_since(&awaited).wait().unwrap() >= 0.0);
-    assert!(behind.seconds_since(&before).wait().unwrap() > 0.0);
+    let after = b.marker();
+    assert!(after.seconds_since(&awaited).wait().unwrap() >= 0.0);
+    assert!(after.seconds_since(&before).wait().unwrap() > 0.0);
 }
 
 fn unrelated(start: &Event, end: &Event, words: &[&str]) {

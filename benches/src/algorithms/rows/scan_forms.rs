@@ -57,8 +57,8 @@ pub(super) fn reversed(size: Size) -> Case {
             let x = inputs[0].words();
             let out = out.words_mut();
             let sums = x.par_chunks(TASK).map(|task| task.iter().sum::<u32>()).rev();
-            let behind = before(sums, |a, b| a + b).into_par_iter().rev();
-            x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(behind).for_each(|((x, out), mut sum)| {
+            let after = before(sums, |a, b| a + b).into_par_iter().rev();
+            x.par_chunks(TASK).zip(out.par_chunks_mut(TASK)).zip(after).for_each(|((x, out), mut sum)| {
                 for (x, out) in x.iter().zip(out).rev() {
                     sum += *x;
                     *out = sum;

@@ -55,9 +55,9 @@ pub(super) fn sorts(size: Size) -> Case {
             rest.copy_from_slice(inputs[0].words());
             let mut segments = Vec::new();
             for ends in inputs[1].words().windows(2) {
-                let (segment, behind) = rest.split_at_mut((ends[1] - ends[0]) as usize);
+                let (segment, after) = rest.split_at_mut((ends[1] - ends[0]) as usize);
                 segments.push(segment);
-                rest = behind;
+                rest = after;
             }
             segments.into_par_iter().for_each(<[u32]>::sort_unstable);
         },

@@ -32,13 +32,13 @@ fn value(adapter: &Adapter, at: usize) -> Option<f64> {
 
 /// Writes a number with three digits, or with more if necessary.
 fn three(value: f64) -> String {
-    let behind = match value {
+    let after = match value {
         value if value >= 100.0 => 0,
         value if value >= 10.0 => 1,
         value if value >= 1.0 => 2,
         _ => 3,
     };
-    format!("{value:.behind$}")
+    format!("{value:.after$}")
 }
 
 /// Draws a bar that shows the share of `most`, with at least one character.

@@ -59,11 +59,11 @@ impl Array<'_> {
         };
         let items = self.places(axis).into_iter().map(item);
         let indent = " ".repeat(axis + 1);
-        let behind = self.shape.len() - axis - 1;
-        let inner = if behind == 0 {
+        let after = self.shape.len() - axis - 1;
+        let inner = if after == 0 {
             lines(items, &indent)
         } else {
-            items.collect::<Vec<_>>().join(&format!("{}{indent}", "\n".repeat(behind)))
+            items.collect::<Vec<_>>().join(&format!("{}{indent}", "\n".repeat(after)))
         };
         format!("[{inner}]")
     }

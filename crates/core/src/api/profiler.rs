@@ -71,9 +71,8 @@ impl Profiler {
         let mut notes = self.notes.take().expect("bug: a profiler is finished twice");
         let (upto, mut points) = notes.engine().stop_notes();
         let seconds = notes.epoch.elapsed().as_secs_f64();
-        // The first sample of the device's clock was taken at the start. Two samples show how far the clocks drift
-        // apart.
-        if let Some((point, look)) = notes.engine().sample_clock_behind(&points) {
+        // The first sample of the device's clock was taken at the start. The two show how the clocks drift apart.
+        if let Some((point, look)) = notes.engine().sample_clock_after(&points) {
             notes.looks.push(look);
             points.push(point);
         }
@@ -298,12 +297,12 @@ impl<'a> Report<'a> {
         let Some((batch, Ticks { start, .. })) = ticks(command) else { return 0 };
         let starts = |node: &NotedCommand| ticks(node).is_some_and(|(_, ticks)| ticks.start == start);
         let own =
-            if is_replay(command) { self.nodes_behind(at).filter(|node| starts(node)).count() } else { 1 };
+            if is_replay(command) { self.nodes_after(at).filter(|node| starts(node)).count() } else { 1 };
         self.levels.get(&(batch, start)).map_or(0, |commands| commands - own)
     }
 
-    /// Returns the nodes of the replay with index `at` among the notes.
-    fn nodes_behind(&self, at: usize) -> impl Iterator<Item = &'a NotedCommand> {
+    /// Returns the nodes of the replay with the index `at` among the notes.
+    fn nodes_after(&self, at: usize) -> impl Iterator<Item = &'a NotedCommand> {
         self.notes.entries[at + 1..].iter().map_while(|entry| match &entry.noted {
             ProfileEvent::Node(node) => Some(&node.command),
             _ => None,

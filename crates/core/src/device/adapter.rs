@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cpu_comes_before_software_drivers_and_behind_all_others() {
+    fn the_cpu_comes_before_software_drivers_and_after_all_others() {
         let cpu = || adapter("CPU", AdapterInfo::CPU_BACKEND);
         let driver = |kind| AdapterInfo { kind, ..adapter("driver", "Vulkan") };
         let software = || driver(AdapterKind::Software);

@@ -103,8 +103,8 @@ impl Use {
     /// Returns the parts of the use before and after `range`.
     fn outside(self, range: &Range<u64>) -> SmallVec<[Use; 1]> {
         let before = Use { range: self.range.start..range.start, ..self.clone() };
-        let behind = Use { range: range.end..self.range.end, ..self };
-        [before, behind].into_iter().filter(|part| !part.range.is_empty()).collect()
+        let after = Use { range: range.end..self.range.end, ..self };
+        [before, after].into_iter().filter(|part| !part.range.is_empty()).collect()
     }
 
     fn within(&self, range: &Range<u64>) -> bool {

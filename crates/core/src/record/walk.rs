@@ -310,10 +310,10 @@ pub(crate) fn overlapping(steps: &[Step], first: usize, later: &[usize]) -> usiz
         if step.level >= end {
             break;
         }
-        let behind = step.level + step.work.depth();
-        end = end.max(behind);
-        // The end time of the graph has the same stamp as the graph.
-        is_deep |= step.stamp != stamp && behind > base + 1;
+        let after = step.level + step.work.depth();
+        end = end.max(after);
+        // The end time of the graph has the stamp of the graph.
+        is_deep |= step.stamp != stamp && after > base + 1;
         count += 1;
     }
     if is_deep { count } else { 0 }

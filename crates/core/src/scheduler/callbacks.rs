@@ -605,9 +605,9 @@ mod callbacks_tests {
             let gate = hold(&engine, slot);
             let mut state = engine.lock();
             state.finish_callback(id, slot, panic);
-            let behind = state.queue(slot).end(slot);
-            state.plan([behind], Priority::Normal);
-            assert_eq!(state.reached(behind), PointProgress::Unplanned, "the gate is not signalled");
+            let after = state.queue(slot).end(slot);
+            state.plan([after], Priority::Normal);
+            assert_eq!(state.reached(after), PointProgress::Unplanned, "the gate is not signalled");
             assert!(state.queue(slot).error.is_none());
             drop(state);
             gate.signal();

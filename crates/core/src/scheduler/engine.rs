@@ -321,16 +321,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Plans all enqueued commands. Returns the end of each queue, oldest queue first, with the history of that point.
-    /// If `behind` is true, also enqueues a fence that completes after everything that any context has submitted to the
-    /// hardware queue.
+    /// Plans all enqueued commands. Returns the end of each queue with the history of that point, the oldest queue
+    /// first. If `after` is true, it also enqueues a fence that completes after everything that any context has
+    /// submitted to the hardware queue.
     ///
     /// # Errors
     /// `DeviceLost`.
-    pub(crate) fn finish_all(&self, behind: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
+    pub(crate) fn finish_all(&self, after: bool) -> Result<Vec<(Point, Arc<PointHistory>)>> {
         let mut state = self.lock();
         state.lost()?;
-        if behind {
+        if after {
             let stamp = state.next_stamp();
             state.queue_mut(Slot::CONTEXT).push(Command { stamp, op: Op::Work(Work::QueueFence) });
         }

@@ -53,7 +53,7 @@ impl Engine {
 
     /// Like [`enqueue`](Self::enqueue), but the work first waits for a user event.
     #[cold]
-    pub(crate) fn enqueue_behind(&self, by: Admission, work: Work, event: Arc<UserSignal>) -> Result<Stamp> {
+    pub(crate) fn enqueue_after(&self, by: Admission, work: Work, event: Arc<UserSignal>) -> Result<Stamp> {
         let mut state = self.lock_with_room(by.slot)?;
         state.check(by.slot)?;
         state.check_work(by, &work)?;

@@ -561,12 +561,12 @@ mod tests {
     #[test]
     fn k06_messages_delay_only_the_points_that_come_after_them() {
         let engine = engine(false);
-        let [prints, other, behind] = queues(&engine);
+        let [prints, other, waiting] = queues(&engine);
         print_to(&engine, |_| ());
         let printed = enqueue_messages(&engine, PRINTS, prints);
         let apart = enqueue(&engine, other);
-        enqueue_wait(&engine, behind, printed);
-        let after = enqueue(&engine, behind);
+        enqueue_wait(&engine, waiting, printed);
+        let after = enqueue(&engine, waiting);
         execute(&engine, 0, 1, [printed, apart, after]);
         engine.poll_lane(0);
         assert_eq!([printed, apart, after].map(|point| is_done(&engine, point)), [false, true, false]);

@@ -488,7 +488,7 @@ impl Planner<'_> {
     /// before it and with the planned context commands.
     fn plan_read_in_place(&mut self, slot: Slot) -> FrontStep {
         let seqs = self.open_before(self.state.queue(Slot::CONTEXT).end(Slot::CONTEXT), Stamp(0));
-        self.pop_behind(slot, &seqs);
+        self.pop_after(slot, &seqs);
         FrontStep::Again
     }
 
@@ -505,8 +505,8 @@ impl Planner<'_> {
         queue.batches_before(point.stamp, since).filter_map(open).collect()
     }
 
-    /// Removes the front command of `slot`, which completes once all of `seqs` are complete.
-    fn pop_behind(&mut self, slot: Slot, seqs: &[Seq]) {
+    /// Removes the front command of `slot`, which completes when all of `seqs` are complete.
+    fn pop_after(&mut self, slot: Slot, seqs: &[Seq]) {
         #[cfg(test)]
         {
             self.state.plannings.steps += seqs.len() as u64;
@@ -528,7 +528,7 @@ impl Planner<'_> {
                 let since = self.state.queue_mut(slot).follow(point);
                 let seqs = self.open_before(point, since);
                 seqs.iter().for_each(|&seq| self.add_edge(slot, point, seq));
-                self.pop_behind(slot, &seqs);
+                self.pop_after(slot, &seqs);
             }
         }
         FrontStep::Again

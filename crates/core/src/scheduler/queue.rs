@@ -107,9 +107,9 @@ pub(crate) struct QueueState {
     /// Batch that must complete before a waiting caller plans more of this queue, which limits how far waits plan ahead
     /// of the device.
     pub(crate) ahead: Option<Seq>,
-    /// For each other queue, the stamp up to which this queue comes after it. The batches up to that stamp are among
-    /// `segments` or complete.
-    behind: SmallVec<[(Slot, Stamp); 4]>,
+    /// For each other queue, the stamp up to which this queue follows it. The batches of those queues up to that stamp
+    /// are among `segments` or complete.
+    after: SmallVec<[(Slot, Stamp); 4]>,
     pub(crate) failures: FailureHistory,
 }
 
@@ -387,10 +387,10 @@ impl QueueState {
     /// Records a wait for `point`. Its batches must all be among the segments. Returns the stamp up to which this queue
     /// already came after the queue of `point`.
     pub(crate) fn follow(&mut self, point: Point) -> Stamp {
-        match self.behind.iter_mut().find(|(slot, _)| *slot == point.slot) {
+        match self.after.iter_mut().find(|(slot, _)| *slot == point.slot) {
             Some((_, stamp)) => std::mem::replace(stamp, point.stamp.max(*stamp)),
             None => {
-                self.behind.push((point.slot, point.stamp));
+                self.after.push((point.slot, point.stamp));
                 Stamp(0)
             }
         }

@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn q01_new_queues_behind_many_do_not_wait_for_each_of_them() {
+    fn q01_new_queues_after_many_do_not_wait_for_each_of_them() {
         let engine = engine_with(Policy::Ordered, false);
         let old: Vec<Point> = (0..400).map(|_| queue(&engine)).map(|slot| enqueue(&engine, slot)).collect();
         let new: Vec<Slot> = (0..400).map(|_| queue(&engine)).collect();

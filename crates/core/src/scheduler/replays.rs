@@ -56,7 +56,7 @@ impl State {
     ///
     /// # Errors
     /// Returns `Mapped`, or `Hazard` under `Checked`.
-    pub(crate) fn check_behind(&mut self, by: Admission, works: &[Work], ends: &[Point]) -> Result<()> {
+    pub(crate) fn check_after(&mut self, by: Admission, works: &[Work], ends: &[Point]) -> Result<()> {
         let clock = self.queue(by.slot).clock.clone();
         ends.iter().for_each(|end| self.queue_mut(by.slot).clock.see(end.slot, end.stamp));
         let checked = works.iter().try_for_each(|work| self.check_work(by, work));
@@ -166,7 +166,7 @@ impl Engine {
         if run.plan.takes_turns {
             let ends: SmallVec<[Point; 2]> = turns.iter().filter_map(|(_, turn)| turn.last()).collect();
             if ends.iter().any(|end| end.slot != by.slot) {
-                state.check_behind(by, &whole, &ends)?;
+                state.check_after(by, &whole, &ends)?;
             }
             ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         }
@@ -229,7 +229,7 @@ impl Engine {
         let mut state = self.lock();
         state.check(by.slot)?;
         let works: Vec<Work> = commands.iter().flat_map(PartCommand::uses).collect();
-        state.check_behind(by, &works, &ends(turns))
+        state.check_after(by, &works, &ends(turns))
     }
 
     /// Enqueues the commands of a replay in one context, all of them or none, with no other command between them. The
@@ -248,7 +248,7 @@ impl Engine {
         state.check(by.slot)?;
         let uses: Vec<Vec<Work>> = commands.iter().map(PartCommand::uses).collect();
         let ends = ends(turns);
-        uses.iter().try_for_each(|works| state.check_behind(by, works, &ends))?;
+        uses.iter().try_for_each(|works| state.check_after(by, works, &ends))?;
         ends.iter().for_each(|&end| state.push_wait(by.slot, end, WaitCause::Policy, by.at));
         let mut answers = Vec::with_capacity(commands.len());
         for (command, uses) in commands.into_iter().zip(uses) {

@@ -128,9 +128,9 @@ impl Engine {
         Some(self.look_at_clock(state, Slot::CONTEXT))
     }
 
-    /// Makes the device read its clock after `ends`, on a helper queue, so that no later command delays it, and
-    /// flushes. Returns `None` if the device has no clock.
-    pub(crate) fn sample_clock_behind(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
+    /// Makes the device read its clock after `ends`, on a queue of its own, so that no later command delays it. Flushes
+    /// that command. Returns `None` if the device has no clock.
+    pub(crate) fn sample_clock_after(&self, ends: &[Point]) -> Option<(Point, Arc<TimeSlot>)> {
         if !self.device.caps().timestamps {
             return None;
         }

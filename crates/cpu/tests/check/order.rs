@@ -31,7 +31,7 @@ fn r07_a_read_that_races_with_the_first_write_is_a_race_and_no_unwritten_read() 
 }
 
 #[test]
-fn r07_an_atomic_load_that_some_order_puts_behind_a_store_is_no_finding() {
+fn r07_an_atomic_load_that_some_order_puts_after_a_store_is_no_finding() {
     let body = "if i == 3u { atomicStore(&new_n[0], 1u); }\nif i == 9u { out[g.x] = atomicLoad(&new_n[0]); }";
     assert_eq!(findings(&launch(body).groups(3)), []);
 }

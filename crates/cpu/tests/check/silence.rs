@@ -188,7 +188,7 @@ const KERNELS: &[(&str, &str, &str, u32)] = &[
         4,
     ),
     (
-        "a neighbour behind a barrier of buffers",
+        "a neighbour after a barrier of buffers",
         "",
         "if g.x > 0u { return; }
         out[i] = x[i];

@@ -39,7 +39,7 @@ fn lanes_take_values_of_other_lanes() {
 }
 
 #[test]
-fn lanes_of_another_branch_take_no_part_and_meet_behind_it() {
+fn lanes_of_another_branch_take_no_part_and_meet_after_it() {
     let body = "
         var x = 0u;
         if i % 2u == 0u { x = subgroupAdd(1u); } else if lane == 1u { x = 10u * subgroupAdd(1u); }
@@ -48,7 +48,7 @@ fn lanes_of_another_branch_take_no_part_and_meet_behind_it() {
 }
 
 #[test]
-fn lanes_that_leave_a_loop_wait_behind_it() {
+fn lanes_that_leave_a_loop_wait_after_it() {
     let body = "
         var n = 0u;
         for (var k = 0u; k <= lane; k++) { n += subgroupAdd(1u); }

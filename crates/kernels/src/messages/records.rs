@@ -82,8 +82,8 @@ impl Messages {
         (0..count).map_while(move |_| {
             // The numbers of the statements begin with 1, because a record that was not written is 0.
             let site = self.sites.get(rest.first()?.checked_sub(1)? as usize)?;
-            let (record, behind) = rest.split_at_checked(site.words() as usize)?;
-            rest = behind;
+            let (record, after) = rest.split_at_checked(site.words() as usize)?;
+            rest = after;
             let &[_, x, y, z, ref values @ ..] = record else { return None };
             Some(Record { site, invocation: [x, y, z], values })
         })

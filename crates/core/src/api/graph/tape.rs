@@ -60,9 +60,9 @@ pub(crate) struct TapeState {
     pub(crate) copies: Vec<CapturedCopy>,
     /// Helper queue for the other side of copies, by copying queue and other context.
     copy_queues: FxHashMap<(u32, u32), u32>,
-    /// For each node, the clock of its queue after that node.
-    behind: Vec<SmallVec<[u32; 4]>>,
-    /// Leases of the blocks that nodes use, and of the blocks that the capture allocated.
+    /// For each node, the clock of its queue after it.
+    clocks_after: Vec<SmallVec<[u32; 4]>>,
+    /// Leases of the blocks that a node names, and of the blocks that the capture made.
     pub(crate) leases: FxHashMap<BlockId, Arc<BlockLease>>,
     /// Outputs in the order in which they were declared.
     pub(crate) outputs: Vec<GraphOutput>,
@@ -248,7 +248,7 @@ impl TapeState {
         of.last_call = None;
         raise(&mut of.clock, queue, at + 1);
         self.reusable.note(queue, at, &command.work);
-        self.behind.push(of.clock.iter().copied().collect());
+        self.clocks_after.push(of.clock.iter().copied().collect());
         self.nodes.push(GraphNode { queue, after, command, gate });
         at
     }

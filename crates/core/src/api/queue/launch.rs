@@ -211,7 +211,7 @@ impl CommandQueue {
         let engine = self.owner().engine();
         let verb = gather.launch.kernel().origin.verb;
         let compiled = Signaller::new(engine, "compilation of a kernel", SignalledBy::OwnThread);
-        engine.enqueue_behind(by, Work::Launch(gather.launch), compiled.state().clone())?;
+        engine.enqueue_after(by, Work::Launch(gather.launch), compiled.state().clone())?;
         late.after(Box::new(move |result| {
             compiled.end(result.map_err(|error| verb.map_or(error.clone(), |verb| of_verb(error, verb))));
         }));

@@ -222,17 +222,17 @@ fn an_endless_kernel_of_a_graph_fails_the_replay_and_names_the_node() {
 }
 
 #[test]
-fn a_read_behind_an_endless_kernel_fails_and_one_before_it_succeeds() {
+fn a_read_after_an_endless_kernel_fails_and_one_before_it_succeeds() {
     let ctx = context(LIMIT, false);
     let queue = ctx.queue("main");
     let kernel = ctx.kernel_from(ENDLESS, "one").expect("it compiles");
     let mut x = queue.array(&[3_u32, 4]).expect("memory");
     let before = queue.read(&x);
     launch(&queue, &kernel, 1, &mut x);
-    let behind = queue.read(&x);
+    let after = queue.read(&x);
     let marker = queue.marker();
     assert_eq!(before.wait().expect("it is before the launch"), [3, 4]);
-    assert!(behind.wait().is_err_and(|error| too_long(&error).is_some()));
+    assert!(after.wait().is_err_and(|error| too_long(&error).is_some()));
     assert!(marker.wait().is_err_and(|error| too_long(&error).is_some()));
 }
 
@@ -414,8 +414,8 @@ fn wait_in_a_ring(contexts: &[Context]) -> Vec<crate::error::Result<()>> {
         let held = Mutex::new(Some((next, all_run.clone(), results.clone())));
         launch_function(ctx, move || {
             let Some((next, all_run, results)) = held.lock().expect("one call").take() else { return };
-            let behind = next.queue("behind");
-            drop(behind.zeros::<u32, 1>([1]).expect("memory"));
+            let after = next.queue("after");
+            drop(after.zeros::<u32, 1>([1]).expect("memory"));
             all_run.wait();
             results.send(next.synchronize().wait()).expect("the test receives");
         });

@@ -239,10 +239,10 @@ impl Pieces for Shared<'_> {
 /// Takes the next piece of `all` workgroups, at most `piece` of them. The first pieces are small, so that a thread that
 /// works alone soon knows how long the workgroups take.
 fn take(next: &AtomicU64, all: u64, piece: u64) -> Option<Range<u64>> {
-    let behind = |start: u64| start + piece.min(start + 1).min(all - start);
-    let take = |start| (start < all).then(|| behind(start));
+    let after = |start: u64| start + piece.min(start + 1).min(all - start);
+    let take = |start| (start < all).then(|| after(start));
     let start = next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-    Some(start..behind(start))
+    Some(start..after(start))
 }
 
 /// Executes all workgroups of the launches. Other threads help if the work is long: from the start if earlier launches

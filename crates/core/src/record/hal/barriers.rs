@@ -151,7 +151,7 @@ impl<B: Copy> BarrierTracker<B> {
         }
         let conflicts = |touch: &&BarrierUse<'_, B>| {
             let since = if OF_KERNELS.contains(touch.uses) { self.since } else { self.epoch };
-            self.conflicts(touch, since) || self.is_behind_narrow(touch)
+            self.conflicts(touch, since) || self.is_after_narrow(touch)
         };
         let cause = touches.iter().find(conflicts);
         let is_global = cause.is_some_and(|cause| self.end_with_barrier(cause, true));
@@ -193,9 +193,9 @@ impl<B: Copy> BarrierTracker<B> {
         }
     }
 
-    /// Returns `true` if this use, which is not by a kernel, conflicts with an earlier use of the block, with only
-    /// narrow barriers in between.
-    fn is_behind_narrow(&self, touch: &BarrierUse<'_, B>) -> bool {
+    /// Returns `true` if this use, which is not a kernel's, conflicts with an earlier use of the block, and only narrow
+    /// barriers come between them.
+    fn is_after_narrow(&self, touch: &BarrierUse<'_, B>) -> bool {
         let hindrance = if touch.write { READ | WRITTEN | LISTED } else { LISTED };
         let mark = touch.mark.load(Ordering::Relaxed);
         self.wide_since < self.epoch && mark >= self.wide_since && mark & hindrance != 0

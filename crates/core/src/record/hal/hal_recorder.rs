@@ -237,15 +237,15 @@ impl<A: Backend> HalRecorder<A> {
         let read: (Arc<dyn Fence>, TimelineValue) = (direct.fence().clone(), signal);
         // wgpu's chain of submissions orders the batch after submissions of user code and of other contexts.
         let is_fence = |step: &Step| matches!(step.work, Work::QueueFence);
-        let is_behind_wgpu = *device.exposed() || self.order.more_than_launches && steps.iter().any(is_fence);
-        let comes_after = is_behind_wgpu || self.is_unmarked || direct.queue().is_none();
-        // After a failure, the marks include uses that never happened.
+        let is_after_wgpu = *device.exposed() || self.order.more_than_launches && steps.iter().any(is_fence);
+        let comes_after = is_after_wgpu || self.is_unmarked || direct.queue().is_none();
+        // After a failure the marks show uses that never happened, in place of others.
         self.is_unmarked = true;
         let record = |encoder: &mut A::CommandEncoder, finished: &mut FinishedBuffers<A>| {
             self.record_steps(device, (encoder, Some(finished)), steps, (&[], None), &read, comes_after)
         };
         let (recorded, kept) = direct.record(record)?;
-        let order = match (is_behind_wgpu, comes_after || kept.is_unmarked) {
+        let order = match (is_after_wgpu, comes_after || kept.is_unmarked) {
             (true, _) => SubmissionOrder::AfterWgpu,
             (_, true) => SubmissionOrder::After,
             _ => SubmissionOrder::Early,
@@ -254,7 +254,7 @@ impl<A: Backend> HalRecorder<A> {
             std::mem::forget((recorded, kept)); // the lost device may still use them
             return Err(lost);
         }
-        self.is_unmarked = is_behind_wgpu || kept.is_unmarked;
+        self.is_unmarked = is_after_wgpu || kept.is_unmarked;
         Ok((kept, Some(recorded)))
     }
 

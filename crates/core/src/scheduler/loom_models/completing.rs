@@ -43,9 +43,9 @@ fn a_callback_runs_after_earlier_commands_and_before_later_ones() {
         let seen = Arc::new(AtomicUsize::new(0));
         let note = seen.clone();
         enqueue_callback(&model.engine, queue, move || note.store(world.steps(), Ordering::SeqCst));
-        let behind = model.enqueue(queue);
+        let after = model.enqueue(queue);
         model.engine.flush(queue, Caller::Waits).expect("nothing has failed");
-        model.finish(behind);
+        model.finish(after);
         assert_eq!((seen.load(Ordering::SeqCst), model.world.steps()), (1, 2));
     });
 }

@@ -29,7 +29,7 @@ fn a_signal_releases_a_waiter_on_another_lane() {
         let other = model.queue();
         let gate = model.hold(gated);
         let served = model.enqueue(gated);
-        let end = model.enqueue_behind(other, served);
+        let end = model.enqueue_after(other, served);
         model.start(Lane(1));
         model.thread(move |_| gate.signal());
         model.finish(end);

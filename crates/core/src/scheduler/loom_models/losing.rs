@@ -19,7 +19,7 @@ fn a_wait_for_another_lane_ends_when_the_device_is_lost() {
     BY_HAND.lanes(2).explore(|model, first| {
         let second = model.queue();
         let served = model.enqueue(first);
-        let end = model.enqueue_behind(second, served);
+        let end = model.enqueue_after(second, served);
         model.lose();
         model.thread(move |engine| expect_lost(wait(engine, served)));
         expect_lost(model.wait(end));
@@ -42,11 +42,11 @@ fn a_wait_for_the_host_ends_with_device_lost_when_the_device_is_lost() {
     BY_HAND.explore(|model, queue| {
         let gated = model.queue();
         let _gate = model.hold(gated);
-        let behind = model.enqueue(gated);
+        let after = model.enqueue(gated);
         let running = model.enqueue(queue);
         model.lose();
         model.thread(move |engine| expect_lost(wait(engine, running)));
-        expect_lost(model.wait(behind));
+        expect_lost(model.wait(after));
         model.join();
     });
 }

@@ -113,7 +113,7 @@ impl Model {
     }
 
     /// Enqueues a wait for `point` and one command after it.
-    fn enqueue_behind(&self, queue: Slot, point: Point) -> Point {
+    fn enqueue_after(&self, queue: Slot, point: Point) -> Point {
         test_engine::enqueue_wait(&self.engine, queue, point);
         self.enqueue(queue)
     }

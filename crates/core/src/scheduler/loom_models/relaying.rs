@@ -13,7 +13,7 @@ use std::task::{Poll, Waker};
 #[test]
 fn a_waiter_drives_the_other_context() {
     explore_two(QUICK, |near, far| {
-        let (held, served) = behind(&near, &far);
+        let (held, served) = after(&near, &far);
         start_waiter(&far, served);
         near.finish(held);
     });
@@ -23,27 +23,27 @@ fn a_waiter_drives_the_other_context() {
 fn a_completion_elsewhere_is_not_lost_while_the_queue_is_being_held() {
     explore_two(QUICK, |near, far| {
         near.start(Lane(0));
-        let (_, served) = behind(&near, &far);
+        let (_, served) = after(&near, &far);
         start_waiter(&far, served);
         near.world.wait_for(1);
     });
 }
 
 #[test]
-fn work_behind_another_context_is_submitted_without_a_waiter() {
+fn work_after_another_context_is_submitted_without_a_waiter() {
     explore_two(QUICK.with(&[Lane(0), Completer(0)]), |near, far| {
         near.start(Lane(0));
-        behind(&near, &far);
+        after(&near, &far);
         near.world.wait_for(1);
     });
 }
 
 #[test]
-fn on_one_device_work_is_submitted_behind_incomplete_work() {
+fn on_one_device_work_is_submitted_after_incomplete_work() {
     explore(|| {
         let far = BY_HAND.model();
         let near = QUICK.with(&[Lane(0)]).model_on(far.engine.device.clone());
-        let (_, served) = behind(&near, &far);
+        let (_, served) = after(&near, &far);
         start_waiter(&far, served);
         near.world.wait_for(1);
         drop(near);
@@ -109,7 +109,7 @@ fn an_event_abandoned_by_another_context_fails_the_waiter() {
 #[test]
 fn a_device_loss_in_another_context_fails_the_waiter() {
     explore_two(BY_HAND, |near, far| {
-        let (held, _) = behind(&near, &far);
+        let (held, _) = after(&near, &far);
         far.lose();
         expect_failed(&near, held, |kind| matches!(kind, ErrorDetail::DeviceLost { .. }));
     });
@@ -118,7 +118,7 @@ fn a_device_loss_in_another_context_fails_the_waiter() {
 #[test]
 fn closing_a_context_with_a_lost_device_fails_the_waiter_in_another() {
     explore_two(BY_HAND, |near, far| {
-        let (held, _) = behind(&near, &far);
+        let (held, _) = after(&near, &far);
         near.thread(move |_| {
             far.world.lose();
             far.engine.close();
@@ -133,7 +133,7 @@ fn closing_a_context_with_a_lost_device_fails_the_waiter_in_another() {
 #[test]
 fn a_device_loss_ends_a_wait_for_another_context_once_that_progresses() {
     explore_two(BY_HAND, |near, far| {
-        let (held, _) = behind(&near, &far);
+        let (held, _) = after(&near, &far);
         let here = near.world.clone();
         let there = far.world.clone();
         far.thread(move |_| {
@@ -149,7 +149,7 @@ fn a_device_loss_ends_a_wait_for_another_context_once_that_progresses() {
 #[test]
 fn closing_an_awaited_context_completes_its_work_first() {
     explore_two(QUICK, |near, far| {
-        let (held, _) = behind(&near, &far);
+        let (held, _) = after(&near, &far);
         near.thread(move |_| far.engine.close());
         near.finish(held);
     });
@@ -158,7 +158,7 @@ fn closing_an_awaited_context_completes_its_work_first() {
 #[test]
 fn closing_a_waiting_context_completes_the_wait_first() {
     explore_two(QUICK, |near, far| {
-        let (_, served) = behind(&near, &far);
+        let (_, served) = after(&near, &far);
         start_waiter(&far, served);
         near.engine.close();
         assert_eq!((near.world.steps(), far.world.steps()), (1, 1));
@@ -206,9 +206,9 @@ fn gated(near: &Model, far: &Model) -> (Signaller, Point) {
     (gate, near.enqueue(queue))
 }
 
-/// Enqueues a command on `near` that waits for a command of `far`. Returns the points of the waiting and the awaited
-/// command.
-fn behind(near: &Model, far: &Model) -> (Point, Point) {
+/// Makes one command of a queue of `near` wait for a command of `far`. Returns the points of the waiting and the
+/// awaited command.
+fn after(near: &Model, far: &Model) -> (Point, Point) {
     let queue = near.queue();
     let served = far.enqueue(far.queue());
     wait_across((near, queue), at(far, served));

@@ -64,8 +64,8 @@ fn queues_on_two_lanes_wait_for_each_other_and_both_finish() {
     QUICK.lanes(2).with(&[Lane(0), Lane(1)]).explore(|model, ping| {
         let pong = model.queue();
         let served = model.enqueue(ping);
-        let returned = model.enqueue_behind(pong, served);
-        let end = model.enqueue_behind(ping, returned);
+        let returned = model.enqueue_after(pong, served);
+        let end = model.enqueue_after(ping, returned);
         model.finish(end);
         let submissions = model.world.submissions();
         let lanes_in_order: Vec<usize> = submissions.iter().map(|submission| submission.at.lane).collect();
@@ -87,7 +87,7 @@ fn two_threads_whose_queues_wait_for_each_other_both_finish() {
             finish(engine, enqueue(engine, pong));
         });
         served.hand(model.enqueue(ping));
-        let end = model.enqueue_behind(ping, returned.take());
+        let end = model.enqueue_after(ping, returned.take());
         model.finish(end);
         model.join();
         assert_eq!(model.world.steps(), 4);

@@ -256,8 +256,8 @@ impl OpenBatch {
             self.add(slot, stamp, work, each);
         }
         if let Some(time) = time {
-            let behind = self.frontier(slot).level;
-            self.frontier(slot).level = behind - 1;
+            let after = self.frontier(slot).level;
+            self.frontier(slot).level = after - 1;
             self.push(slot, stamp, Work::End(time), 0.0);
         }
     }

@@ -238,7 +238,7 @@ fn q03_a_new_queue_follows_earlier_work_and_an_unused_closed_queue_frees_its_slo
 }
 
 #[test]
-fn e08_commands_behind_the_planned_point_stay_pending() {
+fn e08_commands_after_the_planned_point_stay_pending() {
     for work in [fill, launch] {
         let engine = engine(1);
         let slot = queue(&engine);
@@ -393,8 +393,8 @@ fn e09_a_held_queue_holds_the_queues_that_need_it_and_no_other() {
     let engine = engine(1);
     let [held, needs, free] = queues(&engine);
     let gate = hold(&engine, held);
-    let behind = enqueue(&engine, held);
-    enqueue_wait(&engine, needs, behind);
+    let after = enqueue(&engine, held);
+    enqueue_wait(&engine, needs, after);
     let ends = [enqueue(&engine, needs), enqueue(&engine, free)];
     let mut state = plan(&engine, ends);
     let hold = Some(Hold::User(gate.state().hold));
@@ -433,7 +433,7 @@ fn after(state: &mut State, point: Point) -> Vec<Point> {
 }
 
 #[test]
-fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
+fn e01_a_marker_after_a_wait_covers_the_wait_whatever_is_planned_after_it() {
     for to_the_end in [false, true] {
         let engine = engine(1);
         let [first, second, third] = queues(&engine);
@@ -441,11 +441,11 @@ fn e01_a_marker_behind_a_wait_covers_the_wait_whatever_is_planned_behind_it() {
         let own = enqueue(&engine, second);
         enqueue_wait(&engine, second, waited);
         let marker = engine.lock().queue(second).end(second);
-        let behind = enqueue(&engine, second);
+        let later = enqueue(&engine, second);
         enqueue_wait(&engine, third, marker);
         let last = enqueue(&engine, third);
         let mut state = engine.lock();
-        let roots = if to_the_end { [behind, last] } else { [last, last] };
+        let roots = if to_the_end { [later, last] } else { [last, last] };
         state.plan(roots, Priority::Normal);
         assert_eq!(after(&mut state, last), [waited, own]);
     }
@@ -505,7 +505,7 @@ fn m06_a_reading_host_holds_writers_and_no_readers() {
 }
 
 #[test]
-fn m06_a_launch_behind_another_waits_for_host_access_to_its_own_bytes() {
+fn m06_a_launch_after_another_waits_for_host_access_to_its_own_bytes() {
     let engine = engine(1);
     let slot = queue(&engine);
     let free = block();

@@ -75,19 +75,19 @@ fn g06_two_chunks_of_a_loop_are_planned_and_the_next_one_after_the_first() {
     let slots @ [slot, other] = queues(&engine);
     let point = enqueue(&engine, slot, &replay(GateTest::Always, 100));
     enqueue_wait(&engine, other, point);
-    let behind = engine.lock().queue(other).end(other);
+    let after = engine.lock().queue(other).end(other);
     for round in 0..4 {
         let mut state = engine.lock();
-        state.plan([behind], Priority::Normal);
+        state.plan([after], Priority::Normal);
         assert_eq!(state.lanes[0].ready_len(), 2, "round {round}");
-        assert!(state.chunk_before(behind).is_some_and(|seq| !state.batches.is_done(seq)));
+        assert!(state.chunk_before(after).is_some_and(|seq| !state.batches.is_done(seq)));
         drop(state);
         assert_eq!(slots.map(|slot| is_held(&engine, slot)), [true; 2]);
         complete_one(&engine);
         assert_eq!(slots.map(|slot| is_held(&engine, slot)), [false; 2], "round {round}");
         assert_eq!(engine.lock().reached(point), PointProgress::Unplanned);
     }
-    finish(&engine, behind);
+    finish(&engine, after);
 }
 
 #[test]
@@ -156,20 +156,18 @@ fn g06_a_failed_queue_drops_its_loop_while_chunks_are_in_flight() {
     let slots @ [slot, other] = queues(&engine);
     let point = enqueue(&engine, slot, &replay(GateTest::Always, 100));
     enqueue_wait(&engine, other, point);
-    let behind = engine.lock().queue(other).end(other);
-    engine.lock().plan([behind], Priority::Normal);
+    let after = engine.lock().queue(other).end(other);
+    engine.lock().plan([after], Priority::Normal);
     engine.submit_one(0);
     let mut state = engine.lock();
     state.fail_queue(slot, point.stamp, ErrorDetail::Busy { array: "x".into() }.into());
     assert!(slots.iter().all(|&slot| state.queue(slot).hold.is_none()));
-    state.plan([behind], Priority::Normal);
+    state.plan([after], Priority::Normal);
     assert!(state.queue(slot).pending.is_empty(), "the loop is dropped");
     engine.unlock(state);
-    finish(&engine, behind);
+    finish(&engine, after);
     let state = engine.lock();
-    assert!(
-        state.queue(slot).result(point.stamp).is_err() && state.queue(other).result(behind.stamp).is_ok()
-    );
+    assert!(state.queue(slot).result(point.stamp).is_err() && state.queue(other).result(after.stamp).is_ok());
 }
 
 #[test]
@@ -220,12 +218,12 @@ fn g12_a_cancelled_loop_lets_the_queues_go_on_that_wait_for_it() {
     let before = engine.lock().last_stamp();
     let point = enqueue(&engine, slot, &replay(GateTest::Always, 1000));
     enqueue_wait(&engine, other, point);
-    let behind = engine.lock().queue(other).end(other);
-    engine.lock().plan([behind], Priority::Normal);
+    let after = engine.lock().queue(other).end(other);
+    engine.lock().plan([after], Priority::Normal);
     assert_eq!(slots.map(|slot| is_held(&engine, slot)), [true; 2]);
     engine.cancel_replay(before, point, "graph");
     assert_eq!(slots.map(|slot| is_held(&engine, slot)), [false; 2]);
-    finish(&engine, behind);
+    finish(&engine, after);
     let result = engine.wait(point, crate::scheduler::wakers::Deadline::after(None));
     assert!(matches!(result.unwrap_err().detail(), ErrorDetail::Cancelled { graph } if graph == "graph"));
     assert!(engine.lock().queue(slot).error.is_none());

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::task::Wake;
 
 #[test]
-fn e05_a_requested_context_command_is_planned_behind_a_planned_batch() {
+fn e05_a_requested_context_command_is_planned_after_a_planned_batch() {
     type Ask = fn(&Engine, Point);
     let asks: [Ask; 3] = [
         |engine, point| assert!(engine.poll(point, Waker::noop()).is_none()),
@@ -92,7 +92,7 @@ fn e07_a_task_is_woken_when_a_context_without_threads_holds_its_queue() {
 }
 
 #[test]
-fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_behind_work() {
+fn e05_without_threads_a_task_sees_an_event_signalled_by_a_callback_after_work() {
     let engine = engine(false);
     let slot = queue(&engine);
     let gate = Signaller::new(&engine, "gate", SignalledBy::Program);
@@ -188,10 +188,10 @@ fn e05_a_waker_may_wait_on_a_lane_thread() {
     lanes.iter_mut().for_each(|lane| lane.async_submit = false);
     let engine = Engine::new(device, lanes, Policy::Unchecked, true);
     let (slot, there) = reached_by_planning(&engine);
-    let behind = queue(&engine);
-    enqueue(&engine, behind);
-    enqueue_callback(&engine, behind, || ());
-    let wanted = enqueue(&engine, behind);
+    let after = queue(&engine);
+    enqueue(&engine, after);
+    enqueue_callback(&engine, after, || ());
+    let wanted = enqueue(&engine, after);
     let (sender, told) = channel();
     let waiting = Waiting(Arc::downgrade(&engine), Mutex::new(Some(wanted)), sender);
     assert!(engine.register_waker(WaitTarget::Point(there), &Waker::from(Arc::new(waiting))).is_none());

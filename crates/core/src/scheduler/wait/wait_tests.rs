@@ -141,10 +141,10 @@ fn e05_a_wait_that_plans_wakes_the_tasks_of_the_points_it_completes() {
     let engine = engine(false);
     let (slot, there) = reached_by_planning(&engine);
     let gate = hold(&engine, slot);
-    let behind = enqueue(&engine, slot);
+    let after = enqueue(&engine, slot);
     let (task, waker) = TestTask::new();
     assert!(engine.register_waker(WaitTarget::Point(there), &waker).is_none());
-    assert!(!engine.wait(behind, Deadline::now()).expect("nothing has failed"));
+    assert!(!engine.wait(after, Deadline::now()).expect("nothing has failed"));
     assert_eq!(task.woken(), 1);
     gate.signal();
 }
@@ -369,7 +369,7 @@ fn e07_starting_a_point_submits_it_whether_or_not_it_is_planned() {
 }
 
 #[test]
-fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
+fn q11_a_wait_in_a_callback_is_refused_only_for_points_after_it() {
     let engine = engine(false);
     let [first, second] = queues(&engine);
     let other = enqueue(&engine, second);
@@ -378,9 +378,9 @@ fn q11_a_wait_in_a_callback_is_refused_only_for_points_behind_it() {
     let note = seen.clone();
     enqueue_callback(&engine, first, move || {
         let engine = inside.upgrade().expect("the engine runs this callback");
-        let behind = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
+        let after = Point { slot: first, stamp: fencepost_sync::Stamp(u64::MAX) };
         let free = engine.wait(other, Deadline::after(None)).is_ok();
-        let refused = engine.check_cycles(behind).is_err();
+        let refused = engine.check_cycles(after).is_err();
         let allowed = engine.check_cycles(other).is_ok();
         *lock(&note) = Some([free, refused, allowed]);
     });

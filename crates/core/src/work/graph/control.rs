@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_gate_is_behind_the_moved_gate_of_the_previous_iteration() {
+    fn a_moved_gate_is_after_the_moved_gate_of_the_previous_iteration() {
         let memory = Memory::Host(CpuMemory::zeroed(0));
         let block = Arc::new(Block::new(BlockId::next(), Heap::Device, 16, memory));
         let condition = Span { block, offset: 0, size: 4 };
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_the_host_behind_a_loop_comes_after_it() {
+    fn a_host_callback_comes_after_the_loop_before_it() {
         let loops = [chunked(3..9, 8), chunked(10..12, 8)];
         let found = cuts([1, 9, 9, 12].into_iter(), &loops);
         let call = |at| (at, Cut::HostCall);

@@ -92,7 +92,7 @@ struct Derivation<'n> {
     /// Clock of each queue: for every queue, the index plus 1 of the last node that the next node comes after.
     clocks: Vec<Vec<u32>>,
     /// Clock after each node; empty if the graph has one queue.
-    behind: Vec<Vec<u32>>,
+    clocks_after: Vec<Vec<u32>>,
     last: Vec<Option<u32>>,
     uses: FxHashMap<BlockId, SmallVec<[NodeUse; 2]>>,
     order: GraphOrder,
@@ -113,7 +113,7 @@ pub(crate) fn derive(
         nodes,
         missing,
         clocks: vec![vec![0; queues]; queues],
-        behind: Vec::new(),
+        clocks_after: Vec::new(),
         last: vec![None; queues],
         uses: FxHashMap::default(),
         order: GraphOrder { first: range.start, ..GraphOrder::default() },
@@ -147,7 +147,7 @@ impl Derivation<'_> {
         self.last[queue] = Some(at);
         if self.clocks.len() > 1 {
             self.clocks[queue][queue] = at + 1;
-            self.behind.push(self.clocks[queue].clone());
+            self.clocks_after.push(self.clocks[queue].clone());
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl Derivation<'_> {
             return;
         }
         before.push(earlier);
-        let known = &self.behind[(earlier - self.order.first) as usize];
+        let known = &self.clocks_after[(earlier - self.order.first) as usize];
         for (own, known) in self.clocks[queue].iter_mut().zip(known) {
             *own = (*own).max(*known);
         }

@@ -290,7 +290,7 @@ fn a_condition_that_differs_may_end_a_function_with_barriers() {
 }
 
 #[test]
-fn invocations_return_out_of_a_function_one_after_the_other_behind_its_last_barrier() {
+fn invocations_return_out_of_a_function_one_after_the_other_after_its_last_barrier() {
     let wgsl = "
         @group(0) @binding(0) var<storage, read_write> out: array<u32>;
         var<workgroup> cells: array<u32, 16>;
@@ -408,7 +408,7 @@ fn a_function_that_calls_one_with_returns_in_loops_returns_out_of_its_own_loop()
 }
 
 #[test]
-fn invocations_return_out_of_loops_one_after_the_other_behind_the_last_barrier_of_a_function() {
+fn invocations_return_out_of_loops_one_after_the_other_after_the_last_barrier_of_a_function() {
     let function = "
         fn search(lid: u32, group: u32) -> u32 {
             for (var i = 0u; i < 3u; i++) { if group == i + 1u { return 500u + i; } }

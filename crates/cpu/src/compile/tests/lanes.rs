@@ -373,7 +373,7 @@ fn a_loop_ends_for_lanes_that_none_of_its_iterations_executes() {
 }
 
 #[test]
-fn the_code_behind_an_early_return_stores_for_all_lanes_or_for_some() {
+fn the_code_after_an_early_return_stores_for_all_lanes_or_for_some() {
     let wgsl = "
         @group(0) @binding(0) var<storage, read> x: array<u32>;
         @group(0) @binding(1) var<storage, read_write> y: array<u32>;

@@ -100,7 +100,7 @@ fn lanes_take_values_of_other_lanes() {
 }
 
 #[test]
-fn lanes_of_another_branch_take_no_part_and_meet_behind_it() {
+fn lanes_of_another_branch_take_no_part_and_meet_after_it() {
     let branches = "
         var n = 0u;
         if x % 2u == 0u { n = subgroupAdd(x); } else if x % 3u == 1u { n = 10u * subgroupExclusiveAdd(x); }

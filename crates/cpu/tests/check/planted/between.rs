@@ -25,7 +25,7 @@ pub(super) const BUGS: &[Bug] = &[
             out[i] = id.x; //@",
     },
     Bug {
-        name: "a neighbour of another workgroup behind a barrier",
+        name: "a neighbour of another workgroup after a barrier",
         kind: "race between workgroups",
         what: "out[0]",
         groups: 2,

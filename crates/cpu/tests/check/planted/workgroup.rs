@@ -34,7 +34,7 @@ pub(super) const BUGS: &[Bug] = &[
             if i == 0u { out[g.x] = w[0]; }",
     },
     Bug {
-        name: "a sum without a barrier behind its loop",
+        name: "a sum without a barrier after its loop",
         kind: "race in a workgroup",
         what: "w[0]",
         groups: 1,

@@ -122,7 +122,7 @@ fn loads_as_it_was(bound: Bound) {
 }
 
 #[test]
-fn a_change_of_any_byte_behind_a_correct_checksum_is_an_error_or_a_graph() {
+fn a_change_of_any_byte_after_a_correct_checksum_is_an_error_or_a_graph() {
     BOUNDS.into_iter().for_each(changes_of);
 }
 

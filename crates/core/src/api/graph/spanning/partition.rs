@@ -62,7 +62,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
     for (segment, order) in orders.iter().enumerate() {
         let segment = segment as u32;
         queues[0].1.starts = segment + 1;
-        let mut behind: Vec<Past> = Vec::new();
+        let mut pasts: Vec<Past> = Vec::new();
         let first_part = partition.parts.len() as u32;
         let grouped = groups(order, places);
         let mut part_of: BTreeMap<u32, u32> = BTreeMap::new();
@@ -87,7 +87,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
             // Later parts come first, because they may imply the earlier ones.
             for &(other, is_own_read) in foreign.iter().rev() {
                 let of = partition.parts[other as usize].context as usize;
-                let known: &Past = &behind[(other - first_part) as usize];
+                let known: &Past = &pasts[(other - first_part) as usize];
                 let is_known = past.parts[of] >= known.parts[of];
                 past.parts.iter_mut().zip(&known.parts).for_each(|(own, known)| *own = (*own).max(*known));
                 past.starts = past.starts.max(known.starts);
@@ -100,7 +100,7 @@ pub(crate) fn partition(orders: &[Arc<GraphOrder>], places: &[NodePlace], contex
             queues[own].0.push(number);
             past.parts[own] = queues[own].0.len() as u32;
             queues[own].1 = past.clone();
-            behind.push(past);
+            pasts.push(past);
             partition.parts.push(PartNodes {
                 context: place.context,
                 segment,

@@ -578,7 +578,7 @@ impl TapeState {
         }
         let mut clock = Vec::new();
         for &node in nodes {
-            for (queue, &count) in self.behind[node as usize].iter().enumerate() {
+            for (queue, &count) in self.clocks_after[node as usize].iter().enumerate() {
                 raise(&mut clock, queue as u32, count);
             }
         }

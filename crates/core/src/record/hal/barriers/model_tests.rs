@@ -197,18 +197,18 @@ fn each_command_of_random_batches_that_start_early_comes_after_those_of_earlier_
         epochs = epochs.ordered(); // each model starts without earlier batches
         for batch in 0..8 {
             let mut tracker = BarrierTracker::new(epochs, false);
-            let mut is_behind = false;
+            let mut is_after = false;
             for at in 0..random.usize(..COMMANDS / 8) {
                 let touches = drawn(&mut random, &marks);
                 if random.u32(..16) == 0 && tracker.follow_earlier_batches() {
                     model.global(ANYTHING);
                 }
                 if let Some(barrier) = tracker.admit(&touches) {
-                    assert!(!(is_behind && barrier.is_global), "program {seed}: a second global barrier");
-                    is_behind = true;
+                    assert!(!(is_after && barrier.is_global), "program {seed}: a second global barrier");
+                    is_after = true;
                     model.barrier(barrier);
                 }
-                early += usize::from(batch > 0 && !is_behind);
+                early += usize::from(batch > 0 && !is_after);
                 let checked = model.command(&touches);
                 assert_eq!(checked, Ok(()), "program {seed}, batch {batch}, command {at}");
             }

@@ -17,8 +17,8 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
     for (later, swap, all) in [(0, false, false), (1, false, false), (1, true, false), (1, true, true)] {
         let engine = paced(0.5);
         let slots: [Slot; 2] = queues(&engine);
-        let [before, own, behind] = around_a_long_context_command(&engine, [slots[0], slots[later]]);
-        let mut roots = vec![before, behind];
+        let [before, own, after] = around_a_long_context_command(&engine, [slots[0], slots[later]]);
+        let mut roots = vec![before, after];
         roots.extend(all.then_some(own));
         if swap {
             roots.reverse();
@@ -28,7 +28,7 @@ fn e01_a_long_context_command_is_planned_between_earlier_and_later_commands() {
         let stamps: Vec<Stamp> = firsts(&mut state).into_iter().collect();
         let at = |point: Point| stamps.iter().position(|stamp| *stamp == point.stamp);
         assert!(at(before) < at(own) && at(own).is_some(), "{later} {swap} {all}: {stamps:?}");
-        assert!(at(own) < at(behind) || at(behind).is_none(), "{later} {swap} {all}: {stamps:?}");
+        assert!(at(own) < at(after) || at(after).is_none(), "{later} {swap} {all}: {stamps:?}");
     }
 }
 
@@ -41,9 +41,9 @@ fn m01_launches_planned_together_end_before_a_context_command() {
     let launches = || [(); 3].map(|()| enqueue_work(&engine, slot, launch(&block)));
     launches();
     let own = enqueue_work(&engine, Slot::CONTEXT, fill(&block));
-    let [_, _, behind] = launches();
+    let [_, _, after] = launches();
     let mut state = engine.lock();
-    assert!(state.plan([behind], Priority::Normal).roots.is_empty());
+    assert!(state.plan([after], Priority::Normal).roots.is_empty());
     assert_eq!(lengths(&mut state), [3, 4]);
     assert_eq!(firsts(&mut state)[1], own.stamp);
 }
@@ -52,23 +52,23 @@ fn m01_launches_planned_together_end_before_a_context_command() {
 fn e01_context_commands_that_take_no_time_share_the_first_batch() {
     let engine = paced(0.0);
     let slots: [Slot; 2] = queues(&engine);
-    let [before, _, behind] = around_a_long_context_command(&engine, slots);
+    let [before, _, after] = around_a_long_context_command(&engine, slots);
     let mut state = engine.lock();
-    assert!(state.plan([before, behind], Priority::Normal).roots.is_empty());
+    assert!(state.plan([before, after], Priority::Normal).roots.is_empty());
     assert_eq!(lengths(&mut state), [3]);
 }
 
 /// A read in place completes with the first context command, so the queue that waits for the read joins the batch of
 /// that command before the planner takes the second context command.
 #[test]
-fn e01_a_command_behind_a_read_in_place_comes_after_a_later_context_command() {
+fn e01_a_command_after_a_read_in_place_comes_after_a_later_context_command() {
     let engine = paced(f32::INFINITY);
-    let ([reader, behind], block) = (queues(&engine), block());
+    let ([reader, after], block) = (queues(&engine), block());
     enqueue(&engine, Slot::CONTEXT);
     let read = enqueue_work(&engine, reader, Work::Read { src: span(&block), slot: ReadSlot::new() });
-    enqueue_wait(&engine, behind, read);
+    enqueue_wait(&engine, after, read);
     let second = enqueue_work(&engine, Slot::CONTEXT, launch(&block));
-    let end = enqueue(&engine, behind);
+    let end = enqueue(&engine, after);
     let mut state = plan(&engine, [end]);
     let steps = &state.lanes[0].list(Priority::Normal)[0].steps;
     let level = |point: Point| steps.iter().find(|step| step.stamp == point.stamp).map(|step| step.level);

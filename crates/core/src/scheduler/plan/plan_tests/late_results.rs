@@ -73,10 +73,10 @@ fn e02_short_commands_of_many_queues_share_a_batch_until_they_take_long_together
 #[test]
 fn e02_a_long_command_with_a_short_one_after_it_shares_no_batch_with_another_long_one() {
     let engine = paced(0.5);
-    let [first, behind, other] = queues(&engine);
+    let [first, after, other] = queues(&engine);
     let long = enqueue_work(&engine, first, launch(&block()));
-    enqueue_wait(&engine, behind, long);
-    let short = enqueue(&engine, behind);
+    enqueue_wait(&engine, after, long);
+    let short = enqueue(&engine, after);
     let last = enqueue_work(&engine, other, launch(&block()));
     assert_eq!(planned(&engine, [long, last, short]), [2, 1]);
 }
@@ -152,7 +152,7 @@ fn e02_a_search_for_short_commands_is_repeated_after_the_next_command_or_release
     engine.lock().plan([long], Priority::Normal);
     enqueue_work(&engine, second, launch(&block()));
     let gate = hold(&engine, third);
-    let behind = enqueue(&engine, third);
+    let after = enqueue(&engine, third);
     let search = || engine.lock().plan_lane(0, DueCommands::All);
     let plannable = || engine.lock().plannable(0, Priority::Normal);
     search();
@@ -163,7 +163,7 @@ fn e02_a_search_for_short_commands_is_repeated_after_the_next_command_or_release
     assert_eq!(plannable(), Plannable::Nothing);
     gate.signal();
     search();
-    assert!(matches!(engine.lock().reached(behind), PointProgress::Planned(_)));
+    assert!(matches!(engine.lock().reached(after), PointProgress::Planned(_)));
 }
 
 #[test]
@@ -199,17 +199,17 @@ fn q16_short_commands_pass_a_long_one_for_one_planning_at_most() {
 }
 
 #[test]
-fn e01_context_commands_behind_a_point_stay_pending() {
+fn e01_context_commands_after_a_point_stay_pending() {
     let engine = engine(1);
     let slot = queue(&engine);
     let before = enqueue(&engine, Slot::CONTEXT);
     let point = enqueue(&engine, slot);
-    let behind = enqueue(&engine, Slot::CONTEXT);
+    let after = enqueue(&engine, Slot::CONTEXT);
     let mut state = plan(&engine, [point]);
     assert_eq!(firsts(&mut state), [before.stamp]);
     assert_eq!(lengths(&mut state), [2]);
-    assert_eq!(state.reached(behind), PointProgress::Unplanned);
-    state.plan([behind], Priority::Normal);
+    assert_eq!(state.reached(after), PointProgress::Unplanned);
+    state.plan([after], Priority::Normal);
     assert_eq!(lengths(&mut state), [2, 1]);
 }
 
