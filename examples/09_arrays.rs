@@ -8,7 +8,6 @@ mod args;
 mod kernels;
 
 use anyhow::{Result, ensure};
-use fencepost::algorithms::{host, prelude::*};
 use fencepost::prelude::*;
 use kernels::Multiply;
 
@@ -78,7 +77,12 @@ fn main() -> Result<()> {
 
     // The program can wait for the results in any order.
     let running = results.running.wait()?;
-    ensure!(running == host::scan(&numbers, Scan::inclusive(Operation::Sum)), "the running sum is wrong");
+    let mut sum = 0;
+    let sums = numbers.iter().map(|number| {
+        sum += number;
+        sum
+    });
+    ensure!(running.iter().copied().eq(sums), "the running sum is wrong");
     let total = results.total.wait()?;
     ensure!(total == numbers.iter().sum::<u32>(), "the sum is wrong");
     let count = |bin: u32| numbers.iter().filter(|x| **x % 64 == bin).count() as u32;

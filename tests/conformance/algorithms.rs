@@ -61,10 +61,10 @@ mod wide;
 use crate::common::full::large;
 use crate::common::{Case, Subject, dump, host_side};
 use fencepost::Element;
-use fencepost::algorithms::host::Nan;
 use fencepost::algorithms::{Candidates, Over};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, Policy};
+use fencepost_oracles::Nan;
 
 pub fn cases() -> Vec<Case> {
     let mutated = [

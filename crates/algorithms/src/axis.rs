@@ -330,17 +330,3 @@ pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
     let steps = Steps { bits: nonzero_bits::<T>(), ..Steps::of(operation) };
     along::<u32>(queue, steps, view, [&x; 2], &mut out)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::host;
-
-    #[test]
-    fn a_shape_with_more_elements_than_a_number_counts_has_no_reduction_on_the_host() {
-        let reduce = |shape: [usize; 3]| host::reduce::<u32, 3>(&[], shape, Operation::Sum, 2);
-        assert_eq!(reduce([usize::MAX, 2, 0]), None);
-        assert_eq!(reduce([2, usize::MAX, 3]), None);
-        assert_eq!(reduce([2, 2, 0]), Some(vec![0; 4]));
-    }
-}

@@ -105,8 +105,8 @@ pub(crate) mod sealed {
     }
 }
 
-/// Returns the numbers of a distribution, from a position on.
-pub(crate) fn numbers<T: Reducible>(
+/// Returns the numbers of a distribution from a position on.
+pub fn numbers<T: Reducible>(
     generator: Philox,
     distribution: impl Distribution<T>,
 ) -> Result<impl Iterator<Item = T>> {

@@ -1,10 +1,9 @@
 //! Histograms: the number of elements in each bin.
 
 use crate::elementwise::bits;
-use crate::host::cast;
 use crate::launches::launch;
 use crate::order::{flips, order_key};
-use crate::reducible::{Operation, Reducible};
+use crate::reducible::{Operation, Reducible, cast};
 use crate::refusals::check;
 use crate::shares::Shares;
 use crate::trusted;

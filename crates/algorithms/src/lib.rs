@@ -37,10 +37,10 @@ mod counted;
 mod distribution;
 mod elementwise;
 mod expression;
+#[doc(hidden)] // for the tests
+pub mod for_oracles;
 mod grid;
 mod histogram;
-#[doc(hidden)] // for the tests
-pub mod host;
 mod inner_product;
 mod launches;
 mod map;

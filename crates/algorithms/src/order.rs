@@ -15,8 +15,9 @@ pub(crate) fn flips<T: Reducible>(descending: bool) -> [u32; 2] {
     if descending { ascending.map(|bits| !bits) } else { ascending }
 }
 
-/// Returns a key that sorts like the element, as the snippet `order_keys` does. Floats are ordered as by `total_cmp`.
-pub(crate) fn order_key<T: Reducible>(element: T) -> u32 {
+/// Returns a key that sorts like the element, as the snippet `order_keys` does. Floats are ordered by
+/// `total_cmp`.
+pub fn order_key<T: Reducible>(element: T) -> u32 {
     let (bits, [clear, set]) = (element.to_word(), flips::<T>(false));
     bits ^ if bits & SIGN == 0 { clear } else { set }
 }

@@ -89,6 +89,11 @@ pub struct Types {
     u32: u32,
 }
 
+/// Returns an element converted as the operator `as` does.
+pub(crate) fn cast<T: Reducible, U: Reducible>(x: T) -> U {
+    U::of_types(x.as_types())
+}
+
 pub(crate) mod sealed {
     use super::*;
 
@@ -122,10 +127,7 @@ pub(crate) mod sealed {
         /// Combines two elements on the host.
         fn combined(operation: Operation, a: Self, b: Self) -> Self;
 
-        /// Returns the smallest or the largest element, as `operation` says, computed on the host.
-        fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self>;
-
-        /// Returns the kernel of an operation; for first elements if there is a count.
+        /// Returns the kernel of an operation, for first elements if there is a count.
         fn kernel(
             queue: &VerbQueue<'_>,
             operation: Operation,
@@ -255,10 +257,6 @@ macro_rules! integers {
                 }
             }
 
-            fn extreme(x: &[Self], operation: Operation, _: Nan) -> Option<Self> {
-                x.iter().copied().reduce(|a, b| Self::combined(operation, a, b))
-            }
-
             fn kernel(
                 queue: &VerbQueue<'_>,
                 operation: Operation,
@@ -335,15 +333,6 @@ impl sealed::Combine for f32 {
             Operation::Largest | Operation::LargestNumber if a.total_cmp(&b).is_ge() => a,
             _ => b,
         }
-    }
-
-    fn extreme(x: &[Self], operation: Operation, nan: Nan) -> Option<Self> {
-        if nan == Nan::Propagate && x.iter().any(|x| x.is_nan()) {
-            return Some(Self::NAN);
-        }
-        let numbers = x.iter().copied().filter(|x| !x.is_nan());
-        let extreme = numbers.reduce(|a, b| Self::combined(operation, a, b));
-        extreme.or_else(|| (!x.is_empty()).then_some(Self::NAN))
     }
 
     fn kernel(

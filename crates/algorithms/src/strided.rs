@@ -75,8 +75,8 @@ impl<const R: usize> Strides<R> {
     }
 }
 
-/// Checks the places of a copy with at least one element. The arrays are given by their names and lengths.
-pub(crate) fn check_places<const R: usize>(
+/// Checks the places of a copy with at least one element. The arrays have names and lengths.
+pub fn check_places<const R: usize>(
     shape: [usize; R],
     (x, len, from): (&str, usize, &Strides<R>),
     (out, out_len, to): (&str, usize, &Strides<R>),

@@ -12,12 +12,13 @@ use crate::workspace::{Workspace, text_of};
 const OURS: &str = "fencepost";
 
 /// Crates that are not published.
-const UNPUBLISHED: [&str; 6] = [
+const UNPUBLISHED: [&str; 7] = [
     "xtask",
     "fencepost-benches",
     "fencepost-book",
     "fencepost-derive-tests",
     "fencepost-launches",
+    "fencepost-oracles",
     "fencepost-wgsl-fuzz",
 ];
 

@@ -5,9 +5,10 @@ use super::check_of_failed;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
+use fencepost::algorithms::Reducible;
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Reducible, host};
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

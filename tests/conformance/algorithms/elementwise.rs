@@ -2,10 +2,11 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Reducible, host};
+use fencepost::algorithms::Reducible;
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, Shape};
+use fencepost_oracles as host;
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

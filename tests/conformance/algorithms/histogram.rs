@@ -3,8 +3,9 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::{Reducible, host};
+use fencepost::algorithms::Reducible;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

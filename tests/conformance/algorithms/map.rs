@@ -2,8 +2,8 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -3,9 +3,10 @@
 use super::{check_of_failed, few_lengths};
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
+use fencepost::algorithms::Combinable;
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Combinable, host};
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

@@ -1,9 +1,9 @@
 //! A02: a mistake in a built-in kernel is detected by the comparison with the host or by the CPU's checks.
 
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, ShaderSource};
+use fencepost_oracles::{self as host, Nan};
 use std::collections::BTreeSet;
 
 pub fn cases() -> Vec<Case> {

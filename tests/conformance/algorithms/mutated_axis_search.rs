@@ -2,8 +2,8 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![case("a05_each_mistake_in_the_kernels_of_searches_along_an_axis_is_caught", caught)]

@@ -3,9 +3,9 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
-use fencepost::algorithms::host;
 use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a10_each_mistake_in_the_kernels_of_verbs_by_key_is_caught", caught)]

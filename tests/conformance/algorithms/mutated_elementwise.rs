@@ -3,8 +3,8 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a06_each_mistake_in_the_kernels_of_elementwise_verbs_is_caught", caught)]

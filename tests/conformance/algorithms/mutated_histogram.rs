@@ -2,9 +2,9 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::args;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a12_each_mistake_in_the_kernel_of_histograms_is_caught", caught)]

@@ -3,8 +3,8 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
 use fencepost::ShaderSource;
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![case("a17_each_mistake_with_shares_that_are_empty_is_caught", caught)]

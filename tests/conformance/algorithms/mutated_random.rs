@@ -2,8 +2,9 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Distribution, Reducible, host};
+use fencepost::algorithms::{Distribution, Reducible};
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernel_of_random_numbers_is_caught", caught)]

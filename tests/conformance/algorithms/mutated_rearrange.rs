@@ -2,8 +2,8 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a02_each_mistake_in_the_kernels_that_move_elements_is_caught", caught)]

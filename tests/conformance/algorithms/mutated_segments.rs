@@ -2,10 +2,10 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::interface::NamedArg;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a11_each_mistake_in_the_kernel_of_segments_is_caught", caught)]

@@ -3,8 +3,8 @@
 use super::mutated::{Mistake, all_caught, mistake};
 use super::mutated_scan::staged;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a09_each_mistake_in_the_kernel_of_selections_is_caught", caught)]

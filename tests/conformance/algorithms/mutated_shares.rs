@@ -2,9 +2,9 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a03_each_mistake_in_the_kernels_of_searches_counts_and_products_is_caught", caught)]

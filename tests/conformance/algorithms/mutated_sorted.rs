@@ -2,9 +2,10 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Reducible, host};
+use fencepost::algorithms::Reducible;
 use fencepost::args;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a14_each_mistake_in_the_kernels_of_searches_and_merges_is_caught", caught)]

@@ -2,9 +2,9 @@
 
 use super::mutated::{Mistake, all_caught, mistake};
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::prelude::*;
 use fencepost::{DynKernel, ShaderSource};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![case("a05_each_mistake_in_a_kernel_of_reductions_with_loads_of_several_elements_is_caught", caught)]

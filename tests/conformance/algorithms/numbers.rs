@@ -3,8 +3,8 @@
 use super::treated;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -6,8 +6,8 @@ use crate::common::full::large;
 use crate::common::{Case, Subject, case, dump};
 use fencepost::Element;
 use fencepost::algorithms::Over;
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -4,8 +4,8 @@ use super::parts::counts;
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::Prefix;
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![

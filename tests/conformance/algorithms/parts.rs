@@ -2,10 +2,10 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case, dump};
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::algorithms::{Prefix, Reducible};
 use fencepost::prelude::*;
 use fencepost::{AdapterChoice, CheckOptions, ErrorDetail, Result};
+use fencepost_oracles::{self as host, Nan};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

@@ -3,9 +3,10 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Distribution, Reducible, host};
+use fencepost::algorithms::{Distribution, Reducible};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, Shape};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

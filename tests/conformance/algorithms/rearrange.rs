@@ -3,10 +3,11 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::ErrorDetail;
+use fencepost::algorithms::Integer;
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Integer, host};
 use fencepost::interface::SameBits;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -3,10 +3,10 @@
 use super::{lengths, treated};
 use crate::common::{Case, Subject, case, dump};
 use fencepost::algorithms::Reducible;
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::interface::{Number, SameBits};
 use fencepost::prelude::*;
 use fencepost::{ErrorDetail, Policy, Shape};
+use fencepost_oracles::{self as host, Nan};
 use std::fmt::Debug;
 
 pub fn cases() -> Vec<Case> {

@@ -6,9 +6,9 @@ use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::Shape;
 use fencepost::algorithms::Reducible;
-use fencepost::algorithms::host::{self, Nan};
 use fencepost::algorithms::prelude::*;
 use fencepost::prelude::*;
+use fencepost_oracles::{self as host, Nan};
 
 pub fn cases() -> Vec<Case> {
     vec![

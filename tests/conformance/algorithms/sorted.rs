@@ -2,8 +2,9 @@
 
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::{Reducible, host};
+use fencepost::algorithms::Reducible;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

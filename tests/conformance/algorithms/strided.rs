@@ -2,7 +2,8 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::ErrorDetail;
-use fencepost::algorithms::{Algorithms, Strides, host};
+use fencepost::algorithms::{Algorithms, Strides};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

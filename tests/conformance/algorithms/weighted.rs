@@ -3,7 +3,8 @@
 use crate::common::full::large;
 use crate::common::{Case, Subject, case};
 use fencepost::ErrorDetail;
-use fencepost::algorithms::{Algorithms, Bins, host};
+use fencepost::algorithms::{Algorithms, Bins};
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     vec![

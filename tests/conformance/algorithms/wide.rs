@@ -2,10 +2,11 @@
 
 use crate::common::{Case, Subject, case};
 use fencepost::AdapterKind;
+use fencepost::algorithms::Reducible;
 use fencepost::algorithms::prelude::*;
-use fencepost::algorithms::{Reducible, host};
 use fencepost::graph::Contents;
 use fencepost::prelude::*;
+use fencepost_oracles as host;
 
 pub fn cases() -> Vec<Case> {
     let cases = [

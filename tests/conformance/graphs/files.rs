@@ -4,11 +4,11 @@ use crate::common::full::full;
 use crate::common::kernels::{Mix, Saxpy};
 use crate::common::partners::partners;
 use crate::common::{Case, Subject, case};
-use fencepost::algorithms::host;
 use fencepost::algorithms::prelude::*;
 use fencepost::graph::{Contents, LoadOptions};
 use fencepost::prelude::*;
 use fencepost::{Download, ErrorDetail, Graph, HostArray, HostBuffer, Upload, region};
+use fencepost_oracles as host;
 use std::sync::Arc;
 
 pub fn cases() -> Vec<Case> {

@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, host};
+use fencepost::algorithms::Algorithms as _;
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::reductions::sum_of;

@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Bins, host};
+use fencepost::algorithms::{Algorithms as _, Bins};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

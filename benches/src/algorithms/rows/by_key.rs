@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Operation, Scan, host};
+use fencepost::algorithms::{Algorithms as _, Operation, Scan};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::selections::joined;

@@ -1,6 +1,5 @@
-use fencepost::algorithms::{
-    Algorithms as _, Choice, Distribution, Exponential, Philox, Uniform, Whole, host,
-};
+use fencepost::algorithms::{Algorithms as _, Choice, Distribution, Exponential, Philox, Uniform, Whole};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, elements, exact};

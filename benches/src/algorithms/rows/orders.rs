@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Side, Sort, host};
+use fencepost::algorithms::{Algorithms as _, Side, Sort};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, elements, exact, words_below};

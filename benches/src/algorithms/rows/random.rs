@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Normal, Philox, Words, host};
+use fencepost::algorithms::{Algorithms as _, Normal, Philox, Words};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact};

@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Monoid, Operation, Scan, host};
+use fencepost::algorithms::{Algorithms as _, Monoid, Operation, Scan};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use fencepost::algorithms::{Algorithms as _, Philox, host};
+use fencepost::algorithms::{Algorithms as _, Philox};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

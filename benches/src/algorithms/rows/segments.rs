@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Operation, Sort, host};
+use fencepost::algorithms::{Algorithms as _, Operation, Sort};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, elements, exact, words_below};

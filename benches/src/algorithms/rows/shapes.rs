@@ -1,4 +1,5 @@
-use fencepost::algorithms::{Algorithms as _, Strides, host};
+use fencepost::algorithms::{Algorithms as _, Strides};
+use fencepost_oracles as host;
 use rayon::prelude::*;
 
 use super::{Size, bytes, exact, words_below};

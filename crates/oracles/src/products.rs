@@ -2,14 +2,14 @@
 
 use super::along::along;
 use super::{combined, norm, reduce, reduce_segments};
-use crate::reducible::{Operation, Reducible};
+use fencepost_algorithms::{Operation, Reducible};
 
 /// Returns the square roots of the sums of the squares along an axis. Returns `None` if the list does not have this
 /// shape or axis.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::norm_axis(&[3.0, 4.0, 0.0, -2.0], [2, 2], 1), Some(vec![5.0, 2.0]));
 /// ```
 pub fn norm_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> Option<Vec<f32>> {
@@ -21,7 +21,7 @@ pub fn norm_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> O
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::dot_axis(&[1, 2, 3, 4], &[5, 6, 7, 8], [2, 2], 0), Some(vec![26, 44]));
 /// ```
 pub fn dot_axis<T: Reducible, const D: usize>(
@@ -41,7 +41,7 @@ pub fn dot_axis<T: Reducible, const D: usize>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::dot_segments(&[3, 1, 4], &[1, 2, 5], &[0, 2, 2, 3]), [5, 0, 20]);
 /// ```
 pub fn dot_segments<T: Reducible>(x: &[T], y: &[T], offsets: &[u32]) -> Vec<T> {

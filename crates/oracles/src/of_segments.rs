@@ -2,14 +2,14 @@
 
 use super::grouped::segments;
 use super::{all, any, argmax, argmax_with, argmin, argmin_with, count_nonzero, mean, norm};
-use crate::reduce::Nan;
-use crate::reducible::Reducible;
+use crate::Nan;
+use fencepost_algorithms::Reducible;
 
 /// Returns the mean of each segment, which is a NaN for an empty one.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::mean_segments(&[3.0, 1.0, 4.0], &[0, 2, 3]), [2.0, 4.0]);
 /// assert!(host::mean_segments(&[3.0], &[1, 1])[0].is_nan());
 /// ```
@@ -21,7 +21,7 @@ pub fn mean_segments(x: &[f32], offsets: &[u32]) -> Vec<f32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::count_nonzero_segments(&[3, 0, 4], &[0, 2, 2, 3]), [1, 0, 1]);
 /// ```
 pub fn count_nonzero_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
@@ -32,7 +32,7 @@ pub fn count_nonzero_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::any_segments(&[3, 0, 0], &[0, 2, 2, 3]), [1, 0, 0]);
 /// ```
 pub fn any_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
@@ -43,7 +43,7 @@ pub fn any_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::all_segments(&[3, 0, 4], &[0, 2, 2, 3]), [0, 1, 1]);
 /// ```
 pub fn all_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
@@ -54,7 +54,7 @@ pub fn all_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::norm_segments(&[3.0, 4.0, -2.0], &[0, 2, 2, 3]), [5.0, 0.0, 2.0]);
 /// ```
 pub fn norm_segments(x: &[f32], offsets: &[u32]) -> Vec<f32> {
@@ -66,7 +66,7 @@ pub fn norm_segments(x: &[f32], offsets: &[u32]) -> Vec<f32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::argmin_segments(&[3, 0, 4], &[0, 2, 2, 3]), [1, u32::MAX, 0]);
 /// ```
 pub fn argmin_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
@@ -78,7 +78,7 @@ pub fn argmin_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::argmax_segments(&[3, 0, 4], &[0, 2, 2, 3]), [0, u32::MAX, 0]);
 /// ```
 pub fn argmax_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
@@ -89,7 +89,7 @@ pub fn argmax_segments<T: Reducible>(x: &[T], offsets: &[u32]) -> Vec<u32> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::argmin_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [2]);
 /// ```
 pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {
@@ -100,7 +100,7 @@ pub fn argmin_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) ->
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::argmax_segments_with(&[f32::NAN, 3.0, 1.0], &[0, 3], Nan::Ignore), [1]);
 /// ```
 pub fn argmax_segments_with<T: Reducible>(x: &[T], offsets: &[u32], nan: Nan) -> Vec<u32> {

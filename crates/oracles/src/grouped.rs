@@ -1,8 +1,7 @@
 //! Host functions for the verbs that combine runs and segments.
 
 use super::{combined, scan};
-use crate::reducible::{Operation, Reducible};
-use crate::scan::Scan;
+use fencepost_algorithms::{Operation, Reducible, Scan};
 
 /// Returns the runs of equal keys, as ranges. Keys are equal if their bits are equal.
 fn runs<K: Reducible>(keys: &[K]) -> Vec<std::ops::Range<usize>> {
@@ -26,7 +25,8 @@ fn reduced<T: Reducible>(x: &[T], operation: Operation) -> T {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, Scan, host};
+/// use fencepost_algorithms::{Operation, Scan};
+/// use fencepost_oracles as host;
 /// let sums = host::scan_by_key(&[7, 7, 2], &[1_u32, 2, 3], Scan::inclusive(Operation::Sum));
 /// assert_eq!(sums, [1, 3, 3]);
 /// ```
@@ -40,7 +40,8 @@ pub fn scan_by_key<K: Reducible, T: Reducible>(keys: &[K], x: &[T], of_run: Scan
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, host};
+/// use fencepost_algorithms::Operation;
+/// use fencepost_oracles as host;
 /// let (kept, sums) = host::reduce_by_key(&[7, 7, 2], &[1_u32, 2, 3], Operation::Sum);
 /// assert_eq!((&kept[..], &sums[..]), (&[7, 2][..], &[3, 3][..]));
 /// ```
@@ -58,7 +59,7 @@ pub fn reduce_by_key<K: Reducible, T: Reducible>(
 ///
 /// # Example
 /// ```
-/// let (kept, lengths) = fencepost::algorithms::host::run_lengths(&[7, 7, 2]);
+/// let (kept, lengths) = fencepost_oracles::run_lengths(&[7, 7, 2]);
 /// assert_eq!((&kept[..], &lengths[..]), (&[7, 2][..], &[2, 1][..]));
 /// ```
 pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
@@ -70,7 +71,8 @@ pub fn run_lengths<T: Reducible>(x: &[T]) -> (Vec<T>, Vec<usize>) {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, host};
+/// use fencepost_algorithms::Operation;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::reduce_segments(&[3_u32, 1, 4, 1, 5], &[0, 2, 2, 5], Operation::Sum), [4, 0, 10]);
 /// ```
 pub fn reduce_segments<T: Reducible>(x: &[T], offsets: &[u32], operation: Operation) -> Vec<T> {
@@ -88,7 +90,8 @@ pub(super) fn segments<'a, T>(x: &'a [T], offsets: &'a [u32]) -> impl Iterator<I
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, Scan, host};
+/// use fencepost_algorithms::{Operation, Scan};
+/// use fencepost_oracles as host;
 /// let sums = host::scan_segments(&[3_u32, 1, 4, 1, 5], &[0, 2, 2, 5], Scan::inclusive(Operation::Sum));
 /// assert_eq!(sums, [3, 4, 4, 5, 10]);
 /// ```

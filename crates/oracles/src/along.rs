@@ -1,14 +1,15 @@
 //! Host functions for the verbs along an axis.
 
-use super::{all, any, argmax, argmin, count_nonzero, mean, prod, sum};
-use crate::reducible::{Operation, Reducible};
+use super::{all, any, argmax, argmin, count_nonzero, extreme, mean, nan, prod, sum};
+use fencepost_algorithms::{Operation, Reducible};
 
 /// Returns the elements along an axis combined by an operation, for a list of elements in C order. Returns `None` if
 /// the list does not have this shape or axis, or if there are no elements but the smallest or largest one is wanted.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, host};
+/// use fencepost_algorithms::Operation;
+/// use fencepost_oracles as host;
 /// let sums = host::reduce(&[1, 2, 3, 4, 5, 6], [2, 3], Operation::Sum, 1);
 /// assert_eq!(sums, Some(vec![6, 15]));
 /// ```
@@ -21,7 +22,7 @@ pub fn reduce<T: Reducible, const D: usize>(
     along(x, shape, axis, |list| match operation {
         Operation::Sum => Some(sum(list)),
         Operation::Product => Some(prod(list)),
-        _ => T::extreme(list, operation, operation.nan()),
+        _ => extreme(list, operation, nan(operation)),
     })
 }
 
@@ -49,7 +50,7 @@ pub(super) fn along<T: Reducible, U, const D: usize>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::mean_axis(&[1.0, 2.0, 5.0, 6.0], [2, 2], 0), Some(vec![3.0, 4.0]));
 /// ```
 pub fn mean_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> Option<Vec<f32>> {
@@ -61,7 +62,7 @@ pub fn mean_axis<const D: usize>(x: &[f32], shape: [usize; D], axis: usize) -> O
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::count_nonzero_axis(&[1, 0, 5, 6], [2, 2], 1), Some(vec![1, 2]));
 /// ```
 pub fn count_nonzero_axis<T: Reducible, const D: usize>(
@@ -77,7 +78,7 @@ pub fn count_nonzero_axis<T: Reducible, const D: usize>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::any_axis(&[1, 0, 5, 0], [2, 2], 0), Some(vec![1, 0]));
 /// ```
 pub fn any_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: usize) -> Option<Vec<u32>> {
@@ -89,7 +90,7 @@ pub fn any_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: 
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::all_axis(&[1, 0, 5, 6], [2, 2], 1), Some(vec![0, 1]));
 /// ```
 pub fn all_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: usize) -> Option<Vec<u32>> {
@@ -101,7 +102,7 @@ pub fn all_axis<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axis: 
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::argmin_axis(&[3, 0, 5, 5], [2, 2], 1), Some(vec![1, 0]));
 /// ```
 pub fn argmin_axis<T: Reducible, const D: usize>(
@@ -117,7 +118,7 @@ pub fn argmin_axis<T: Reducible, const D: usize>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::argmax_axis(&[1, 7, 5, 6], [2, 2], 0), Some(vec![1, 0]));
 /// ```
 pub fn argmax_axis<T: Reducible, const D: usize>(
@@ -126,4 +127,17 @@ pub fn argmax_axis<T: Reducible, const D: usize>(
     axis: usize,
 ) -> Option<Vec<u32>> {
     along(x, shape, axis, |list| argmax(list).map(|place| place as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_with_more_elements_than_a_number_counts_has_no_reduction() {
+        let reduce = |shape: [usize; 3]| reduce::<u32, 3>(&[], shape, Operation::Sum, 2);
+        assert_eq!(reduce([usize::MAX, 2, 0]), None);
+        assert_eq!(reduce([2, usize::MAX, 3]), None);
+        assert_eq!(reduce([2, 2, 0]), Some(vec![0; 4]));
+    }
 }

@@ -2,15 +2,15 @@
 
 use super::along::along;
 use super::{argmax, argmin};
-use crate::reduce::Nan;
-use crate::reducible::Reducible;
+use crate::Nan;
+use fencepost_algorithms::Reducible;
 
 /// Returns the place of the smallest element as [`argmin`] does, or `None` if there are no elements. NaNs are treated
 /// as `nan` says. If all elements are NaNs, the place is 0.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::argmin_with(&[f32::NAN, 3.0, -7.0], Nan::Ignore), Some(2));
 /// assert_eq!(host::argmin_with(&[2.0, f32::NAN, -7.0], Nan::Propagate), Some(1));
 /// ```
@@ -22,7 +22,7 @@ pub fn argmin_with<T: Reducible>(x: &[T], nan: Nan) -> Option<usize> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::argmax_with(&[f32::NAN; 2], Nan::Ignore), Some(0));
 /// ```
 pub fn argmax_with<T: Reducible>(x: &[T], nan: Nan) -> Option<usize> {
@@ -42,7 +42,7 @@ fn of_kept<T: Reducible>(x: &[T], nan: Nan, search: impl Fn(&[T]) -> Option<usiz
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// let x = [f32::NAN, 3.0, 1.0, 2.0];
 /// assert_eq!(host::argmin_axis_with(&x, [2, 2], 1, Nan::Ignore), Some(vec![1, 0]));
 /// ```
@@ -60,7 +60,7 @@ pub fn argmin_axis_with<T: Reducible, const D: usize>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// let x = [f32::NAN, 3.0, 1.0, 2.0];
 /// assert_eq!(host::argmax_axis_with(&x, [2, 2], 0, Nan::Ignore), Some(vec![1, 0]));
 /// ```

@@ -1,12 +1,12 @@
 //! Host functions for the verbs that compute each element from those at the same place.
 
-use crate::reducible::{Operation, Reducible};
+use fencepost_algorithms::{Operation, Reducible};
 
 /// Returns `n` elements `start + i * step`. Integers wrap. With `f32`, each operation is rounded.
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::iota(3, 1.0_f32, 0.5), [1.0, 1.5, 2.0]);
+/// assert_eq!(fencepost_oracles::iota(3, 1.0_f32, 0.5), [1.0, 1.5, 2.0]);
 /// ```
 pub fn iota<T: Reducible>(n: usize, start: T, step: T) -> Vec<T> {
     (0..n as u32).map(|i| multiplied(cast(i), step, start)).collect()
@@ -18,7 +18,7 @@ pub fn iota<T: Reducible>(n: usize, start: T, step: T) -> Vec<T> {
 /// # Example
 /// ```
 /// let mut y = [10, 20];
-/// fencepost::algorithms::host::axpy(3, &[1, 2], &mut y);
+/// fencepost_oracles::axpy(3, &[1, 2], &mut y);
 /// assert_eq!(y, [13, 26]);
 /// ```
 pub fn axpy<T: Reducible>(a: T, x: &[T], y: &mut [T]) {
@@ -34,7 +34,7 @@ fn multiplied<T: Reducible>(a: T, x: T, y: T) -> T {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::cast::<f32, i32>(-2.9), -2);
+/// assert_eq!(fencepost_oracles::cast::<f32, i32>(-2.9), -2);
 /// ```
 pub fn cast<T: Reducible, U: Reducible>(x: T) -> U {
     U::of_types(x.as_types())
@@ -44,7 +44,7 @@ pub fn cast<T: Reducible, U: Reducible>(x: T) -> U {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::clamp(300, 0, 255), 255);
+/// assert_eq!(fencepost_oracles::clamp(300, 0, 255), 255);
 /// ```
 pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
     if x < low {
@@ -61,7 +61,7 @@ pub fn clamp<T: Reducible>(x: T, low: T, high: T) -> T {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::where_(&[0, 7], &[1.0, 2.0], &[-1.0, -2.0]), [-1.0, 2.0]);
+/// assert_eq!(fencepost_oracles::where_(&[0, 7], &[1.0, 2.0], &[-1.0, -2.0]), [-1.0, 2.0]);
 /// ```
 pub fn where_<T: Copy>(mask: &[u32], x: &[T], y: &[T]) -> Vec<T> {
     let elements = x.iter().zip(y).zip(mask);
@@ -72,7 +72,7 @@ pub fn where_<T: Copy>(mask: &[u32], x: &[T], y: &[T]) -> Vec<T> {
 ///
 /// # Example
 /// ```
-/// let values = fencepost::algorithms::host::map(&[1.5_f32, 2.5], |x, i| x * 2.0 + i as f32);
+/// let values = fencepost_oracles::map(&[1.5_f32, 2.5], |x, i| x * 2.0 + i as f32);
 /// assert_eq!(values, [3.0, 6.0]);
 /// ```
 pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
@@ -84,7 +84,7 @@ pub fn map<T: Copy, U>(x: &[T], value: impl Fn(T, u32) -> U) -> Vec<U> {
 ///
 /// # Example
 /// ```
-/// let values = fencepost::algorithms::host::zip(&[1.0_f32, 2.0], &[3_u32, 1], |x, y, i| x > 1.5 || y == i);
+/// let values = fencepost_oracles::zip(&[1.0_f32, 2.0], &[3_u32, 1], |x, y, i| x > 1.5 || y == i);
 /// assert_eq!(values, [false, true]);
 /// ```
 pub fn zip<T: Copy, V: Copy, U>(x: &[T], y: &[V], value: impl Fn(T, V, u32) -> U) -> Vec<U> {

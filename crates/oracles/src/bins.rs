@@ -1,8 +1,8 @@
 //! Histograms on the host.
 
-use crate::histogram::Bins;
-use crate::host::cast;
-use crate::reducible::Reducible;
+use crate::cast;
+use fencepost_algorithms::for_oracles::edges;
+use fencepost_algorithms::{Bins, Reducible};
 
 /// Returns the number of elements in each of `count` bins, or `None` if there are no bins, they do not ascend, or they
 /// do not fit in memory. An element on an edge is in the bin that begins there, and the last bin includes both its
@@ -10,7 +10,8 @@ use crate::reducible::Reducible;
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Bins, host};
+/// use fencepost_algorithms::Bins;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::histogram(&[1_u32, 2, 4, 5], Bins::edges(&[1, 2, 4]), 2), Some(vec![1, 2]));
 /// ```
 pub fn histogram<T: Reducible>(x: &[T], bins: Bins<'_, T>, count: usize) -> Option<Vec<u32>> {
@@ -22,7 +23,8 @@ pub fn histogram<T: Reducible>(x: &[T], bins: Bins<'_, T>, count: usize) -> Opti
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Bins, host};
+/// use fencepost_algorithms::Bins;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::histogram_weighted(&[1_u32, 2, 3], &[10, 20, 30], Bins::modulo(), 2), Some(vec![20, 40]));
 /// ```
 pub fn histogram_weighted<T: Reducible>(
@@ -40,7 +42,8 @@ pub fn histogram_weighted<T: Reducible>(
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Bins, host};
+/// use fencepost_algorithms::Bins;
+/// use fencepost_oracles as host;
 /// let sums = host::histogram_fixed(&[0_u32, 1, 0], &[0.5, -2.0, 0.3], 1, Bins::modulo(), 2);
 /// assert_eq!(sums, Some(vec![1.0, -2.0]));
 /// ```
@@ -65,7 +68,7 @@ fn added<T: Reducible>(
     bins: Bins<'_, T>,
     count: usize,
 ) -> Option<Vec<u32>> {
-    let edges = bins.checked_edges("histogram", count).ok()?;
+    let edges = edges(&bins, count).ok()?;
     let mut sums = Vec::new();
     sums.try_reserve_exact(count).ok()?;
     sums.resize(count, 0_u32);

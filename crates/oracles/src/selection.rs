@@ -1,12 +1,12 @@
 //! Host functions for the verbs that keep some elements.
 
-use crate::reducible::Reducible;
+use fencepost_algorithms::Reducible;
 
 /// Returns the elements whose mask is not zero. If the lengths differ, the rest of the longer list is ignored.
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::select(&[3, -1, 4], &[1, 0, 7]), [3, 4]);
+/// assert_eq!(fencepost_oracles::select(&[3, -1, 4], &[1, 0, 7]), [3, 4]);
 /// ```
 pub fn select<T: Copy>(x: &[T], mask: &[u32]) -> Vec<T> {
     x.iter().zip(mask).filter(|(_, mask)| **mask != 0).map(|(x, _)| *x).collect()
@@ -17,7 +17,7 @@ pub fn select<T: Copy>(x: &[T], mask: &[u32]) -> Vec<T> {
 ///
 /// # Example
 /// ```
-/// let (elements, count) = fencepost::algorithms::host::partition(&[3, -1, 4], &[1, 0, 7]);
+/// let (elements, count) = fencepost_oracles::partition(&[3, -1, 4], &[1, 0, 7]);
 /// assert_eq!((&elements[..], count), (&[3, 4, -1][..], 2));
 /// ```
 pub fn partition<T: Copy>(x: &[T], mask: &[u32]) -> (Vec<T>, usize) {
@@ -32,7 +32,7 @@ pub fn partition<T: Copy>(x: &[T], mask: &[u32]) -> (Vec<T>, usize) {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::nonzero(&[-0.0, 2.0, 0.0, f32::NAN]), [1, 3]);
+/// assert_eq!(fencepost_oracles::nonzero(&[-0.0, 2.0, 0.0, f32::NAN]), [1, 3]);
 /// ```
 pub fn nonzero<T: Reducible>(x: &[T]) -> Vec<usize> {
     (0..x.len()).filter(|&i| super::any(&x[i..=i])).collect()
@@ -42,7 +42,7 @@ pub fn nonzero<T: Reducible>(x: &[T]) -> Vec<usize> {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::unique(&[2, 2, 5, 5, 2]), [2, 5, 2]);
+/// assert_eq!(fencepost_oracles::unique(&[2, 2, 5, 5, 2]), [2, 5, 2]);
 /// ```
 pub fn unique<T: Reducible>(x: &[T]) -> Vec<T> {
     x.chunk_by(|a, b| a.to_word() == b.to_word()).map(|run| run[0]).collect()

@@ -1,4 +1,5 @@
-//! Host functions that compute what the verbs compute, element by element. Tests compare the two.
+//! Functions that compute what the verbs of `fencepost-algorithms` compute, one element after the other. Tests and
+//! benches compare the two.
 //!
 //! Each verb with a result has a function with its name, without `_in_place`. Functions for parts of an array end in
 //! `_axis` or `_segments`; for first elements, pass `&x[..count]`. `min`, `max`, and the searches that end in `_with`
@@ -33,16 +34,16 @@ pub use products::{dot_axis, dot_segments, norm_axis};
 pub use random::{fill_random, random_permutation};
 pub use selection::{nonzero, partition, select, unique};
 
-pub use crate::reduce::Nan;
-use crate::reducible::{Operation, Reducible};
-use crate::scan::Scan;
+pub use fencepost_algorithms::for_oracles::Nan;
+use fencepost_algorithms::for_oracles::{ScanParts, scan_parts};
+use fencepost_algorithms::{Operation, Reducible, Scan};
 
 /// Returns the sum. Integers wrap, and the sum of no elements is 0. Floats are added in another order than on a device,
 /// and so may be rounded differently.
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::sum(&[u32::MAX, 3]), 2);
+/// assert_eq!(fencepost_oracles::sum(&[u32::MAX, 3]), 2);
 /// ```
 pub fn sum<T: Reducible>(x: &[T]) -> T {
     x.iter().fold(T::identity(Operation::Sum), |all, &one| T::combined(Operation::Sum, all, one))
@@ -52,7 +53,7 @@ pub fn sum<T: Reducible>(x: &[T]) -> T {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::prod(&[2.0_f32, 0.5, 8.0]), 8.0);
+/// assert_eq!(fencepost_oracles::prod(&[2.0_f32, 0.5, 8.0]), 8.0);
 /// ```
 pub fn prod<T: Reducible>(x: &[T]) -> T {
     x.iter().fold(T::identity(Operation::Product), |all, &one| T::combined(Operation::Product, all, one))
@@ -63,12 +64,12 @@ pub fn prod<T: Reducible>(x: &[T]) -> T {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::min(&[2.0_f32, f32::NAN, -1.0], Nan::Ignore), Some(-1.0));
 /// assert!(host::min(&[2.0_f32, f32::NAN, -1.0], Nan::Propagate).unwrap().is_nan());
 /// ```
 pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
-    T::extreme(x, Operation::Smallest, nan)
+    extreme(x, Operation::Smallest, nan)
 }
 
 /// Returns the largest element, or `None` if there are no elements. NaNs are treated as `nan` says, and +0 is larger
@@ -76,11 +77,11 @@ pub fn min<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host::{self, Nan};
+/// use fencepost_oracles::{self as host, Nan};
 /// assert_eq!(host::max(&[3_i32, -7], Nan::Propagate), Some(3));
 /// ```
 pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
-    T::extreme(x, Operation::Largest, nan)
+    extreme(x, Operation::Largest, nan)
 }
 
 /// Returns each element combined with all elements before it, or after it if the scan is [reversed](Scan::reversed). In
@@ -89,12 +90,14 @@ pub fn max<T: Reducible>(x: &[T], nan: Nan) -> Option<T> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, Scan, host};
+/// use fencepost_algorithms::{Operation, Scan};
+/// use fencepost_oracles as host;
 /// assert_eq!(host::scan(&[3_u32, 1, 4], Scan::inclusive(Operation::Sum)), [3, 4, 8]);
 /// assert_eq!(host::scan(&[3_u32, 1, 4], Scan::inclusive(Operation::Sum).reversed()), [8, 5, 4]);
 /// ```
 pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
-    let mut running = scan.initial();
+    let scan = scan_parts(&scan);
+    let mut running = scan.initial;
     let next = |&element: &T| {
         let before = running;
         running = combined(scan.operation, running, element);
@@ -112,14 +115,15 @@ pub fn scan<T: Reducible>(x: &[T], scan: Scan<T>) -> Vec<T> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Operation, Scan, host};
+/// use fencepost_algorithms::{Operation, Scan};
+/// use fencepost_oracles as host;
 /// let (starts, total) = host::scan_with_total(&[3_u32, 1, 4], Scan::exclusive(Operation::Sum));
 /// assert_eq!((&starts[..], total), (&[0, 3, 4][..], 8));
 /// ```
 pub fn scan_with_total<T: Reducible>(x: &[T], of_all: Scan<T>) -> (Vec<T>, T) {
-    let first = of_all.initial();
-    let add = |all, &element: &T| combined(of_all.operation, all, element);
-    let total = if of_all.reversed { x.iter().rev().fold(first, add) } else { x.iter().fold(first, add) };
+    let ScanParts { operation, reversed, initial, .. } = scan_parts(&of_all);
+    let add = |all, &element: &T| combined(operation, all, element);
+    let total = if reversed { x.iter().rev().fold(initial, add) } else { x.iter().fold(initial, add) };
     (scan(x, of_all), total)
 }
 
@@ -128,7 +132,7 @@ pub fn scan_with_total<T: Reducible>(x: &[T], of_all: Scan<T>) -> (Vec<T>, T) {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::fold(&[0b1110_u32, 0b0111], u32::MAX, |a, b| a & b), 0b0110);
+/// assert_eq!(fencepost_oracles::fold(&[0b1110_u32, 0b0111], u32::MAX, |a, b| a & b), 0b0110);
 /// ```
 pub fn fold<T: Copy>(x: &[T], identity: T, combine: impl FnMut(T, T) -> T) -> T {
     x.iter().copied().fold(identity, combine)
@@ -136,9 +140,29 @@ pub fn fold<T: Copy>(x: &[T], identity: T, combine: impl FnMut(T, T) -> T) -> T 
 
 /// Returns two elements combined. The operation says if NaNs propagate or are ignored.
 fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
-    let extreme = || T::extreme(&[a, b], operation, operation.nan());
-    let extreme = operation.needs_an_element().then(extreme).flatten();
-    extreme.unwrap_or_else(|| T::combined(operation, a, b))
+    match operation {
+        Operation::Sum | Operation::Product => T::combined(operation, a, b),
+        _ => extreme(&[a, b], operation, nan(operation)).expect("bug: two elements have an extreme"),
+    }
+}
+
+/// Returns the smallest or the largest element, as `operation` says.
+fn extreme<T: Reducible>(x: &[T], operation: Operation, nan: Nan) -> Option<T> {
+    let no_number = T::neutral(Operation::SmallestNumber);
+    let is_number = |x: &T| x.partial_cmp(x).is_some();
+    if nan == Nan::Propagate && !x.iter().all(is_number) {
+        return Some(no_number);
+    }
+    let numbers = x.iter().copied().filter(is_number);
+    numbers.reduce(|a, b| T::combined(operation, a, b)).or_else(|| (!x.is_empty()).then_some(no_number))
+}
+
+/// Returns the treatment of NaNs by an operation.
+fn nan(operation: Operation) -> Nan {
+    match operation {
+        Operation::SmallestNumber | Operation::LargestNumber => Nan::Ignore,
+        _ => Nan::Propagate,
+    }
 }
 
 /// Returns the place of the smallest element, or `None` if there are no elements. If there is a NaN, the first NaN
@@ -146,7 +170,7 @@ fn combined<T: Reducible>(operation: Operation, a: T, b: T) -> T {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::argmin(&[2.0_f32, -0.0, 0.0]), Some(1));
 /// assert_eq!(host::argmin(&[2.0_f32, f32::NAN, -1.0]), Some(1));
 /// ```
@@ -158,7 +182,7 @@ pub fn argmin<T: Reducible>(x: &[T]) -> Option<usize> {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::argmax(&[3_i32, 7, -7, 7]), Some(1));
+/// assert_eq!(fencepost_oracles::argmax(&[3_i32, 7, -7, 7]), Some(1));
 /// ```
 pub fn argmax<T: Reducible>(x: &[T]) -> Option<usize> {
     place(x, |a, b| a > b)
@@ -175,7 +199,7 @@ fn place<T: Reducible>(x: &[T], comes_before: impl Fn(T, T) -> bool) -> Option<u
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::count_nonzero(&[0.0_f32, -0.0, f32::NAN]), 1);
+/// assert_eq!(fencepost_oracles::count_nonzero(&[0.0_f32, -0.0, f32::NAN]), 1);
 /// ```
 pub fn count_nonzero<T: Reducible>(x: &[T]) -> usize {
     x.iter().filter(|&&x| x != T::identity(Operation::Sum)).count()
@@ -185,7 +209,7 @@ pub fn count_nonzero<T: Reducible>(x: &[T]) -> usize {
 ///
 /// # Example
 /// ```
-/// assert!(fencepost::algorithms::host::any(&[0, -3]));
+/// assert!(fencepost_oracles::any(&[0, -3]));
 /// ```
 pub fn any<T: Reducible>(x: &[T]) -> bool {
     count_nonzero(x) > 0
@@ -195,7 +219,7 @@ pub fn any<T: Reducible>(x: &[T]) -> bool {
 ///
 /// # Example
 /// ```
-/// assert!(!fencepost::algorithms::host::all(&[0, -3]));
+/// assert!(!fencepost_oracles::all(&[0, -3]));
 /// ```
 pub fn all<T: Reducible>(x: &[T]) -> bool {
     count_nonzero(x) == x.len()
@@ -206,7 +230,7 @@ pub fn all<T: Reducible>(x: &[T]) -> bool {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::dot(&[1_u32, 2, 3], &[4, 5, 6]), 32);
+/// assert_eq!(fencepost_oracles::dot(&[1_u32, 2, 3], &[4, 5, 6]), 32);
 /// ```
 pub fn dot<T: Reducible>(x: &[T], y: &[T]) -> T {
     let products: Vec<T> = x.iter().zip(y).map(|(&x, &y)| T::combined(Operation::Product, x, y)).collect();
@@ -217,7 +241,7 @@ pub fn dot<T: Reducible>(x: &[T], y: &[T]) -> T {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::norm(&[3.0, -4.0]), 5.0);
+/// assert_eq!(fencepost_oracles::norm(&[3.0, -4.0]), 5.0);
 /// ```
 pub fn norm(x: &[f32]) -> f32 {
     dot(x, x).sqrt()
@@ -227,7 +251,7 @@ pub fn norm(x: &[f32]) -> f32 {
 ///
 /// # Example
 /// ```
-/// assert_eq!(fencepost::algorithms::host::mean(&[1.0, 2.0, 6.0]), Some(3.0));
+/// assert_eq!(fencepost_oracles::mean(&[1.0, 2.0, 6.0]), Some(3.0));
 /// ```
 pub fn mean(x: &[f32]) -> Option<f32> {
     (!x.is_empty()).then(|| sum(x) / x.len() as f32)

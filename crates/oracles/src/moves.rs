@@ -1,14 +1,14 @@
 //! Host functions for the verbs that move elements to other places.
 
-use crate::rearrange::{Integer, Outside};
-use crate::reducible::{Operation, Reducible};
-use crate::strided::{Strides, check_places};
+use fencepost_algorithms::for_oracles::check_places;
+use fencepost_algorithms::{Integer, Operation, Outside, Reducible, Strides};
 
 /// Returns the elements at a list of places.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Outside, host};
+/// use fencepost_algorithms::Outside;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::gather(&[10, 11, 12], &[2, 0, 9], Outside::Last), [12, 10, 12]);
 /// ```
 pub fn gather<T: Reducible>(x: &[T], places: &[u32], outside: Outside) -> Vec<T> {
@@ -22,7 +22,7 @@ pub fn gather<T: Reducible>(x: &[T], places: &[u32], outside: Outside) -> Vec<T>
 /// # Example
 /// ```
 /// let mut out = [0; 3];
-/// fencepost::algorithms::host::scatter(&[10, 11, 12], &[2, 0, 9], &mut out);
+/// fencepost_oracles::scatter(&[10, 11, 12], &[2, 0, 9], &mut out);
 /// assert_eq!(out, [11, 0, 10]);
 /// ```
 pub fn scatter<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
@@ -38,7 +38,7 @@ pub fn scatter<T: Reducible>(x: &[T], places: &[u32], out: &mut [T]) {
 /// # Example
 /// ```
 /// let mut out = [10; 3];
-/// fencepost::algorithms::host::scatter_add(&[1, 2, 4], &[2, 0, 2], &mut out);
+/// fencepost_oracles::scatter_add(&[1, 2, 4], &[2, 0, 2], &mut out);
 /// assert_eq!(out, [12, 10, 15]);
 /// ```
 pub fn scatter_add<T: Integer>(x: &[T], places: &[u32], out: &mut [T]) {
@@ -54,7 +54,7 @@ pub fn scatter_add<T: Integer>(x: &[T], places: &[u32], out: &mut [T]) {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::transpose(&[1, 2, 3, 4, 5, 6], [2, 3]), Some(vec![1, 4, 2, 5, 3, 6]));
 /// ```
 pub fn transpose<T: Reducible>(x: &[T], shape: [usize; 2]) -> Option<Vec<T>> {
@@ -66,7 +66,7 @@ pub fn transpose<T: Reducible>(x: &[T], shape: [usize; 2]) -> Option<Vec<T>> {
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::host;
+/// use fencepost_oracles as host;
 /// assert_eq!(host::permute(&[1, 2, 3, 4, 5, 6], [2, 3], [1, 0]), Some(vec![1, 4, 2, 5, 3, 6]));
 /// ```
 pub fn permute<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axes: [usize; D]) -> Option<Vec<T>> {
@@ -86,12 +86,13 @@ pub fn permute<T: Reducible, const D: usize>(x: &[T], shape: [usize; D], axes: [
     Some((0..count).map(|at| x[place(at)]).collect())
 }
 
-/// Copies elements as [`copy_strided`](crate::StridedCopy::copy_strided) does. Returns `None`, and copies nothing, if
+/// Copies elements as [`copy_strided`](fencepost_algorithms::Algorithms::copy_strided) does. Returns `None`, and copies nothing, if
 /// the verb refuses the places.
 ///
 /// # Example
 /// ```
-/// use fencepost::algorithms::{Strides, host};
+/// use fencepost_algorithms::Strides;
+/// use fencepost_oracles as host;
 /// let mut out = [0; 4];
 /// let (from, to) = (Strides { first: 1, strides: [-1] }, Strides { first: 0, strides: [2] });
 /// assert_eq!(host::copy_strided([2], &[7, 8], from, &mut out, to), Some(()));
