@@ -93,8 +93,7 @@ fn forks(s: &Subject) {
         }
     });
     for busy in [false, true] {
-        let ctx = s.ctx();
-        let queue = ctx.queue("q");
+        let (ctx, queue) = s.with_queue("q");
         let recorded = ctx.event();
         let other = Context::simulated(SimulatorOptions::default());
         let of_other = other.queue("other").marker();

@@ -138,6 +138,13 @@ impl Subject {
         self.options(|_| ())
     }
 
+    /// Opens a fresh context under `Ordered`, with a queue.
+    pub fn with_queue(&self, label: &str) -> (Context, CommandQueue) {
+        let ctx = self.ctx();
+        let queue = ctx.queue(label);
+        (ctx, queue)
+    }
+
     /// Opens a fresh context under a policy.
     pub fn ctx_with(&self, policy: Policy) -> Context {
         self.options(|options| options.policy = policy)

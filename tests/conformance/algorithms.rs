@@ -137,8 +137,7 @@ pub fn cases() -> Vec<Case> {
 
 /// Makes a queue fail, and checks that a verb without results returns the error of the queue.
 fn check_of_failed(s: &Subject, verb: impl Fn(&Context, &CommandQueue) -> fencepost::Result<()>) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("failed");
+    let (ctx, queue) = s.with_queue("failed");
     verb(&ctx, &queue).expect("no results are none of a queue that works");
     queue.wait_for(&ctx.user_event("abandoned").event()).unwrap();
     queue.finish().wait().unwrap_err();

@@ -24,8 +24,7 @@ fn fail(ctx: &Context, queue: &CommandQueue) {
 }
 
 fn failures(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     fail(&ctx, &queue);
     let first = queue.marker();
     queue.take_error().unwrap();

@@ -17,8 +17,7 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 fn verbs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let count = rounds(subject, 1000, 160);
     let kernel = ctx.kernel::<Mix>().unwrap();
     let mut x = queue.array(&[1_u32; 64]).unwrap();
@@ -66,8 +65,7 @@ fn verbs(subject: &Subject) {
 }
 
 fn host(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let count = rounds(subject, 1000, 160);
     let mut x = queue.array(&[1_u32; 64]).unwrap();
     let mut pinned = ctx.pinned::<u32, Download, 1>([64]).unwrap();
@@ -86,8 +84,7 @@ fn host(subject: &Subject) {
 }
 
 fn made(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     retains_nothing("array of a queue", &ctx, rounds(subject, 1000, 160), |_| {
         drop(queue.full([64], 1_u32).unwrap());
         queue.finish().wait().unwrap();

@@ -24,8 +24,7 @@ const SIZES: [usize; 2] = [320, 20_480];
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/algorithms/launches.txt");
 
 fn costs(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut found = String::new();
     for n in SIZES {
         let mut arrays = Arrays::new(&ctx, n);
@@ -59,8 +58,7 @@ fn costs(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     for n in [100, 20_000] {
         let x = queue.full([n], 1_u32).unwrap();
         let own = || x.slice(0..1).unwrap();

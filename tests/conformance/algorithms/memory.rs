@@ -166,8 +166,7 @@ fn crowded(s: &Subject) {
 }
 
 fn named(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut arrays = Arrays::new(&queue).unwrap();
     for (name, verb) in VERBS {
         let tracker = ctx.pool().track();
@@ -228,8 +227,7 @@ fn foreign(s: &Subject) {
 }
 
 fn failed(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let failed = ctx.queue("failed");
     let empty = || queue.zeros::<u32, 1>([0]).unwrap();
     let x = empty();

@@ -239,8 +239,7 @@ fn sorts(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.full([4, 100], 1_u32).unwrap();
     let pairs = queue.full([400], [1_u32, 2]).unwrap();
     let offsets = queue.array(&[0, 50, 400]).unwrap();

@@ -272,8 +272,7 @@ fn chained(s: &Subject) {
 }
 
 fn without_elements(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let integers = queue.zeros::<i32, 1>([0]).unwrap();
     let floats = queue.zeros::<f32, 1>([0]).unwrap();
     // A count past the end of an array counts as the length of the array.
@@ -293,8 +292,7 @@ fn without_elements(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let other = s.ctx().queue("other");
     for len in [100, 20_000] {
         let x = queue.full([len], 1_u32).unwrap();

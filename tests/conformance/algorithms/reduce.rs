@@ -167,8 +167,7 @@ fn nans(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.array(&[1.0_f32; 100]).unwrap();
     let mut out = queue.full([1], 5.0_f32).unwrap();
     let shape =
@@ -228,8 +227,7 @@ fn on_two_forks(queue: &CommandQueue, x: &DeviceArray<u32>, out: &DeviceArray<u3
 }
 
 fn in_a_graph(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     for len in [100, 20_000] {
         let mut x = queue.zeros::<u32, 1>([len]).unwrap();
         let [out, eager] = [(); 2].map(|()| queue.zeros::<u32, 1>([320]).unwrap());

@@ -53,8 +53,7 @@ fn check_names(verb: &str, error: &Error) {
 }
 
 fn overlaps(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for n in SIZES {
         let mut arrays = Arrays::overlapping(&ctx, n);
         for verb in table().into_iter().filter(|verb| verb.name != "warm_up") {
@@ -96,8 +95,7 @@ const ANY_SHAPES: [&str; 20] = [
 const RESHAPED: [&str; 4] = ["transpose", "permute", "scan axis", "sort axis"];
 
 fn shapes(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut arrays = Arrays::misfitting(&ctx, SIZES[0]);
     for verb in table().into_iter().filter(|verb| !verb.returns && !RESHAPED.contains(&verb.id)) {
         let Err(error) = (verb.alone)(&queue, &mut arrays) else {
@@ -149,8 +147,7 @@ fn hazards(s: &Subject) {
 }
 
 fn captured(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut arrays = Arrays::new(&ctx, 320);
     for verb in table().into_iter().filter(|verb| verb.returns && verb.name != "warm_up") {
         let captured = queue.capture(|c| (verb.alone)(c, &mut arrays));
@@ -200,8 +197,7 @@ fn too_large(s: &Subject) {
 }
 
 fn profiled(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.array(&[1.0_f32, 2.0]).unwrap();
     let mut y = ctx.zeros([2]).unwrap();
     let (graph, ()) = queue.capture(|c| c.axpy(2.0, &x, &mut y)).unwrap();

@@ -15,8 +15,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn captured(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for n in if large() { vec![320, 20_480] } else { vec![320] } {
         let [mut graphs, mut eager] = [(); 2].map(|()| [(); 2].map(|()| Arrays::new(&ctx, n)));
         for verb in table().into_iter().filter(|verb| !verb.returns) {
@@ -47,8 +46,7 @@ fn captured(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut arrays = Arrays::new(&ctx, 320);
     for verb in table().into_iter().filter(|verb| verb.returns) {
         let name = verb.name;

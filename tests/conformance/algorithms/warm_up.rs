@@ -22,8 +22,7 @@ pub fn cases() -> Vec<Case> {
 const NOTHING_COMPILES: &str = "the CPU recorder runs functions of the host, and interprets other kernels";
 
 fn calls(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.full([5000], 3_u32).unwrap();
     let mut out = queue.full([5000], 7_u32).unwrap();
     let mut total = queue.full([1], 7_u32).unwrap();
@@ -129,8 +128,7 @@ fn without_compilers<R>(ctx: &Context, with: impl FnOnce() -> R) -> R {
 }
 
 fn first_call(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("verbs");
+    let (ctx, queue) = s.with_queue("verbs");
     let other = ctx.queue("other");
     let x = queue.full([5000], 3_u32).unwrap();
     let mut out = queue.full([5000], 0_u32).unwrap();
@@ -159,8 +157,7 @@ fn first_call(s: &Subject) {
 }
 
 fn captured(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("verbs");
+    let (ctx, queue) = s.with_queue("verbs");
     let x = queue.full([5000], 3_u32).unwrap();
     let mut out = queue.full([5000], 0_u32).unwrap();
     without_compilers(&ctx, || {

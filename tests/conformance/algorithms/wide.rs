@@ -29,8 +29,7 @@ const EXTREMES: [Operation; 4] =
     [Operation::Smallest, Operation::Largest, Operation::SmallestNumber, Operation::LargestNumber];
 
 fn chosen(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let adapter = ctx.info();
     let gains = adapter.kind == AdapterKind::Software;
     let name = "reduce_vectors";

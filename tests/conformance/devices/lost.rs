@@ -331,8 +331,7 @@ fn ends(s: &Subject) {
 fn new_context(s: &Subject) {
     for doomed in doomed(s) {
         lost(&doomed);
-        let ctx = s.ctx();
-        let queue = ctx.queue("q");
+        let (ctx, queue) = s.with_queue("q");
         let mut x = ctx.zeros([N]).unwrap();
         queue.fill(&mut x, 9_u32).unwrap();
         assert_eq!(

@@ -30,8 +30,7 @@ fn work(value: u32) -> fencepost::Result<Vec<u32>> {
 }
 
 fn inside(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("ours");
+    let (ctx, queue) = subject.with_queue("ours");
     queue.make_current();
     assert_eq!(ctx.scope(|| (current(), work(4).unwrap())), ("ours".into(), vec![4; 10]));
     // Only the handles keep the context alive.

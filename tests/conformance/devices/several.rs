@@ -279,8 +279,7 @@ fn opened_and_dropped(s: &Subject) {
 }
 
 fn ends(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros([N]).unwrap();
     for round in 0..3_u32 {
         for (_, other) in partners(s, Policy::Ordered) {

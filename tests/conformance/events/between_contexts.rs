@@ -249,8 +249,7 @@ fn recorded_again(s: &Subject) {
 
 fn unrecorded(s: &Subject) {
     for (name, other) in partners(s, Policy::Ordered) {
-        let ctx = s.ctx();
-        let queue = ctx.queue("main");
+        let queue = s.ctx().queue("main");
         let event = other.event();
         queue.wait_for(&event).unwrap();
         queue.finish().wait().unwrap();

@@ -212,8 +212,7 @@ fn without_threads(s: &Subject) {
 /// batch.
 fn many_markers(s: &Subject) {
     const MARKERS: usize = 1000;
-    let ctx = s.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = s.with_queue("main");
     let x = queue.zeros([N]).unwrap();
     keep_busy(s, &ctx);
     let before = dump::submitted(&ctx);

@@ -29,8 +29,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn awaited(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -98,8 +97,7 @@ fn many_tasks(subject: &Subject) {
 }
 
 fn moved(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -113,8 +111,7 @@ fn moved(subject: &Subject) {
 }
 
 fn dropped(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();

@@ -21,8 +21,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 256;
 
 fn exactly(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
@@ -62,8 +61,7 @@ fn of_nothing(subject: &Subject) {
 }
 
 fn two_reads(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let x = ctx.full([N], 1_u32).unwrap();
     let y = ctx.full([N], 2_u32).unwrap();
@@ -79,8 +77,7 @@ fn two_reads(subject: &Subject) {
 }
 
 fn two_downloads(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let x = [1_u32, 2].map(|value| ctx.full([N], value).unwrap());
     let mut host: [HostArray<u32, Download>; 2] = [ctx.pinned([N]).unwrap(), ctx.pinned([N]).unwrap()];
@@ -96,8 +93,7 @@ fn two_downloads(subject: &Subject) {
 }
 
 fn in_order(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros([N]).unwrap();
     let markers: Vec<Event> = (0..50_u32)
         .map(|turn| {

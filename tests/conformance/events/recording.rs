@@ -16,8 +16,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn never(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let event = ctx.event();
     assert!(event.is_complete().unwrap());
     event.wait().unwrap();
@@ -51,8 +50,7 @@ fn again(subject: &Subject) {
 }
 
 fn clones(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let event = ctx.event();
     let same = event.clone();

@@ -20,8 +20,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn waits(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.fill(&mut x, 1_u32).unwrap();
@@ -113,8 +112,7 @@ fn abandoned_upload(subject: &Subject) {
 }
 
 fn signalled_before(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let event = gate.event();
     gate.signal();
@@ -126,8 +124,7 @@ fn signalled_before(subject: &Subject) {
 }
 
 fn abandoned(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let next = ctx.queue("next");
     let other = ctx.queue("other");
     let gate = ctx.user_event("gate");
@@ -153,8 +150,7 @@ fn abandoned(subject: &Subject) {
 }
 
 fn clones(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let clone = gate.clone();

@@ -66,8 +66,7 @@ fn all_of_several(subject: &Subject, wait: WaitForAll) {
 }
 
 fn for_none(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     queue.wait_for(&Vec::<Event>::new()).unwrap();
     queue.wait_for(&[] as &[Event]).unwrap();
     queue.wait_for(&[] as &[CommandQueue; 0]).unwrap();
@@ -174,8 +173,7 @@ fn flushes_a_chain(subject: &Subject) {
 }
 
 fn needs_no_more(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let held = ctx.queue("held");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();

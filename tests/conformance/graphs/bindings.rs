@@ -36,12 +36,6 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 /// Captures `y = 2 x + 1` with the input `x`, and returns `y` as an output.
 fn doubler(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -56,7 +50,7 @@ fn doubler(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph,
 }
 
 fn three_ways(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let default = queue.full([N], 1_u32).unwrap();
     let (graph, y) = doubler(&ctx, &queue, &default);
@@ -78,7 +72,7 @@ fn three_ways(subject: &Subject) {
 }
 
 fn one_replay(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let arrays: Vec<_> = (1..=3).map(|value| queue.full([N], value).unwrap()).collect();
     let (graph, y) = doubler(&ctx, &queue, &arrays[0]);
     for (array, expected) in [(1, 5), (2, 7), (0, 3), (1, 5)] {
@@ -112,7 +106,7 @@ fn sum(
 }
 
 fn one_array_twice(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let x = queue.full([N], 1_u32).unwrap();
     let y = queue.full([N], 10_u32).unwrap();
     let both = queue.full([N], 100_u32).unwrap();
@@ -130,7 +124,7 @@ fn unit_of(ctx: &Context) -> usize {
 }
 
 fn part(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let unit = unit_of(&ctx);
     let numbers: Vec<u32> = (0..4 * unit as u32).collect();
     let long = queue.array(&numbers).unwrap();
@@ -145,7 +139,7 @@ fn part(subject: &Subject) {
 }
 
 fn input_part(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let unit = unit_of(&ctx);
     let mix = ctx.kernel::<Mix>().unwrap();
     let long = queue.full([4 * unit], 1_u32).unwrap();
@@ -171,7 +165,7 @@ fn input_part(subject: &Subject) {
 }
 
 fn double_buffering(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let buffers = [queue.full([N], 1_u32).unwrap(), queue.full([N], 0_u32).unwrap()];
     let (graph, ()) = queue
@@ -197,7 +191,7 @@ fn double_buffering(subject: &Subject) {
 }
 
 fn every_kind(subject: &Subject) {
-    let (_ctx, queue) = queue_of(subject);
+    let (_ctx, queue) = subject.with_queue("main");
     let default = queue.full([4, 64], 1_u32).unwrap();
     let other = queue.full([4, 64], 2_u32).unwrap();
     let source = queue.full([4, 64], 5_u32).unwrap();
@@ -246,7 +240,7 @@ fn three_queues(ctx: &Context, queue: &CommandQueue, arrays: &[DeviceArray<u32>;
 }
 
 fn overlap(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let arrays = [1, 2, 3].map(|value| queue.full([N], value).unwrap());
     let graph = three_queues(&ctx, &queue, &arrays, 8);
     let order = |inputs: &[usize]| {
@@ -273,7 +267,7 @@ fn overlap(subject: &Subject) {
 }
 
 fn distance(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let unit = unit_of(&ctx);
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([unit], 1_u32).unwrap();
@@ -330,7 +324,7 @@ fn checked(subject: &Subject) {
 }
 
 fn aliased(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 2_u32).unwrap();
@@ -347,7 +341,7 @@ fn aliased(subject: &Subject) {
 }
 
 fn wrong(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 1_u32).unwrap();
     let (graph, _) = doubler(&ctx, &queue, &default);
     let error = graph.with().input("z", &default).unwrap_err();
@@ -372,7 +366,7 @@ fn wrong(subject: &Subject) {
 }
 
 fn alignment(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 1_u32).unwrap();
     let (graph, _) = doubler(&ctx, &queue, &default);
     let long = queue.full([2 * N], 1_u32).unwrap();
@@ -394,7 +388,7 @@ fn alignment(subject: &Subject) {
 }
 
 fn in_part(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut long = queue.full([2 * N], 1_u32).unwrap();
     let half = long.slice(0..N).unwrap();
     let captured = queue.capture(|c| {
@@ -410,7 +404,7 @@ fn in_part(subject: &Subject) {
 }
 
 fn same_name(subject: &Subject) {
-    let (_ctx, queue) = queue_of(subject);
+    let (_ctx, queue) = subject.with_queue("main");
     let x = queue.full([N], 1_u32).unwrap();
     let y = queue.full([N], 1_u32).unwrap();
     let twice = queue.capture(|c| {
@@ -439,7 +433,7 @@ fn same_name(subject: &Subject) {
 
 /// Includes a graph in others with its default value, an edited one and a bound one, and saves the edited graph.
 fn values_of_copies(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let y = queue.full([N], 1_u32).unwrap();
@@ -475,7 +469,7 @@ fn values_of_copies(subject: &Subject) {
 }
 
 fn values(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 0_u32).unwrap();
@@ -512,7 +506,7 @@ fn values(subject: &Subject) {
 }
 
 fn foreign_value(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 0_u32).unwrap();
@@ -535,7 +529,7 @@ fn foreign_value(subject: &Subject) {
 /// Calls `label_node` and `parameter` after calls that add no node of their own, or only nodes of a body.
 fn after_constructs(subject: &Subject) {
     type Construct<'a> = &'a dyn Fn(&Capture) -> Result<()>;
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let y = queue.full([N], 0_u32).unwrap();
@@ -571,7 +565,7 @@ fn after_constructs(subject: &Subject) {
 }
 
 fn child(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let arrays: Vec<_> = (1..=3).map(|value| queue.full([N], value).unwrap()).collect();
     let mut out = ctx.zeros::<u32, 1>([N]).unwrap();
     let (inner, ()) = queue
@@ -608,7 +602,7 @@ fn child(subject: &Subject) {
 }
 
 fn threads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 0_u32).unwrap();
     let (graph, y) = doubler(&ctx, &queue, &default);
     std::thread::scope(|scope| {
@@ -630,7 +624,7 @@ fn threads(subject: &Subject) {
 }
 
 fn kept(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 0_u32).unwrap();
     let (graph, y) = doubler(&ctx, &queue, &default);
     let with = graph.with().input("x", &queue.full([N], 6_u32).unwrap()).unwrap();
@@ -647,7 +641,7 @@ fn kept(subject: &Subject) {
 }
 
 fn ordered_runs(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let default = queue.full([N], 0_u32).unwrap();

@@ -44,8 +44,7 @@ fn refused(queue: &CommandQueue, call: impl FnOnce(&Capture) -> Result<()>) -> E
 }
 
 fn zeros_at_first(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let queue = subject.ctx().queue("main");
     for _ in 0..3 {
         drop(queue.full([N], 0xdead_u32).unwrap());
         queue.finish().wait().unwrap();
@@ -59,8 +58,7 @@ fn zeros_at_first(subject: &Subject) {
 }
 
 fn host_access(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let fill = |c: &Capture| c.fill(&mut y.clone(), 7);
@@ -98,8 +96,7 @@ fn host_access(subject: &Subject) {
 }
 
 fn other_arrays(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let x = ctx.full([N], 3_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
@@ -115,8 +112,7 @@ fn other_arrays(subject: &Subject) {
 }
 
 fn panicked_once(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let queue = subject.ctx().queue("main");
     let calls = Arc::new(AtomicU32::new(0));
     let counted = calls.clone();
     let call = move || assert!(counted.fetch_add(1, Ordering::SeqCst) > 0, "the first call");
@@ -133,8 +129,7 @@ fn panicked_once(subject: &Subject) {
 }
 
 fn hidden_output(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let go = ctx.full([1], 1_u32).unwrap();
     let y = ctx.full([N], 42_u32).unwrap();
     let (graph, _) = queue
@@ -153,8 +148,7 @@ fn hidden_output(subject: &Subject) {
 }
 
 fn child_results(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let go = ctx.full([1], 1_u32).unwrap();
     let y = ctx.full([N], 42_u32).unwrap();
     let (child, (output, steps, marker)) = queue
@@ -178,8 +172,7 @@ fn child_results(subject: &Subject) {
 }
 
 fn last_call(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -211,8 +204,7 @@ fn last_call(subject: &Subject) {
 }
 
 fn ended_names(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (_, side) = queue.capture(|c| Ok(c.fork("side"))).unwrap();
     let error = side.fill(&mut y, 1).unwrap_err();
@@ -224,8 +216,7 @@ fn ended_names(subject: &Subject) {
 }
 
 fn overlap(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -246,8 +237,7 @@ fn overlap(subject: &Subject) {
 }
 
 fn scope_in_scope(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.scope(|| other.scope(|| ctx.current_queue().fill(&mut y, 7))));

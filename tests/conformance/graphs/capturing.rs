@@ -24,14 +24,8 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 fn executes_nothing(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 3_u32).unwrap();
     let mut y = queue.full([N], 5_u32).unwrap();
@@ -45,7 +39,7 @@ fn executes_nothing(subject: &Subject) {
 }
 
 fn present_bytes(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = queue.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros([N]).unwrap();
     let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
@@ -57,7 +51,7 @@ fn present_bytes(subject: &Subject) {
 }
 
 fn every_kind(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let mut pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
@@ -92,7 +86,7 @@ fn every_kind(subject: &Subject) {
 }
 
 fn forked(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 2_u32).unwrap();
     let (graph, out) = queue
@@ -143,7 +137,7 @@ fn event_inside(subject: &Subject) {
 }
 
 fn host_function(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut host: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
@@ -167,7 +161,7 @@ fn host_function(subject: &Subject) {
 }
 
 fn empty_graph(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|_| Ok(())).unwrap();
     queue.fill(&mut x, 3).unwrap();
@@ -178,7 +172,7 @@ fn empty_graph(subject: &Subject) {
 }
 
 fn child(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -208,7 +202,7 @@ fn child(subject: &Subject) {
 }
 
 fn refused(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     for round in 0..3 {
         // The caller ignores the result of the call, but the capture still fails with it.
@@ -229,7 +223,7 @@ fn refused(subject: &Subject) {
 }
 
 fn unjoined(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| c.fork("side").fill(&mut x, 7));
     let error = captured.unwrap_err();
@@ -239,7 +233,7 @@ fn unjoined(subject: &Subject) {
 }
 
 fn ended(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, kept) = queue.capture(|c| Ok(c.fork("kept"))).unwrap();
     let error = kept.fill(&mut x, 7).unwrap_err();
@@ -251,7 +245,7 @@ fn ended(subject: &Subject) {
 }
 
 fn captured_event(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let other = ctx.queue("other");
     let (graph, event) = queue

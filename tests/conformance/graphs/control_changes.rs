@@ -44,8 +44,7 @@ fn halves(first: u32, second: u32) -> Vec<u32> {
 }
 
 fn grid(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let count = queue.full([1], 3_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
     let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
@@ -62,8 +61,7 @@ fn grid(subject: &Subject) {
 }
 
 fn in_flight(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let count = queue.full([1], 2_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
     let (mut graph, rounds) = counting(&ctx, &queue, &count, &y);
@@ -81,8 +79,7 @@ fn in_flight(subject: &Subject) {
 }
 
 fn condition(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let two = queue.full([1], 2_u32).unwrap();
     let five = queue.full([1], 5_u32).unwrap();
     let y = queue.zeros::<u32, 1>([N]).unwrap();
@@ -97,8 +94,7 @@ fn condition(subject: &Subject) {
 }
 
 fn inputs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let ten = queue.full([N], 10_u32).unwrap();
@@ -124,8 +120,7 @@ fn inputs(subject: &Subject) {
 }
 
 fn refused(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let queue = subject.ctx().queue("main");
     let flag = queue.full([1], 1_u32).unwrap();
     let mut x = queue.zeros::<u32, 1>([N]).unwrap();
     type Call = fn(&fencepost::Capture, &DeviceArray<u32>) -> fencepost::Result<()>;

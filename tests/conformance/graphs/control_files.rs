@@ -106,8 +106,7 @@ fn chunked_file(subject: &Subject) {
 }
 
 fn labels(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let queue = subject.ctx().queue("main");
     let mut kept = None;
     let (graph, ()) = queue
         .capture(|c| {
@@ -160,8 +159,7 @@ fn edited(subject: &Subject) {
 }
 
 fn input_condition(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([1], 1_u32).unwrap();
     let (graph, ()) = queue
         .capture(|c| {

@@ -370,8 +370,7 @@ fn execute(arrays: &Arrays, queue: &CommandQueue, all: &[Command], counts: &mut 
 }
 
 fn random_programs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let arrays = Arrays::new(&ctx, &queue);
     for seed in seeds::asked().unwrap_or(0..12) {
         let mut generator = Generator { rng: fastrand::Rng::with_seed(seed), loops: 0 };
@@ -405,8 +404,7 @@ fn random_programs(subject: &Subject) {
 
 /// Saves the graphs of random programs with the contents of their arrays, and loads them in other contexts.
 fn loaded_programs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let arrays = Arrays::new(&ctx, &queue);
     for seed in seeds::asked().unwrap_or(20..26) {
         let mut generator = Generator { rng: fastrand::Rng::with_seed(seed), loops: 0 };

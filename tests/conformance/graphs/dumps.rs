@@ -86,8 +86,7 @@ fn launches(
     subject: &Subject,
     f: impl FnOnce(&Capture, &dyn Fn(&CommandQueue, usize, usize) -> Result<()>) -> Result<()>,
 ) -> Graph {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let arrays: Vec<DeviceArray<u32, 1>> = (0..8).map(|_| ctx.zeros([N]).unwrap()).collect();
     let launch = |queue: &CommandQueue, from: usize, to: usize| {
@@ -162,8 +161,7 @@ fn hostile(subject: &Subject) {
 
 /// A label that is longer than a line makes only its own line longer.
 fn long_labels(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap().named("x");
     let (graph, ()) = queue
         .capture(|c| {

@@ -40,8 +40,7 @@ fn joined(queue: &CommandQueue, a: &DeviceArray<u32>, b: &DeviceArray<u32>) -> G
 }
 
 fn overlapping(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let base = queue.full([512], 1_u32).unwrap();
     let part = |start: usize| base.slice(start..start + N).unwrap();
     for (a, b) in [(0, 0), (0, 64), (64, 0), (192, 128), (256, 320)] {
@@ -53,8 +52,7 @@ fn overlapping(subject: &Subject) {
 }
 
 fn constant(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let fixed = queue.full([N], 2_u32).unwrap();
     let default = queue.full([N], 1_u32).unwrap();
     let captured = queue.capture(|c| {

@@ -79,8 +79,7 @@ fn all_kinds(subject: &Subject) {
 }
 
 fn several_nodes(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 0_u32).unwrap();
@@ -141,8 +140,7 @@ fn add_up(subject: &Subject) {
 }
 
 fn defaults(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 0_u32).unwrap();
@@ -239,8 +237,7 @@ fn checks(subject: &Subject) {
 
 fn in_flight(subject: &Subject) {
     for milliseconds in LENGTHS {
-        let ctx = subject.ctx();
-        let queue = ctx.queue("main");
+        let (ctx, queue) = subject.with_queue("main");
         let mix = ctx.kernel::<Mix>().unwrap();
         let x = queue.full([N], 1_u32).unwrap();
         let (mut graph, out) = queue
@@ -360,8 +357,7 @@ fn edited_uses(subject: &Subject) {
 }
 
 fn overlap(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     for _ in 0..4 {
         let arrays = [1, 2].map(|value| queue.full([N], value).unwrap());
         let mut graph = two_queues(&ctx, &queue, 8, [&arrays[0], &arrays[1]]);
@@ -395,8 +391,7 @@ fn memory(subject: &Subject) {
 }
 
 fn old_inputs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let [mut x, y, z] = [0_u32; 3].map(|value| queue.full([N], value).unwrap());
     let (mut graph, ()) = queue
@@ -442,8 +437,7 @@ fn old_inputs(subject: &Subject) {
 }
 
 fn empty_launch(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 2_u32).unwrap();
@@ -484,8 +478,7 @@ fn indirect(subject: &Subject) {
 }
 
 fn no_elements(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.full([N], 2_u32).unwrap();

@@ -151,8 +151,7 @@ fn refused(subject: &Subject) {
 }
 
 fn failed_before(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let failing = ctx.queue("failing");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|c| c.fill(&mut x, 5)).unwrap();

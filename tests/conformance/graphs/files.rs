@@ -63,8 +63,7 @@ fn expected() -> [Vec<u32>; 4] {
 }
 
 fn everywhere(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let graph = own_memory(&ctx, &queue);
     let folder =
         std::env::temp_dir().join(format!("fencepost-g09-{}-{}", std::process::id(), subject.name()));
@@ -192,8 +191,7 @@ fn verbs(subject: &Subject) {
 }
 
 fn stable(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let graph = own_memory(&ctx, &queue);
     let bytes = graph.to_bytes().unwrap();
     queue.replay(&graph).unwrap();
@@ -210,8 +208,7 @@ fn stable(subject: &Subject) {
 }
 
 fn outside(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 3_u32).unwrap();
     let mut sum = queue.full([N], 1_u32).unwrap();
@@ -248,8 +245,7 @@ fn outside(subject: &Subject) {
 }
 
 fn inputs(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 3_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([2 * N]).unwrap();
@@ -292,8 +288,7 @@ fn inputs(subject: &Subject) {
 }
 
 fn not_savable(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let refused = |graph: &Graph| match graph.to_bytes_with(Contents::Included).unwrap_err().detail() {
         ErrorDetail::NotSavable { node, reason, .. } => format!("{node}: {reason}"),
         kind => panic!("{kind}"),
@@ -337,8 +332,7 @@ fn version_1(subject: &Subject) {
 }
 
 fn damaged(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let bytes = own_memory(&ctx, &queue).to_bytes().unwrap();
     let refused = |bytes: &[u8]| {
         let error = Graph::from_bytes(&ctx, bytes).unwrap_err();

@@ -45,8 +45,7 @@ fn stepped(y: u32) -> u32 {
 }
 
 fn interleaved(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
     let two = ctx.full([N], 2_u32).unwrap();
@@ -96,8 +95,7 @@ fn eight_threads(subject: &Subject) {
 }
 
 fn held(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let free = ctx.queue("free");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let z = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -117,8 +115,7 @@ fn held(subject: &Subject) {
 }
 
 fn callbacks(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let graph = step(&ctx, &queue, &y);
     let (sender, receiver) = channel();
@@ -200,8 +197,7 @@ fn dropped_queue(subject: &Subject) {
 }
 
 fn awaited(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, shown) = queue
         .capture(|c| {
@@ -219,8 +215,7 @@ fn awaited(subject: &Subject) {
 }
 
 fn dropped_during_a_capture(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let first = step(&ctx, &queue, &y);
@@ -246,8 +241,7 @@ fn dropped_during_a_capture(subject: &Subject) {
 }
 
 fn dropped_in_any_order(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     ctx.synchronize().wait().unwrap();
     let before = ctx.pool().stats().used;
     // Permutations of four handles, as digits.
@@ -276,8 +270,7 @@ fn dropped_in_any_order(subject: &Subject) {
 }
 
 fn outputs_outlive(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, shown) = queue.capture(|c| c.read_as("x", &x)).unwrap();
     let mut pending = Vec::new();

@@ -17,8 +17,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 64;
 
 fn by_name_and_position(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mixed = mixed_kernel(&ctx);
     let x = queue.full([N], 2_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -51,8 +50,7 @@ fn by_name_and_position(subject: &Subject) {
 }
 
 fn in_a_body(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mixed = mixed_kernel(&ctx);
     let (graph, _) = queue
         .capture(|c| {
@@ -76,8 +74,7 @@ fn in_a_body(subject: &Subject) {
 }
 
 fn outside(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mixed = mixed_kernel(&ctx);
     let x = queue.full([N], 2_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();

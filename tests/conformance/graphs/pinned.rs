@@ -19,15 +19,9 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 /// Uploads whole arrays, a range, elements of two bytes with a gap between them, and an array with padding.
 fn uploads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut words: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut halves: HostArray<u16, Upload> = ctx.pinned([6]).unwrap();
     let mut padded: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded([2, 3], [3, 4])).unwrap();
@@ -67,7 +61,7 @@ fn uploads(subject: &Subject) {
 }
 
 fn downloads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut whole: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let mut part: HostArray<u32, Download> = ctx.pinned([2]).unwrap();
@@ -99,7 +93,7 @@ fn downloads(subject: &Subject) {
 }
 
 fn last_download(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -127,7 +121,7 @@ fn last_download(subject: &Subject) {
 }
 
 fn forks_and_children(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let mut also: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
@@ -155,7 +149,7 @@ fn forks_and_children(subject: &Subject) {
 }
 
 fn refused_in_a_body(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let up: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut back: HostArray<u32, Download> = ctx.pinned([N]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -180,7 +174,7 @@ fn refused_in_a_body(subject: &Subject) {
 }
 
 fn drops(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     queue.finish().wait().unwrap();
     let before = (ctx.pool().stats().used, ctx.pool().stats().pinned);

@@ -126,8 +126,7 @@ fn random_node(draw: &mut Draw, unit: usize) -> Node {
 impl Random {
     fn new(subject: &Subject, seed: u64) -> Self {
         let mut draw = Draw(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        let ctx = subject.ctx();
-        let queue = ctx.queue("main");
+        let (ctx, queue) = subject.with_queue("main");
         let unit = (ctx.binding_alignment() as usize / 4).max(64);
         let contents: Vec<Vec<u32>> =
             (0..BLOCKS).map(|block| (0..4 * unit).map(|at| (block * 1000 + at) as u32).collect()).collect();

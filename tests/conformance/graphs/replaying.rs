@@ -24,14 +24,8 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 fn hundred_replays(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -47,7 +41,7 @@ fn hundred_replays(subject: &Subject) {
 }
 
 fn last_replay(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -140,7 +134,7 @@ fn policy(subject: &Subject) {
 }
 
 fn dropped_arrays(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let x = queue.full([N], 5_u32).unwrap();
     let (graph, ()) = queue.capture(|c| c.copy(&x, &mut y)).unwrap();
@@ -157,7 +151,7 @@ fn dropped_arrays(subject: &Subject) {
 }
 
 fn dropped_in_flight(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let x = queue.full([N], 1_u32).unwrap();
@@ -179,7 +173,7 @@ fn dropped_in_flight(subject: &Subject) {
 }
 
 fn zeros_each_time(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = queue.full([N], 1_u32).unwrap();
     let (graph, out) = queue
@@ -196,7 +190,7 @@ fn zeros_each_time(subject: &Subject) {
 }
 
 fn memory_returns(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let before = ctx.pool().stats().used;
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, own) = queue
@@ -219,7 +213,7 @@ fn memory_returns(subject: &Subject) {
 }
 
 fn dropped_context(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let watch = ctx.diagnostics().watch();
     let (graph, _) = queue.capture(|c| c.zeros::<u32, 1>([N])).unwrap();
     for _ in 0..10 {

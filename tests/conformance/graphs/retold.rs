@@ -24,12 +24,6 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 /// Captures `y = a y + x + b` with the input `x` and the value `b`, and returns `y` as an output.
 fn mixing(ctx: &Context, queue: &CommandQueue, x: &DeviceArray<u32>) -> (Graph, Output<u32>) {
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -59,7 +53,7 @@ fn add(
 }
 
 fn counts(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let iota = ctx.kernel::<Iota>().unwrap();
     let group = iota.workgroup()[0] as usize;
     let outs: Vec<DeviceArray<u32>> = (0..3).map(|_| ctx.zeros([12 * group]).unwrap()).collect();
@@ -90,7 +84,7 @@ fn counts(subject: &Subject) {
 
 /// Changes variables, branches, slices and shapes of the caller after the capture.
 fn frozen(subject: &Subject) {
-    let (_ctx, queue) = queue_of(subject);
+    let (_ctx, queue) = subject.with_queue("main");
     let mut x = queue.full([N], 1_u32).unwrap();
     let mut scale = 5_u32;
     let mut branch = true;
@@ -120,7 +114,7 @@ fn frozen(subject: &Subject) {
 }
 
 fn rapid(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
     let y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue.capture(|c| add(&ctx, c, &y, 1, &nothing)).unwrap();
@@ -132,7 +126,7 @@ fn rapid(subject: &Subject) {
 }
 
 fn cycle(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let (graph, shown) = mixing(&ctx, &queue, &queue.full([N], 0_u32).unwrap());
     let mut runs = Vec::new();
     for round in 0..30_u32 {
@@ -146,7 +140,7 @@ fn cycle(subject: &Subject) {
 }
 
 fn held(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let arrays = [10, 20].map(|value| queue.full([N], value).unwrap());
     let (mut graph, shown) = mixing(&ctx, &queue, &arrays[0]);
     queue.finish().wait().unwrap();
@@ -167,7 +161,7 @@ fn held(subject: &Subject) {
 }
 
 fn edits_of_threads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let default = queue.full([N], 1_u32).unwrap();
     let (graph, shown) = mixing(&ctx, &queue, &default);
     let queues: Vec<_> = (0..4).map(|at| ctx.queue(&format!("queue {at}"))).collect();
@@ -193,7 +187,7 @@ fn edits_of_threads(subject: &Subject) {
 }
 
 fn siblings(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
     let words: Vec<DeviceArray<u32>> = (0..3).map(|_| queue.full([1], 0_u32).unwrap()).collect();
     let [left, once, each] = &words[..] else { unreachable!() };
@@ -223,7 +217,7 @@ fn siblings(subject: &Subject) {
 
 /// Counts down one of two counters in each iteration, chosen by a flag on the device that each iteration flips.
 fn alternating(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let nothing = ctx.zeros::<u32, 1>([N]).unwrap();
     let words: Vec<DeviceArray<u32>> = (0..4).map(|_| queue.full([1], 0_u32).unwrap()).collect();
     let [left, flag, first, second] = &words[..] else { unreachable!() };
@@ -260,7 +254,7 @@ fn alternating(subject: &Subject) {
 }
 
 fn halves_dropped(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let flag = queue.full([1], 0_u32).unwrap();
     let y = queue.full([N], 0_u32).unwrap();
     ctx.synchronize().wait().unwrap();

@@ -25,12 +25,6 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 64;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 fn several_roots(subject: &Subject) {
     let ctx = subject.ctx_with(Policy::Unchecked);
     let queue = ctx.queue("main");
@@ -55,7 +49,7 @@ fn several_roots(subject: &Subject) {
 }
 
 fn host_functions(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let log = Arc::new(Mutex::new(Vec::new()));
     let note = |name: &'static str, look: Event| {
         let log = log.clone();
@@ -132,7 +126,7 @@ fn empty(subject: &Subject) {
 }
 
 fn two_parents(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut count = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -173,7 +167,7 @@ fn two_parents(subject: &Subject) {
 }
 
 fn child_twice(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (child, shown) = queue.capture(|c| c.read_as("x", &x)).unwrap();
     let (graph, after) = queue
@@ -195,7 +189,7 @@ fn child_twice(subject: &Subject) {
 }
 
 fn nested(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -347,7 +341,7 @@ fn diamond(subject: &Subject) {
 }
 
 fn long_chain(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();

@@ -52,8 +52,7 @@ fn kept(ctx: &Context, queue: &CommandQueue, f: impl FnOnce(&Capture) -> Result<
 }
 
 fn in_a_row(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let temporaries = |c: &Capture, y: &mut DeviceArray<u32>| -> Result<()> {
         for value in 0..3 {
@@ -117,8 +116,7 @@ fn after_a_join(subject: &Subject) {
 }
 
 fn other_users(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     // A slice keeps the array alive.

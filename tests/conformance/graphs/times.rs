@@ -193,8 +193,7 @@ fn no_timestamps(subject: &Subject) {
 }
 
 fn untimed(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, (plain, timed)) = queue
@@ -224,8 +223,7 @@ fn untimed(subject: &Subject) {
 }
 
 fn foreign(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let (graph, _) = marked(&ctx, &queue, 1);
     let (_, others) = marked(&ctx, &queue, 1);
     let run = queue.replay(&graph).unwrap();
@@ -243,8 +241,7 @@ fn foreign(subject: &Subject) {
 }
 
 fn no_join(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let captured = queue.capture(|c| {
         let side = c.fork("side");
@@ -266,8 +263,7 @@ fn no_join(subject: &Subject) {
 }
 
 fn child(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let (inner, inside) = marked(&ctx, &queue, 2);
     let captured = queue.capture(|c| {
         let start = c.marker_with(with_clock());
@@ -306,8 +302,7 @@ fn two_queues(ctx: &Context, queue: &CommandQueue) -> Graph {
 }
 
 fn node_rows(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let graph = two_queues(&ctx, &queue);
     let player = ctx.queue("player");
     let profiler = ctx.profile();
@@ -381,8 +376,7 @@ fn two_replays(subject: &Subject) {
 }
 
 fn written(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let graph = two_queues(&ctx, &queue);
     let profiler = ctx.profile();
     let run = queue.replay(&graph).unwrap();
@@ -413,8 +407,7 @@ fn written(subject: &Subject) {
 }
 
 fn only_while_profiled(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let graph = two_queues(&ctx, &queue);
     queue.wait_for(&gate.event()).unwrap();

@@ -22,18 +22,12 @@ pub fn cases() -> Vec<Case> {
 
 const N: usize = 256;
 
-fn queue_of(subject: &Subject) -> (Context, CommandQueue) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
-    (ctx, queue)
-}
-
 fn counted(len: usize) -> Vec<u32> {
     (0..len as u32).collect()
 }
 
 fn offsets(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let x = queue.array(&counted(N)).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
@@ -55,7 +49,7 @@ fn offsets(subject: &Subject) {
 }
 
 fn regions(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let cube = queue.array(&counted(4 * 5 * 6)).unwrap().reshape([4, 5, 6]).unwrap();
     let mut part = ctx.zeros::<u32, 3>([2, 3, 2]).unwrap();
     let mut table = ctx.zeros::<u32, 2>([8, 9]).unwrap();
@@ -84,7 +78,7 @@ fn regions(subject: &Subject) {
 }
 
 fn fills(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut bytes = ctx.zeros::<u8, 1>([12]).unwrap();
     let mut halves = ctx.zeros::<u16, 1>([12]).unwrap();
     let mut words = ctx.zeros::<u32, 1>([12]).unwrap();
@@ -111,7 +105,7 @@ fn fills(subject: &Subject) {
 }
 
 fn uploads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut host = counted(N);
     let mut pinned: HostArray<u32, Upload> = ctx.pinned([N]).unwrap();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -133,7 +127,7 @@ fn uploads(subject: &Subject) {
 }
 
 fn overlapping(subject: &Subject) {
-    let (_ctx, queue) = queue_of(subject);
+    let (_ctx, queue) = subject.with_queue("main");
     let mut x = queue.array(&counted(8)).unwrap();
     let (graph, ()) = queue.capture(|c| c.copy(&x.slice(0..7)?, &mut x.slice(1..8)?)).unwrap();
     for right in [[0, 0, 1, 2, 3, 4, 5, 6], [0, 0, 0, 1, 2, 3, 4, 5]] {
@@ -146,7 +140,7 @@ fn overlapping(subject: &Subject) {
 }
 
 fn indirect(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let iota = ctx.kernel::<Iota>().unwrap();
     let group = iota.workgroup()[0] as usize;
     let mut counts = ctx.zeros::<u32, 1>([4]).unwrap();
@@ -166,7 +160,7 @@ fn indirect(subject: &Subject) {
 }
 
 fn feedback(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mix = ctx.kernel::<Mix>().unwrap();
     let mut state = ctx.full([N], 1_u32).unwrap();
     let mut shown = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -193,7 +187,7 @@ fn feedback(subject: &Subject) {
 }
 
 fn partial_write(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, ()) = queue
@@ -215,7 +209,7 @@ fn partial_write(subject: &Subject) {
 }
 
 fn between_reads(subject: &Subject) {
-    let (ctx, queue) = queue_of(subject);
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.full([N], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut z = ctx.zeros::<u32, 1>([N]).unwrap();

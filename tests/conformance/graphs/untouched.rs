@@ -74,8 +74,7 @@ fn untouched(subject: &Subject) {
 }
 
 fn three_writers(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let iota = ctx.kernel::<Iota>().unwrap();
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();

@@ -294,8 +294,7 @@ fn events_inside(subject: &Subject) {
 }
 
 fn of_the_context(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut y = ctx.zeros::<u32, 1>([N]).unwrap();
     let (graph, x) = queue

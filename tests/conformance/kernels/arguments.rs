@@ -98,8 +98,7 @@ impl KernelArgs for ByHand<'_> {
 }
 
 fn by_hand(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel::<ByHand>().unwrap();
     let x = ctx.array(&[1, 2, 3]).unwrap();
     let y = ctx.array(&[10, 20, 30]).unwrap();
@@ -128,8 +127,7 @@ fn by_hand(s: &Subject) {
 }
 
 fn derived(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.array(&[1, 2, 3]).unwrap();
     let mut y = ctx.array(&[10, 20, 30]).unwrap();
@@ -158,8 +156,7 @@ fn generic(s: &Subject) {
 }
 
 fn by_name_and_position(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
     let x = ctx.full([70], 1.0_f32).unwrap();
     let mut y = ctx.full([70], 0.0_f32).unwrap();
@@ -247,8 +244,7 @@ fn single(s: &Subject) {
 }
 
 fn overrides(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for workgroup in [1_u32, 32, 100] {
         let kernel = ctx.kernel_with::<Saxpy<u32>>(&[("WORKGROUP", f64::from(workgroup))]).unwrap();
         assert_eq!(kernel.workgroup(), [workgroup, 1, 1]);
@@ -298,8 +294,7 @@ fn invalid_overrides(s: &Subject) {
 }
 
 fn messages(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
     let x = ctx.zeros::<f32, 1>([4]).unwrap();
     let mut y = ctx.zeros::<f32, 1>([4]).unwrap();
@@ -331,8 +326,7 @@ fn messages(s: &Subject) {
 }
 
 fn values_are_kept(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let saxpy = ctx.kernel::<Saxpy<u32>>().unwrap();
     let x = ctx.full([64], 1).unwrap();
@@ -348,8 +342,7 @@ fn values_are_kept(s: &Subject) {
 }
 
 fn any_arrays(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
     let x = ctx.full([8], 1.0_f32).unwrap().any();
     let mut y = ctx.zeros::<f32, 2>([2, 4]).unwrap().any();

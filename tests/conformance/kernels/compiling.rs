@@ -135,9 +135,8 @@ fn files(s: &Subject) {
 }
 
 fn not_taken(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
-    // Returns the results, or the compile error.
+    let (ctx, queue) = s.with_queue("q");
+    // Returns the results, or the error of the compilation.
     let run = |functions: &str, body: &str| {
         let text = format!(
             "@group(0) @binding(0) var<storage, read_write> o: array<u32>;\n{functions}\n\

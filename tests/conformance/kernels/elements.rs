@@ -65,8 +65,7 @@ fn moves(@builtin(global_invocation_id) gid: vec3<u32>) {
 };
 
 fn structs(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = MOVES.kernel(s, &ctx);
     let before: Vec<Ball> = (0..5).map(ball).collect();
     let mut balls = queue.array(&before).unwrap();
@@ -81,8 +80,7 @@ fn structs(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = MOVES.kernel(s, &ctx);
     let mut tight = queue.zeros::<Tight, 1>([5]).unwrap();
     let error =
@@ -132,8 +130,7 @@ fn takes() {
 };
 
 fn parameters(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = TAKES.kernel(s, &ctx);
     let turn: [[f32; 4]; 4] = std::array::from_fn(|c| std::array::from_fn(|r| (10 * c + r) as f32));
     let light = Light { color: [0.1, 0.2, 0.3], power: 9.0 };
@@ -227,8 +224,7 @@ fn unpacks() {
 };
 
 fn snippet(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = UNPACKS.kernel(s, &ctx);
     let bytes = [0_u8, 1, 127, 128, 200, 254, 255, 7];
     let halves = [0_u16, 1, 0x7fff, 0x8000, 0xabcd, 0xfffe, 0xffff, 300];
@@ -266,8 +262,7 @@ const FIRST_WORD: Text = Text {
 /// Launches on slices of bytes. A kernel writes whole words, so it would also change elements after the slice in the
 /// last word.
 fn inside_a_word(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = FIRST_WORD.kernel(s, &ctx);
     let x = queue.array(&[1_u8, 2, 3, 4, 5, 6]).unwrap();
     let mut y = queue.zeros::<u8, 1>([6]).unwrap();

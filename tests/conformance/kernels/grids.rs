@@ -132,8 +132,7 @@ fn numbers(s: &Subject) {
 const LONG: usize = 65535 * 64 + 65;
 
 fn folded(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let [mut x, mut y] = [LONG, LONG - 1].map(|n| ctx.zeros::<u32, 1>([n]).unwrap());
     let iota = ctx.kernel::<Iota<'_>>().unwrap();
     let mix = ctx.kernel::<Mix<'_>>().unwrap();
@@ -168,8 +167,7 @@ fn plain(@builtin(global_invocation_id) id: vec3<u32>) {
 };
 
 fn numbered(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut out = ctx.zeros::<u32, 1>([LONG]).unwrap();
     let plain = Text { entry: "plain", host: NOTHING, ..NUMBERED }.kernel(s, &ctx);
     let error = queue.launch_dyn(&plain, Grid::threads([LONG]), args![out = &mut out]).unwrap_err();

@@ -318,8 +318,7 @@ fn two_queues(s: &Subject) {
 }
 
 fn capacity(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let text = "@compute @workgroup_size(64) fn k(@builtin(global_invocation_id) id: vec3<u32>) { print(\"{}\", id.x); }";
     let kernel = ctx.kernel_from(text, "k").unwrap();
     // A line with one number takes 20 bytes.
@@ -365,8 +364,7 @@ fn launch(queue: &CommandQueue, kernel: &DynKernel, limit: u32, x: &mut DeviceAr
 }
 
 fn assertion(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let other = ctx.queue("other");
     let kernel = ctx.kernel_from(ASSERTS, "asserts").unwrap();
     let mut x = ctx.array(&(0..20).collect::<Vec<u32>>()).unwrap();
@@ -409,8 +407,7 @@ fn first_failure(s: &Subject) {
             assert(id.x < 9 || id.y < 3);
         }
         override W = 1;";
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for width in [1.0, 4.0] {
         let kernel = ctx.kernel_from_with(text, "k", &[("W", width)]).unwrap();
         let rows = if width == 1.0 { 8 } else { 2 };
@@ -438,8 +435,7 @@ fn first_failure(s: &Subject) {
 }
 
 fn taken(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel_from(ASSERTS, "asserts").unwrap();
     let mut x = ctx.array(&[5_u32; 3]).unwrap();
     let first = line!() + 1;
@@ -512,8 +508,7 @@ fn replays(s: &Subject) {
 }
 
 fn refused_captures(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel_from(PRINTS, "prints").unwrap();
     let mut x = ctx.array(&[1_u32]).unwrap();
     let on = ctx.array(&[1_u32]).unwrap();
@@ -550,8 +545,7 @@ fn refused_captures(s: &Subject) {
 }
 
 fn no_cost(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let plain = "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
         @compute @workgroup_size(1) fn k() { x[0] = 1u; }";
     let kernel = ctx.kernel_from(plain, "k").unwrap();
@@ -568,8 +562,7 @@ fn no_cost(s: &Subject) {
 }
 
 fn functions(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     ctx.set_print(PrintOptions::default().to(PrintTo::Function(Arc::new(|_| panic!("no space")))));
     print_one(&ctx, &queue, 1);
     let error = queue.finish().wait().unwrap_err();
@@ -596,8 +589,7 @@ fn functions(s: &Subject) {
 }
 
 fn blocked_function(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let other = ctx.queue("other");
     let (called, calls) = channel();
     let (release, released) = channel::<()>();

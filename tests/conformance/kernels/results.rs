@@ -25,8 +25,7 @@ fn positive(rng: &mut fastrand::Rng) -> f32 {
 }
 
 fn floats(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut rng = fastrand::Rng::with_seed(4);
     let (x, y): (Vec<f32>, Vec<f32>) = (0..N).map(|_| (positive(&mut rng), positive(&mut rng))).unzip();
     let a = positive(&mut rng);
@@ -126,8 +125,7 @@ fn divided(a: i32, b: i32) -> (i32, i32) {
 }
 
 fn divisions(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let pairs = EDGES.iter().flat_map(|&a| EDGES.map(|b| (a as i32, b as i32)));
     let (a, b): (Vec<i32>, Vec<i32>) = pairs.unzip();
     let mut out = ctx.zeros::<i32, 1>([10 * a.len()]).unwrap();
@@ -179,8 +177,7 @@ fn conversions(@builtin(global_invocation_id) id: vec3<u32>) {
 }";
 
 fn conversions(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let sizes =
         [0.0_f32, 0.9, 1.0, 1.5, 2.5, 16_777_217.0, 2_147_483_520.0, 2_147_483_648.0, 4e9, 4_294_967_040.0];
     let sizes = sizes.into_iter().chain([4_294_967_296.0, 1e20, f32::INFINITY]);
@@ -258,8 +255,7 @@ fn packed_on_host(v: [u32; 4]) -> [u32; 11] {
 }
 
 fn packed(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let edges = [0, 1, 127, 128, 200, 255, 256, 0xFFFF_FF80, 0xFFFF_FF7F].into_iter().chain(EDGES);
     let words: Vec<u32> = edges.cycle().take(100).chain(random(5).into_iter().take(100)).collect();
     let mut out = ctx.zeros::<u32, 1>([11 * words.len() / 4]).unwrap();

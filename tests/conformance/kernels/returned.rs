@@ -82,8 +82,7 @@ fn sum(queue: &CommandQueue, kernel: &Kernel<AddUp<'static>>, x: &DeviceArray<u3
 }
 
 fn values(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     for n in [1_u32, 64, 1000] {
         let x = ctx.array(&(0..n).collect::<Vec<_>>()).unwrap();
@@ -113,8 +112,7 @@ fn vectors(s: &Subject) {
 }
 
 fn zeros(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     let x = ctx.array(&[3_u32; 100]).unwrap();
     // Dropped arrays leave memory with nonzero bytes in the pool.
@@ -131,8 +129,7 @@ fn zeros(s: &Subject) {
 }
 
 fn own_values(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     let mut x = ctx.zeros::<u32, 1>([10]).unwrap();
     let sums: Vec<_> = (0..20_u32)
@@ -148,8 +145,7 @@ fn own_values(s: &Subject) {
 }
 
 fn threads(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     std::thread::scope(|scope| {
         for thread in 0..4_u32 {
@@ -184,8 +180,7 @@ fn ordered(s: &Subject) {
 }
 
 fn profiled(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     let x = ctx.array(&[1_u32; 64]).unwrap();
     ctx.synchronize().wait().unwrap();
@@ -200,8 +195,7 @@ fn profiled(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     let x = ctx.array(&[1_u32; 64]).unwrap();
     let foreign = s.ctx().array(&[1_u32; 64]).unwrap();
@@ -241,8 +235,7 @@ fn late_value<'a>(at: &Short<'a>) -> Look<'a> {
 
 /// A kernel of a later launch ends only after the caller has the value.
 fn held(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = add_up(s, &ctx);
     let (release, released) = channel::<()>();
     let released = std::sync::Mutex::new(released);

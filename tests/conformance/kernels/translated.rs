@@ -438,8 +438,7 @@ fn location(s: &Subject) {
 }
 
 fn panics(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("verbs");
+    let (ctx, queue) = s.with_queue("verbs");
     let x = queue.array(&[3_u32, 7]).unwrap();
     let mut mapped = queue.zeros::<u32, 1>([2]).unwrap();
     let good = "@compute @workgroup_size(1) fn main() { out[0] = 7u; }";

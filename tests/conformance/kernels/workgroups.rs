@@ -18,8 +18,7 @@ fn counted(n: usize) -> Vec<u32> {
 
 /// Checks the sums over workgroups of `workgroup` invocations.
 fn check_sums(s: &Subject, workgroup: usize, n: usize) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = SUMS.kernel_with(s, &ctx, &[("WORKGROUP", workgroup as f64)]);
     assert_eq!(kernel.interface().workgroup, [workgroup as u32, 1, 1]);
     let (x, mut totals) =
@@ -39,8 +38,7 @@ fn sizes(s: &Subject) {
 }
 
 fn barriers(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for workgroup in [8, 64, 128] {
         let kernel = REVERSES.kernel_with(s, &ctx, &[("WORKGROUP", workgroup as f64)]);
         let mut x = ctx.array(&counted(1024)).unwrap();

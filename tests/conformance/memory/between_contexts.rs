@@ -317,8 +317,7 @@ fn held_reads(source: &Context) -> Option<usize> {
 /// Copies between contexts with threads, where a copy completes without waiting calls.
 fn by_itself(s: &Subject) {
     for (_, other) in partners(s, Policy::Ordered).into_iter().filter(|(name, _)| name != "no threads") {
-        let ctx = s.ctx();
-        let queue = ctx.queue("q");
+        let (ctx, queue) = s.with_queue("q");
         let (sender, receiver) = std::sync::mpsc::channel();
         let x = other.full([LARGE], 8_u32).unwrap();
         let mut y = ctx.zeros([LARGE]).unwrap();

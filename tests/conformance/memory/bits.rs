@@ -55,8 +55,7 @@ fn types(s: &Subject) {
 }
 
 fn kernels(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let negate = ctx.kernel_from(NEGATE, "negate").unwrap();
     let x = queue.array(&BITS.map(f32::from_bits)).unwrap();
     let launch = |queue: &CommandQueue, x: &DeviceArray<f32>| {

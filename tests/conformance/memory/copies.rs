@@ -19,8 +19,7 @@ fn counted(n: u32) -> Vec<u32> {
 }
 
 fn whole(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for n in [1, 5, 1000, 70_000] {
         let x = ctx.array(&counted(n)).unwrap();
         let mut y = ctx.zeros([n as usize]).unwrap();
@@ -34,8 +33,7 @@ fn whole(s: &Subject) {
 }
 
 fn parts(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = ctx.array(&counted(100)).unwrap();
     for (from, to) in [(0..1, 99), (10..20, 0), (1..100, 1), (50..50, 7), (3..6, 50)] {
         let y = ctx.full([100], 1000).unwrap();
@@ -48,8 +46,7 @@ fn parts(s: &Subject) {
 }
 
 fn overlapping(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let ranges: [(Range<usize>, usize); 6] =
         [(0..50, 10), (10..60, 0), (0..50, 50), (0..100, 0), (30..31, 30), (0..99, 1)];
     for (from, to) in ranges {
@@ -64,8 +61,7 @@ fn overlapping(s: &Subject) {
 }
 
 fn in_order(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let other = ctx.queue("other");
     let mut x = ctx.array(&counted(64)).unwrap();
     let mut y = ctx.zeros([64]).unwrap();

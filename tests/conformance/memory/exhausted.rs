@@ -38,8 +38,7 @@ fn is_out_of_memory(error: &Error, of: &str) -> bool {
 }
 
 fn every_call(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let like = ctx.zeros::<u32, 1>([N]).unwrap();
     ctx.pool().set_limit(Some(MIB));
     let elements = vec![1_u32; N];

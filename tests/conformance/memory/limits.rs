@@ -92,8 +92,7 @@ fn nothing_staged(ctx: &Context) -> PoolStats {
 }
 
 fn staged_upload(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let arrays: Vec<_> = (0..2).map(|_| ctx.zeros::<u32, 1>([8 * N]).unwrap()).collect();
     queue.finish().wait().unwrap();
@@ -120,8 +119,7 @@ fn staged_upload(s: &Subject) {
 }
 
 fn staged_read(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.full([8 * N], 3_u32).unwrap();
     let read = queue.read(&x);
     queue.fill(&mut x, 4).unwrap(); // the read needs staging memory, as the fill overwrites its bytes
@@ -157,8 +155,7 @@ fn over_the_limit(s: &Subject) {
 }
 
 fn free_goes_first(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     ctx.pool().set_limit(Some(4 * MIB));
     // Arrays of each size are made in turn; free blocks of other sizes are released for them.
     for round in 0..3 {
@@ -224,8 +221,7 @@ fn threshold(s: &Subject) {
 }
 
 fn many_sizes(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for turn in 0..60 {
         let count = 1 + turn * 7 % 24;
         let x = queue.empty::<u32, 1>([count * N]).unwrap();
@@ -241,8 +237,7 @@ fn many_sizes(s: &Subject) {
 }
 
 fn threshold_in_use(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     ctx.pool().set_release_threshold(Some(0));
     queue.wait_for(&gate.event()).unwrap();

@@ -60,8 +60,7 @@ fn waits_for_no_queue(s: &Subject) {
 }
 
 fn in_the_queues_order(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = s.with_queue("queue");
     let other = ctx.queue("other");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
@@ -91,8 +90,7 @@ fn shapes(s: &Subject) {
 }
 
 fn empty_arrays(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut none = ctx.array::<u32>(&[]).unwrap();
     queue.fill(&mut none, 1).unwrap();
     queue.upload(&[], &mut none).unwrap();

@@ -160,8 +160,7 @@ fn changes(s: &Subject) {
 }
 
 fn slices(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = ctx.array(&[1_u32, 2, 3, 4, 5]).unwrap();
     let part = x.slice(1..3).unwrap();
     assert_eq!(*part.map_read().wait().unwrap(), [2, 3]);
@@ -170,8 +169,7 @@ fn slices(s: &Subject) {
 }
 
 fn mapped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let saxpy = shaders::saxpy(s, &ctx);
     let x = ctx.full([64], 1.0_f32).unwrap();
     let mut y = ctx.full([64], 2.0_f32).unwrap();
@@ -223,8 +221,7 @@ fn last_writer_only(s: &Subject) {
 }
 
 fn last_users(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut clock = Clock::new(&ctx);
     let gate = ctx.user_event("gate");
     let x = ctx.full([64], 5_u32).unwrap();
@@ -243,8 +240,7 @@ fn last_users(s: &Subject) {
 }
 
 fn leaked(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.full([64], 5_u32).unwrap();
     let mut y = ctx.zeros([64]).unwrap();
     std::mem::forget(x.map_write().wait().unwrap());
@@ -345,8 +341,7 @@ fn written_again(s: &Subject) {
     for (how, write) in again {
         for (name, call) in HOST_CALLS {
             for waits in [false, true] {
-                let ctx = s.ctx();
-                let queue = ctx.queue("failed");
+                let (ctx, queue) = s.with_queue("failed");
                 let other = ctx.queue("other");
                 let mut x = ctx.full::<u32, 1>([9], 3).unwrap();
                 fail_to_fill(&ctx, &queue, &mut x);
@@ -372,8 +367,7 @@ fn written_again(s: &Subject) {
 
 fn no_writers(s: &Subject) {
     for (name, call) in HOST_CALLS {
-        let ctx = s.ctx();
-        let queue = ctx.queue("failed");
+        let (ctx, queue) = s.with_queue("failed");
         let other = ctx.queue("other");
         let x = ctx.full::<u32, 1>([9], 1).unwrap();
         let mut y = ctx.zeros::<u32, 1>([9]).unwrap();
@@ -420,8 +414,7 @@ fn saved(s: &Subject) {
 
 fn dropped_queues(s: &Subject) {
     for (name, call) in HOST_CALLS {
-        let ctx = s.ctx();
-        let queue = ctx.queue("failed");
+        let (ctx, queue) = s.with_queue("failed");
         let other = ctx.queue("other");
         let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
         let mut y = ctx.full::<u32, 1>([9], 1).unwrap();
@@ -443,8 +436,7 @@ fn dropped_queues(s: &Subject) {
 
 fn reused(s: &Subject) {
     for waits in [false, true] {
-        let ctx = s.ctx();
-        let queue = ctx.queue("failed");
+        let (ctx, queue) = s.with_queue("failed");
         let other = ctx.queue("other");
         let mut x = ctx.full::<u32, 1>([1000], 1).unwrap();
         fail_to_fill(&ctx, &queue, &mut x);
@@ -462,8 +454,7 @@ fn reused(s: &Subject) {
 
 /// A later write does not change the bytes that `to_vec` returned.
 fn writer_before(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("failed");
+    let (ctx, queue) = s.with_queue("failed");
     let other = ctx.queue("other");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
     let gate = ctx.user_event("gate");
@@ -504,8 +495,7 @@ fn after_creation(s: &Subject) {
 }
 
 fn cancelled_after_creation(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.full::<u32, 1>([9], 1).unwrap();
     let (graph, ()) = queue.capture(|c| c.fill(&mut x.clone(), 2)).unwrap();
     let gate = ctx.user_event("gate");
@@ -520,8 +510,7 @@ fn cancelled_after_creation(s: &Subject) {
 }
 
 fn futures(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros([64]).unwrap();
     pollster::block_on(async {
         for value in 1..10_u32 {
@@ -534,8 +523,7 @@ fn futures(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut clock = Clock::new(&ctx);
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([64]).unwrap();

@@ -56,8 +56,7 @@ fn memory(x: &DeviceArray<u32, 2>) -> Vec<u32> {
 }
 
 fn only_the_elements(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for idle in [false, true] {
         let mut x = padded(&ctx, &queue, 9);
         if idle {
@@ -77,8 +76,7 @@ fn only_the_elements(s: &Subject) {
 }
 
 fn fills(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = queue.empty(Shape::padded([75, 63], [80, 64])).unwrap();
     queue.fill(&mut x, 0xDEAD_BEEF_u32).unwrap();
     assert_eq!(memory(&x), [0xDEAD_BEEF; 80 * 64]);
@@ -100,8 +98,7 @@ fn fills(s: &Subject) {
 }
 
 fn kernels(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let looks = LOOKS.kernel(s, &ctx);
     let mut x = padded(&ctx, &queue, 9);
     let mut y = padded(&ctx, &queue, 0);
@@ -117,8 +114,7 @@ fn kernels(s: &Subject) {
 }
 
 fn slices(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&counted(LEN), &mut x).unwrap();
     let mut rows = x.slice(3..7).unwrap();
@@ -138,8 +134,7 @@ fn slices(s: &Subject) {
 }
 
 fn between_paddings(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&counted(LEN), &mut x).unwrap();
     let mut plain = ctx.zeros(SHAPE).unwrap();
@@ -161,8 +156,7 @@ fn between_paddings(s: &Subject) {
 }
 
 fn regions(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&counted(LEN), &mut x).unwrap();
     let last: Vec<u32> = (1..=17).map(|row| row * 13).collect();
@@ -178,8 +172,7 @@ fn regions(s: &Subject) {
 }
 
 fn pinned_alike(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     assert_eq!((up.shape(), up.padded_shape(), up.len()), (SHAPE, PADDED, LEN));
     assert_eq!(up.read(<[u32]>::to_vec).unwrap(), [0; 512]);
@@ -194,8 +187,7 @@ fn pinned_alike(s: &Subject) {
 }
 
 fn pinned_otherwise(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded(SHAPE, PADDED)).unwrap();
     up.write(|memory| memory.copy_from_slice(&laid_out(&counted(LEN), 3))).unwrap();
     let mut plain = ctx.zeros(SHAPE).unwrap();
@@ -235,8 +227,7 @@ fn pinned_otherwise(s: &Subject) {
 }
 
 fn untyped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = padded(&ctx, &queue, 9);
     queue.upload(&counted(LEN), &mut x).unwrap();
     let any = x.any();
@@ -247,8 +238,7 @@ fn untyped(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = padded(&ctx, &queue, 9);
     let padding =
         |kind: &ErrorDetail| matches!(kind, ErrorDetail::Padding { shape, .. } if shape[..] == [17, 13]);
@@ -279,8 +269,7 @@ fn refused(s: &Subject) {
 }
 
 fn halves(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let half = half::f16::from_bits;
     let mut x = ctx.empty::<half::f16, 2>(Shape::padded([4, 3], [5, 7])).unwrap();
     queue.fill(&mut x, half(99)).unwrap();
@@ -298,8 +287,7 @@ fn halves(s: &Subject) {
 
 /// Follows katsdpsigproc's `test_properties`.
 fn properties(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
     assert_eq!((x.shape(), x.padded_shape()), (SHAPE, PADDED));
     queue.upload_region(&[7], &mut x, region![2, 3]).unwrap();
@@ -312,8 +300,7 @@ fn properties(s: &Subject) {
 
 /// Follows katsdpsigproc's `test_set_get`.
 fn set_get(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
     let all = counted(LEN);
     queue.upload(&all, &mut x).unwrap();
@@ -323,8 +310,7 @@ fn set_get(s: &Subject) {
 
 /// Follows katsdpsigproc's `test_empty_like`.
 fn like(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = ctx.zeros::<u32, 2>(Shape::padded(SHAPE, PADDED)).unwrap();
     let mut like = ctx.empty(&x).unwrap();
     assert_eq!((like.shape(), like.padded_shape()), (SHAPE, PADDED));
@@ -337,8 +323,7 @@ fn like(s: &Subject) {
 
 /// Follows katsdpsigproc's `test_zero` and `test_fill`.
 fn zero(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.empty::<u32, 2>(Shape::padded([75, 63], [80, 70])).unwrap();
     for value in [0xDEAD_BEEF, 0] {
         queue.fill(&mut x, value).unwrap();

@@ -28,8 +28,7 @@ fn download(ctx: &Context, n: usize) -> HostArray<u32, Download> {
 }
 
 fn both_ways(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for n in [1, 7, 4096] {
         let mut source = upload(&ctx, n);
         let mut target = download(&ctx, n);
@@ -45,8 +44,7 @@ fn both_ways(s: &Subject) {
 }
 
 fn writes_wait(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut source = upload(&ctx, 10_000);
     let mut arrays = Vec::new();
     for round in 0..20 {
@@ -61,8 +59,7 @@ fn writes_wait(s: &Subject) {
 }
 
 fn reads_wait(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut target = download(&ctx, 10_000);
     let mut x = queue.zeros([10_000]).unwrap();
     for round in 1..20 {
@@ -74,8 +71,7 @@ fn reads_wait(s: &Subject) {
 }
 
 fn tries(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut source = upload(&ctx, 64);
     let mut target = download(&ctx, 64);
@@ -100,8 +96,7 @@ fn tries(s: &Subject) {
 }
 
 fn ranges(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut source = upload(&ctx, 100);
     source.write(|host| host.iter_mut().zip(0..).for_each(|(x, i)| *x = i)).unwrap();
     let mut x = queue.zeros([10]).unwrap();
@@ -112,8 +107,7 @@ fn ranges(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut x = queue.zeros([1000]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -133,8 +127,7 @@ fn dropped(s: &Subject) {
 /// Follows Warp's `test_pinned`.
 fn pageable_and_pinned(s: &Subject) {
     const LEN: usize = 1 << 18;
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let elements: Vec<u32> = (0..LEN as u32).map(|i| i ^ 0x5555).collect();
     let mut pinned = upload(&ctx, LEN);
     pinned.write(|host| host.copy_from_slice(&elements)).unwrap();
@@ -150,8 +143,7 @@ fn pageable_and_pinned(s: &Subject) {
 
 /// Follows Warp's `test_pinned`.
 fn regions(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let elements: Vec<u32> = (0..24).collect();
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned([4, 6]).unwrap();
     up.write(|host| host.copy_from_slice(&elements)).unwrap();
@@ -170,8 +162,7 @@ fn regions(s: &Subject) {
 ///
 /// Follows `set_async` and `get_async` of katsdpsigproc's `test_set_get`.
 fn in_their_turn(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut up: HostArray<u32, Upload, 2> = ctx.pinned(Shape::padded([17, 13], [32, 16])).unwrap();
     up.write(|memory| memory.fill(5)).unwrap();

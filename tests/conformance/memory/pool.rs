@@ -47,8 +47,7 @@ impl Held {
 }
 
 fn never_waits(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut results = Vec::new();
     queue.wait_for(&gate.event()).unwrap();
@@ -194,8 +193,7 @@ fn queue_goes_first(s: &Subject) {
 
 /// Follows CuPy's `TestMallocAsync`.
 fn other_thread(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for round in 0..5_u32 {
         let array = queue.full([WORDS], round).unwrap();
         let read = queue.read(&array);

@@ -23,8 +23,7 @@ fn counted(n: u32) -> Vec<u32> {
 }
 
 fn into_a_slice(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     for n in [1_u32, 3, 64, 1000, 100_000] {
         let x = queue.array(&counted(n)).unwrap();
         let mut out = vec![0; n as usize];
@@ -34,8 +33,7 @@ fn into_a_slice(s: &Subject) {
 }
 
 fn uploads_copy(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut x = queue.zeros([1000]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -48,26 +46,19 @@ fn uploads_copy(s: &Subject) {
 }
 
 fn storage(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
-    let mut x = queue.zeros([500]).unwrap();
-    let mut pinned: HostArray<u32, Download> = ctx.pinned([500]).unwrap();
-    let mut slice = vec![0; 500];
-    for value in 1..4_u32 {
-        queue.fill(&mut x, value).unwrap();
-        queue.download(&x, &mut pinned).unwrap();
-        let downloaded = queue.marker();
-        queue.read_into(&x, &mut slice).unwrap();
-        queue.fill(&mut x, 77).unwrap();
-        pollster::block_on(downloaded.done()).unwrap();
-        assert_eq!(pinned.try_read(<[u32]>::to_vec).unwrap(), [value; 500], "the download is complete");
-        assert_eq!(slice, [value; 500]);
+    let queue = s.ctx().queue("q");
+    let x = queue.array(&counted(500)).unwrap();
+    let mut storage = Vec::with_capacity(4096);
+    for _ in 0..3 {
+        let place: *const u32 = storage.as_ptr();
+        storage = pollster::block_on(queue.read_with(&x, storage)).unwrap();
+        assert_eq!(storage, counted(500));
+        assert_eq!(storage.as_ptr(), place, "the storage is used again");
     }
 }
 
 fn parts(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let x = queue.zeros::<u32, 1>([100]).unwrap();
     queue.upload(&[1, 2, 3], &mut x.slice(10..13).unwrap()).unwrap();
     queue.upload(&[4], &mut x.slice(99..100).unwrap()).unwrap();
@@ -99,8 +90,7 @@ const WRITERS: [(&str, Writer); 4] = [
 
 /// Tries every order of read, write, flush and wait, on one queue and on two.
 fn before_any_writer(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let other = ctx.queue("other");
     let mut x = queue.full([300], 0).unwrap();
     let mut before = 0;
@@ -130,8 +120,7 @@ fn before_any_writer(s: &Subject) {
 }
 
 fn interleaved(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let mut x = queue.zeros([256]).unwrap();
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut reads: Vec<Option<Pending<Vec<u32>>>> = Vec::new();
@@ -150,8 +139,7 @@ fn interleaved(s: &Subject) {
 }
 
 fn halves(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let x = queue.array(&counted(128)).unwrap();
     let mut low = x.slice(0..64).unwrap();
     let high = x.slice(64..128).unwrap();
@@ -167,8 +155,7 @@ fn halves(s: &Subject) {
 }
 
 fn dropped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let mut x = queue.array(&counted(64)).unwrap();
     drop(queue.read(&x));
@@ -184,8 +171,7 @@ fn dropped(s: &Subject) {
 
 /// Holds back reads until the host has mapped the array, so that they are planned while it is mapped.
 fn held(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let gate = ctx.user_event("gate");
     let x = queue.array(&counted(64)).unwrap();
     queue.finish().wait().unwrap();
@@ -212,8 +198,7 @@ fn held(s: &Subject) {
 
 fn odd_lengths(s: &Subject) {
     use half::f16;
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     for n in [1, 3, 5, 33] {
         let host: Vec<f16> = (0..n).map(|i| f16::from_f32(i as f32)).collect();
         let mut x = queue.array(&host).unwrap();

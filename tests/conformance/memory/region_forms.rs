@@ -42,8 +42,7 @@ fn pairs<const D: usize, const E: usize>(
     dst: [usize; E],
     pairs: Vec<(Region, Region)>,
 ) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let count = dst.iter().product();
     let all = numbers(src.iter().product());
     let x = filled(&queue, src, &all);
@@ -133,8 +132,7 @@ fn negative(s: &Subject) {
 type IsRight = fn(&ErrorDetail) -> bool;
 
 fn errors(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = ctx.full([7, 5], 1_u32).unwrap();
     let mut y = ctx.zeros::<u32, 2>([7, 5]).unwrap();
     let axes = |kind: &ErrorDetail| matches!(kind, ErrorDetail::RegionAxes { .. });
@@ -176,8 +174,7 @@ fn strided(s: &Subject) {
 /// Copies `[1::2]` of each axis of length ten to a contiguous array, doubles the elements on the host, and copies them
 /// back.
 fn every_other<const D: usize>(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let len = 10_usize.pow(D as u32);
     let x: DeviceArray<u32, D> = queue.array(&counted(len)).unwrap().reshape([10; D]).unwrap();
     let odd = Region::new([RegionAxis::every(2, 1..); D]);
@@ -195,8 +192,7 @@ fn every_other<const D: usize>(s: &Subject) {
 }
 
 fn large_stride(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let len = 1 << 20;
     let step = 70_001;
     let mut x = ctx.zeros::<u32, 1>([len]).unwrap();
@@ -210,8 +206,7 @@ fn large_stride(s: &Subject) {
 
 /// Covers `wp.copy(dst, src, dst_offset, src_offset, count)`, for arrays with and without steps.
 fn offsets(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.array(&counted(40)).unwrap();
     for (from, to, count) in [(0, 0, 40), (3, 17, 20), (39, 0, 1), (0, 39, 1), (5, 5, 7)] {
         let mut y = ctx.full([40], 99_u32).unwrap();
@@ -229,8 +224,7 @@ fn offsets(s: &Subject) {
 }
 
 fn wrong(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = queue.array(&counted(10)).unwrap();
     let mut y = ctx.zeros::<u32, 1>([10]).unwrap();
     #[allow(clippy::reversed_empty_ranges, reason = "the mistakes")]

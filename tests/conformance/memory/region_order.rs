@@ -192,8 +192,7 @@ fn ordered(s: &Subject) {
 /// time. No command comes between the two halves of a copy, so all elements are equal before the copy and after it.
 fn whole(s: &Subject) {
     const SIDE: usize = 8;
-    let ctx = s.ctx();
-    let queue = ctx.queue("shared");
+    let (ctx, queue) = s.with_queue("shared");
     let x = ctx.zeros::<u32, 2>([SIDE, SIDE]).unwrap();
     let together = Barrier::new(2);
     thread::scope(|scope| {
@@ -233,8 +232,7 @@ fn fill_often(together: &Barrier, queue: &CommandQueue, x: &DeviceArray<u32, 2>)
 }
 
 fn mapped(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let x = ctx.zeros::<u32, 2>([4, 4]).unwrap();
     let y = ctx.zeros::<u32, 2>([4, 4]).unwrap();
     let map = x.map_read().wait().unwrap();

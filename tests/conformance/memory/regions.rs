@@ -43,8 +43,7 @@ fn array<T: Element, const D: usize>(
 }
 
 fn random<T: Element + PartialEq + Debug>(s: &Subject, element: fn(u32) -> T) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     for seed in 0..ROUNDS {
         let mut rng = Rng::with_seed(seed);
         match 1 + seed % 4 {
@@ -102,8 +101,7 @@ fn counted(n: usize) -> Vec<u32> {
 }
 
 fn overlapping(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let shape = [12, 9];
     let pairs = [
         (region![0..11], region![1..12]),
@@ -132,8 +130,7 @@ fn overlapping(s: &Subject) {
 
 /// Copies different numbers of rows with different lengths: some with copy commands, some with the kernel.
 fn rows(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let sizes =
         [(1, 5, 3), (2, 1, 1), (7, 4, 4), (16, 64, 1), (17, 63, 1), (17, 64, 1), (300, 1, 2), (40, 700, 5)];
     for (rows, len, gap) in sizes {
@@ -151,8 +148,7 @@ fn rows(s: &Subject) {
 }
 
 fn many_axes(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let from = Picked { shape: vec![4, 5, 4, 5, 4, 3], items: vec![numpy::Item::Range(None, None, 2); 6] };
     let to = Picked {
         shape: vec![3, 4, 2, 6, 3, 4],
@@ -172,8 +168,7 @@ fn ending_at(count: usize) -> numpy::Item {
 }
 
 fn halves(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let all: Vec<half::f16> = (1..=35).map(half).collect();
     let x = array::<half::f16, 2>(&queue, &[5, 7], &all);
     // The rows have odd lengths, so many words contain halves from two rows, or a half outside the region.
@@ -201,8 +196,7 @@ fn halves(s: &Subject) {
 }
 
 fn nothing(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let none = ctx.zeros::<u32, 2>([0, 5]).unwrap();
     let mut other = ctx.zeros::<u32, 2>([0, 3]).unwrap();
     queue.copy_region(&none, region![.., 1..4], &mut other, region![]).unwrap();
@@ -214,8 +208,7 @@ fn nothing(s: &Subject) {
 }
 
 fn place_of_a_read(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let queue = s.ctx().queue("q");
     let mut x = array::<u32, 2>(&queue, &[20, 20], &counted(400));
     let column = queue.read_region(&x, region![.., 3]);
     let corner = queue.read_region(&x, region![0, 0..4]);

@@ -29,8 +29,7 @@ fn ones(s: &Subject) {
             assert_eq!(queue.read(x).wait().unwrap(), [T::ONE; 15]);
         }
     }
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     of::<f32>(&ctx, &queue);
     of::<u32>(&ctx, &queue);
     of::<i32>(&ctx, &queue);
@@ -50,8 +49,7 @@ fn ones(s: &Subject) {
 }
 
 fn get_and_set(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let padded = ctx.zeros::<u32, 3>(Shape::padded([2, 3, 5], [3, 4, 8])).unwrap();
     for mut x in [ctx.zeros::<u32, 3>([2, 3, 5]).unwrap(), padded] {
         queue.set(&mut x, [1, 2, 3], 77).unwrap();
@@ -74,8 +72,7 @@ fn get_and_set(s: &Subject) {
 }
 
 fn in_order(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros::<u32, 1>([100]).unwrap();
     let mut found = Vec::new();
     for turn in 0..50 {
@@ -89,8 +86,7 @@ fn in_order(s: &Subject) {
 }
 
 fn small(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut bytes = ctx.array(&(0..11).collect::<Vec<u8>>()).unwrap();
     let mut halves = ctx.array(&(0..11).collect::<Vec<i16>>()).unwrap();
     for at in [0_u8, 1, 6, 10] {
@@ -105,8 +101,7 @@ fn small(s: &Subject) {
 }
 
 fn outside(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros::<u32, 2>([2, 3]).unwrap().named("table");
     for (index, axis) in [([2, 0], 0), ([0, 3], 1), ([usize::MAX, 0], 0)] {
         let error = queue.set(&mut x, index, 1).unwrap_err();

@@ -162,8 +162,7 @@ fn may_wait(subject: &Subject) {
 }
 
 fn panics(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let other = ctx.queue("other");
     let mut x = ctx.zeros([N]).unwrap();
     let (go, told) = channel::<()>();

@@ -32,8 +32,7 @@ fn current(ctx: &Context) -> String {
 }
 
 fn scope(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     assert_eq!(current(&ctx), "default");
     let inside = queue.scope(|| {
         let mut x = ctx.zeros([N]).unwrap();

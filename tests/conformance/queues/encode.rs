@@ -319,8 +319,7 @@ fn busy(subject: &Subject) {
 }
 
 fn given(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let x = shared_by(&ctx);
     let part = queue.encode(|_, access| {
         let part = x.slice(64..128)?;

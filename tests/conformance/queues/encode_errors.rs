@@ -114,8 +114,7 @@ fn nothing(subject: &Subject) {
 }
 
 fn failed(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     queue.wait_for(&ctx.user_event("gate").event()).unwrap();
     queue.finish().wait().unwrap_err();
     let ran = std::cell::Cell::new(false);
@@ -157,8 +156,7 @@ fn own_queue(subject: &Subject) {
 }
 
 fn panics(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = shared(&ctx);
     let panic = std::panic::AssertUnwindSafe(|| {
         queue.encode(|encoder, access| -> Result<()> {
@@ -191,8 +189,7 @@ fn another_device(subject: &Subject) {
 
 fn gone(subject: &Subject) {
     for _ in 0..5 {
-        let ctx = subject.ctx();
-        let queue = ctx.queue("main");
+        let (ctx, queue) = subject.with_queue("main");
         let x = shared(&ctx);
         let mut y = shared(&ctx);
         copy(&queue, &x, &mut y).unwrap();
@@ -206,8 +203,7 @@ fn gone(subject: &Subject) {
 }
 
 fn cpu(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let results = [
         queue.encode(|_, _| Ok(())),
         queue.submit_foreign([], |_| Ok(())),

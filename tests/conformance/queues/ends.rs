@@ -113,8 +113,7 @@ fn flush_with_threads(subject: &Subject) {
 }
 
 fn finish_waits(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let ran = Arc::new(AtomicU32::new(0));
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 1..=10 {

@@ -110,8 +110,7 @@ fn is_gl(subject: &Subject) -> bool {
 }
 
 fn after_a_gate(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let gate = ctx.user_event("gate");
     let mut things = Things::new(&ctx, &queue);
     queue.wait_for(&gate.event()).unwrap();

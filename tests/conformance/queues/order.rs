@@ -56,8 +56,7 @@ fn one_queue(subject: &Subject) {
 }
 
 fn reads_between(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("one");
+    let (ctx, queue) = subject.with_queue("one");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
     let mut y = queue.zeros([N]).unwrap();

@@ -86,8 +86,7 @@ fn flushes(subject: &Subject) {
 }
 
 fn not_later(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     let mut x = ctx.full([N], 1_u32).unwrap();
     let all = ctx.synchronize();

@@ -38,8 +38,7 @@ fn send_and_sync(_: &Subject) {
 }
 
 fn one_queue(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("shared");
+    let (ctx, queue) = subject.with_queue("shared");
     let mix = ctx.kernel::<Mix>().unwrap();
     let one = ctx.full([N], 1_u32).unwrap();
     let sum = ctx.zeros::<u32, 1>([N]).unwrap();
@@ -64,8 +63,7 @@ fn one_queue(subject: &Subject) {
 }
 
 fn many_waiters(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("shared");
+    let (ctx, queue) = subject.with_queue("shared");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();

@@ -112,8 +112,7 @@ fn reads(subject: &Subject) {
 }
 
 fn marker(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let gate = ctx.user_event("gate");
     ctx.default_queue(); // the default queue is made first, because a new queue comes after the held work
     queue.wait_for(&gate.event()).unwrap();

@@ -32,8 +32,7 @@ pub fn cases() -> Vec<Case> {
 const N: usize = 100;
 
 fn polling_ends(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let mut x = ctx.zeros([N]).unwrap();
     for turn in 0..5_u32 {
         queue.fill(&mut x, turn).unwrap();
@@ -50,8 +49,7 @@ fn polling_ends(subject: &Subject) {
 }
 
 fn held_is_false(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     let before = queue.marker();
@@ -71,8 +69,8 @@ fn held_is_false(subject: &Subject) {
 }
 
 fn empty_is_complete(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("empty");
+    let queue = subject.ctx().queue("empty");
+    assert!(queue.is_complete().unwrap());
     assert!(queue.marker().is_complete().unwrap());
     queue.finish().wait().unwrap();
 }
@@ -87,8 +85,7 @@ fn complete_beside_a_kernel(subject: &Subject) {
 }
 
 fn failed_returns_its_error(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let after = queue.marker();
@@ -105,8 +102,7 @@ fn failed_returns_its_error(subject: &Subject) {
 }
 
 fn timeout_and_again(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let gate = ctx.user_event("gate");
     let mut x = ctx.zeros([N]).unwrap();
     queue.wait_for(&gate.event()).unwrap();
@@ -216,8 +212,7 @@ fn asked_of(ctx: &Context) {
 
 /// Follows Warp's `test_stream_event_is_complete`, with a user event for its long kernel.
 fn each_turn(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let event = ctx.event();
     assert!(queue.marker().is_complete().unwrap() && event.is_complete().unwrap());
     let mix = ctx.kernel::<Mix>().unwrap();
@@ -238,8 +233,7 @@ fn each_turn(subject: &Subject) {
 
 /// Follows Warp's `test_stream_event_is_complete`.
 fn running(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("main");
+    let (ctx, queue) = subject.with_queue("main");
     let event = ctx.event();
     for _ in 0..3 {
         early_results::each_length("the answer that an event and its queue are incomplete", |milliseconds| {

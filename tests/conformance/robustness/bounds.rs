@@ -36,8 +36,7 @@ fn around(ctx: &Context) -> DeviceArray<u32> {
 }
 
 fn astray(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel_from(ASTRAY, "astray").unwrap();
     let before = around(&ctx);
     let whole = around(&ctx);
@@ -80,8 +79,7 @@ struct Large {
 }
 
 fn empty(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let kernel = ctx.kernel_from(LARGE, "large").unwrap();
     let before: Vec<_> = (0..8).map(|_| around(&ctx)).collect();
     let mut none = ctx.zeros::<Large, 1>([0]).unwrap();

@@ -16,8 +16,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 fn without_context(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let mut x = ctx.zeros([64]).unwrap();
     drop(ctx);
     queue.fill(&mut x, 3_u32).unwrap();
@@ -97,8 +96,7 @@ fn ends(watch: &ContextWatch) {
 
 fn while_held(s: &Subject) {
     for keep_queue in [true, false] {
-        let ctx = s.ctx();
-        let queue = ctx.queue("q");
+        let (ctx, queue) = s.with_queue("q");
         let gate = ctx.user_event("gate");
         queue.wait_for(&gate.event()).unwrap();
         let x = queue.full([64], 1_u32).unwrap();
@@ -133,8 +131,7 @@ fn never_signalled(s: &Subject) {
 }
 
 fn by_a_callback(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("q");
+    let (ctx, queue) = s.with_queue("q");
     let (sender, receiver) = std::sync::mpsc::channel();
     let own = (queue.clone(), ctx.clone());
     queue

@@ -50,8 +50,7 @@ impl Wake for Bomb {
 }
 
 fn destructor(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("failing");
+    let (ctx, queue) = subject.with_queue("failing");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let bomb = Bomb;
@@ -64,8 +63,7 @@ fn destructor(subject: &Subject) {
 }
 
 fn waker(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("awaited");
+    let (ctx, queue) = subject.with_queue("awaited");
     let gate = ctx.user_event("gate");
     queue.wait_for(&gate.event()).unwrap();
     let mut x = ctx.zeros([4]).unwrap();
@@ -105,8 +103,7 @@ fn host_function(subject: &Subject) {
 
 fn destroyed(subject: &Subject) {
     for _ in 0..4 {
-        let ctx = subject.ctx();
-        let queue = ctx.queue("q");
+        let (ctx, queue) = subject.with_queue("q");
         let mut x = ctx.zeros([64]).unwrap();
         queue.fill(&mut x, 6_u32).unwrap();
         ctx.wgpu().unwrap().0.destroy();

@@ -127,8 +127,7 @@ const HAZARDS: &[Mistake] = &[(
 )];
 
 fn stays(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("failing");
+    let (ctx, queue) = s.with_queue("failing");
     let other = ctx.queue("other");
     let mut x = ctx.full([8], 1_u32).unwrap();
     let gate = ctx.user_event("gate");

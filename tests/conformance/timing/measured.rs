@@ -79,8 +79,7 @@ fn each_kind(ctx: &Context) {
 }
 
 fn many(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let mut x = queue.full([4], 0_u32).unwrap();
     let count: u32 = if subject.is_cpu() { 300 } else { 3000 };
     let profiler = ctx.profile();
@@ -97,8 +96,7 @@ fn many(subject: &Subject) {
 }
 
 fn in_place(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let mut x = queue.zeros([N]).unwrap();
     queue.finish().wait().unwrap();
     let profiler = ctx.profile();
@@ -193,8 +191,7 @@ fn lost(subject: &Subject) {
 /// Covers two bugs of wgpu-native: in #624 a submission with timestamps never completes, and in #625 a pass without a
 /// dispatch gives zeros.
 fn no_workgroups(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let iota = ctx.kernel::<Iota>().unwrap();
     let groups = queue.array(&[0_u32; 3]).unwrap();
     let mut out = queue.full([64], 1_u32).unwrap();

@@ -218,8 +218,7 @@ fn changes_nothing(subject: &Subject) {
 }
 
 fn nested(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let mut x = queue.full::<u32, 1>([N], 0).unwrap();
     let outer = ctx.profile();
     queue.fill(&mut x, 1).unwrap();
@@ -235,8 +234,7 @@ fn nested(subject: &Subject) {
 }
 
 fn late(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("held");
+    let (ctx, queue) = subject.with_queue("held");
     let gate = ctx.user_event("gate");
     let beside = Beside::new(subject, &ctx);
     let mut x = ctx.zeros::<u32, 1>([N]).unwrap();

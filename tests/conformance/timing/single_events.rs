@@ -78,8 +78,7 @@ fn between(s: &Subject) {
 }
 
 fn waits_for_no_more(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("plain");
+    let (ctx, queue) = s.with_queue("plain");
     let gate = ctx.user_event("gate");
     work(&ctx, &queue, 1);
     let marker = queue.marker_with(with_clock());
@@ -91,8 +90,7 @@ fn waits_for_no_more(s: &Subject) {
 }
 
 fn recorded(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("plain");
+    let (ctx, queue) = s.with_queue("plain");
     let event = ctx.event_with(with_clock());
     let never = event.seconds_since(&queue.marker_with(with_clock())).wait().unwrap_err();
     assert!(matches!(never.detail(), ErrorDetail::NotMeasured { .. }), "{never}");
@@ -108,8 +106,7 @@ fn recorded(s: &Subject) {
 }
 
 fn tuning(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("tuned");
+    let (ctx, queue) = s.with_queue("tuned");
     let other = ctx.queue("other");
     let mix = ctx.kernel::<Mix>().unwrap();
     let x = ctx.full([N], 1_u32).unwrap();
@@ -170,9 +167,8 @@ fn as_it_was(s: &Subject) {
 }
 
 fn beside_a_profile(s: &Subject) {
-    let ctx = s.ctx();
-    let queue = ctx.queue("tuned");
-    let tuning = Tuning::start(&queue).unwrap();
+    let (ctx, queue) = s.with_queue("tuned");
+    let tuning = queue.start_tuning().unwrap();
     let profiler = ctx.profile();
     profiler.finish().wait().unwrap();
     work(&ctx, &queue, 1);

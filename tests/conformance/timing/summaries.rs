@@ -36,8 +36,7 @@ fn one_copy(subject: &Subject) {
 
 /// Follows Taichi's `print_kernel_profiler_info`, `query_kernel_profiler_info` and `clear_kernel_profiler_info`.
 fn each_kernel(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let mix = ctx.kernel::<Mix>().unwrap();
     let iota = ctx.kernel::<Iota>().unwrap();
     let x = queue.full([N], 1_u32).unwrap();
@@ -65,8 +64,7 @@ fn extremes(row: &SummaryRow) {
 
 /// Follows katsdpsigproc's `start_tuning` and `stop_tuning`.
 fn one_kernel(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let spin = ctx.kernel::<Spin>().unwrap();
     let mut out = queue.full([64], 1_u32).unwrap();
     let mut tune = |launches: u32| {
@@ -88,8 +86,7 @@ fn one_kernel(subject: &Subject) {
 
 /// Follows wgpu-profiler's tests of dropped scopes and of frames that are never resolved.
 fn dropped(subject: &Subject) {
-    let ctx = subject.ctx();
-    let queue = ctx.queue("queue");
+    let (ctx, queue) = subject.with_queue("queue");
     let mut x = queue.full([64], 1_u32).unwrap();
     let outer = ctx.profile();
     for turn in 0..10 {
