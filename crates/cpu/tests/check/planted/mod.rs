@@ -1,12 +1,12 @@
-//! Kernels with one mistake each. The lines of the mistake end with `//@`.
-
-mod access;
-mod between;
-mod operands;
-mod workgroup;
+//! Kernels with one mistake each, in the text files of this folder. The lines of the mistake end with `//@`.
 
 use crate::harness::{Kernel, Launch};
 use fencepost_cpu::{Absent, Finding, Mistake, Place};
+
+const WORKGROUP: &str = include_str!("workgroup.txt");
+const BETWEEN: &str = include_str!("between.txt");
+const ACCESS: &str = include_str!("access.txt");
+const OPERANDS: &str = include_str!("operands.txt");
 
 /// A kernel with a mistake.
 pub(crate) struct Bug {
@@ -27,6 +27,19 @@ const HEAD: &str = "@group(0) @binding(0) var<storage, read_write> out: array<u3
     @group(0) @binding(1) var<storage, read> x: array<u32>; var<workgroup> w: array<u32, 64>;";
 const ENTRY: &str = "@compute @workgroup_size(64) fn k(@builtin(local_invocation_index) i: u32, \
     @builtin(global_invocation_id) id: vec3<u32>, @builtin(workgroup_id) g: vec3<u32>) {";
+
+/// Reads the kernels of a file. Each begins with a line `== name | kind | what | groups`, and text before the kernel ends
+/// with a line `--`.
+fn bugs(file: &'static str) -> Vec<Bug> {
+    let bug = |text: &'static str| {
+        let (head, rest) = text.split_once('\n').expect("a bug has a line of its own");
+        let [name, kind, what, groups]: [&str; 4] =
+            head.split(" | ").collect::<Vec<_>>().try_into().expect("a bug has four parts");
+        let (before, body) = rest.split_once("\n--\n").unwrap_or(("", rest));
+        Bug { name, kind, what, groups: groups.parse().expect("a number of workgroups"), before, body }
+    };
+    file.split("\n== ").skip(1).map(bug).collect()
+}
 
 impl Bug {
     /// Returns the text of the kernel.
@@ -59,9 +72,9 @@ impl Bug {
     }
 }
 
-/// Fails if the findings for any planted bug differ from the expected ones.
-fn check(bugs: &[Bug]) {
-    let failures: Vec<String> = bugs.iter().filter_map(Bug::failure).collect();
+/// Fails if the findings of any bug of a file differ from the expected ones.
+fn check(file: &'static str) {
+    let failures: Vec<String> = bugs(file).iter().filter_map(Bug::failure).collect();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
@@ -115,26 +128,26 @@ fn lines(finding: &Finding) -> Vec<usize> {
 
 #[test]
 fn r07_mistakes_of_a_workgroup_are_found_at_their_lines() {
-    check(workgroup::BUGS);
+    check(WORKGROUP);
 }
 
 #[test]
 fn r07_mistakes_between_workgroups_are_found_at_their_lines() {
-    check(between::BUGS);
+    check(BETWEEN);
 }
 
 #[test]
 fn r07_unwritten_reads_indices_and_barriers_are_found_at_their_lines() {
-    check(access::BUGS);
+    check(ACCESS);
 }
 
 #[test]
 fn r07_wrong_operands_are_found_at_their_lines() {
-    check(operands::BUGS);
+    check(OPERANDS);
 }
 
 #[test]
 fn r07_there_are_forty_planted_bugs_or_more() {
-    let bugs = [workgroup::BUGS, between::BUGS, access::BUGS, operands::BUGS];
-    assert!(bugs.iter().map(|bugs| bugs.len()).sum::<usize>() >= 40);
+    let found = [WORKGROUP, BETWEEN, ACCESS, OPERANDS].map(|file| bugs(file).len());
+    assert!(found.iter().sum::<usize>() >= 40, "{found:?}");
 }
