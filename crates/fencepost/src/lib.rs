@@ -140,9 +140,9 @@ pub mod prelude {
     pub use fencepost_algorithms::prelude::*;
 
     pub use crate::{
-        AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DeviceArray,
-        Download, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph, Grid, HostArray,
-        Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result, ShaderSource,
-        Shape, Tuning, Upload, UserEvent, args, region,
+        AdapterChoice, AdoptOptions, Bound, CheckOptions, CommandQueue, Context, ContextOptions, DType,
+        DeviceArray, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event, EventOptions, Graph,
+        Grid, HostArray, Kernel, KernelArgs, Pending, Policy, PrintOptions, Priority, QueueOptions, Result,
+        ShaderSource, Shape, Tuning, Upload, UserEvent, args, region,
     };
 }
