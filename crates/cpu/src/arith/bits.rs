@@ -1,66 +1,103 @@
-//! Functions on the bits of integers.
+//! The functions of integers.
 //!
-//! An integer of `width` bits is in the low bits of a word, and the bits above it are 0.
+//! An integer of `WIDTH` bits is in the low bits of a word, and the bits above it are 0.
+
+/// Returns the integer without its sign. The absolute value of the least integer is itself.
+pub(crate) fn abs<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    if is_negative::<WIDTH, SIGNED>(x) { x.wrapping_neg() & low(WIDTH) } else { x }
+}
+
+/// Returns the smaller integer.
+pub(crate) fn min<const WIDTH: u32, const SIGNED: bool>(x: u64, y: u64) -> u64 {
+    if is_less::<WIDTH, SIGNED>(y, x) { y } else { x }
+}
+
+/// Returns the greater integer.
+pub(crate) fn max<const WIDTH: u32, const SIGNED: bool>(x: u64, y: u64) -> u64 {
+    if is_less::<WIDTH, SIGNED>(x, y) { y } else { x }
+}
+
+/// Returns `min(max(x, low), high)`.
+pub(crate) fn clamp<const WIDTH: u32, const SIGNED: bool>(x: u64, low: u64, high: u64) -> u64 {
+    min::<WIDTH, SIGNED>(max::<WIDTH, SIGNED>(x, low), high)
+}
+
+/// Returns 1, 0 or -1.
+pub(crate) fn sign<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    if is_negative::<WIDTH, SIGNED>(x) { low(WIDTH) } else { u64::from(x != 0) }
+}
 
 /// Counts the bits above the highest 1.
-pub(crate) fn count_leading_zeros(bits: u64, width: u32) -> u64 {
-    u64::from(bits.leading_zeros() - (64 - width))
+pub(crate) fn count_leading_zeros<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    u64::from(x.leading_zeros() - (64 - WIDTH))
 }
 
 /// Counts the bits below the lowest 1.
-pub(crate) fn count_trailing_zeros(bits: u64, width: u32) -> u64 {
-    u64::from(bits.trailing_zeros().min(width))
+pub(crate) fn count_trailing_zeros<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    u64::from(x.trailing_zeros().min(WIDTH))
 }
 
 /// Counts the bits that are 1.
-pub(crate) fn count_one_bits(bits: u64) -> u64 {
-    u64::from(bits.count_ones())
+pub(crate) fn count_one_bits<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    u64::from(x.count_ones())
 }
 
 /// Returns the bits in the opposite order.
-pub(crate) fn reverse_bits(bits: u64, width: u32) -> u64 {
-    bits.reverse_bits() >> (64 - width)
+pub(crate) fn reverse_bits<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    x.reverse_bits() >> (64 - WIDTH)
 }
 
 /// Returns the number of the lowest bit that is 1, or -1 if there is none.
-pub(crate) fn first_trailing_bit(bits: u64, width: u32) -> u64 {
-    if bits == 0 { low(width) } else { u64::from(bits.trailing_zeros()) }
+pub(crate) fn first_trailing_bit<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    if x == 0 { low(WIDTH) } else { u64::from(x.trailing_zeros()) }
 }
 
 /// Returns the number of the highest bit that differs from the sign, or -1 if there is none. The sign of an unsigned
 /// integer is 0.
-pub(crate) fn first_leading_bit(bits: u64, width: u32, signed: bool) -> u64 {
-    let negative = signed && bits >> (width - 1) == 1;
-    let different = if negative { !bits & low(width) } else { bits };
-    if different == 0 { low(width) } else { u64::from(63 - different.leading_zeros()) }
+pub(crate) fn first_leading_bit<const WIDTH: u32, const SIGNED: bool>(x: u64) -> u64 {
+    let different = if is_negative::<WIDTH, SIGNED>(x) { !x & low(WIDTH) } else { x };
+    if different == 0 { low(WIDTH) } else { u64::from(63 - different.leading_zeros()) }
 }
 
-/// Returns `count` bits starting at bit `offset`, sign-extended if the integer is signed. Bits past the end are left
-/// out.
-pub(crate) fn extract_bits(bits: u64, width: u32, signed: bool, offset: u32, count: u32) -> u64 {
-    let (offset, count) = field(width, offset, count);
+/// Returns `count` bits from the bit `offset` on. The bits of a signed integer have their sign repeated above them.
+/// Bits past the end are left out.
+pub(crate) fn extract_bits<const WIDTH: u32, const SIGNED: bool>(x: u64, offset: u64, count: u64) -> u64 {
+    let (offset, count) = field(WIDTH, offset, count);
     if count == 0 {
         return 0;
     }
-    let top = bits >> offset << (64 - count);
-    if signed { ((top as i64) >> (64 - count)) as u64 & low(width) } else { top >> (64 - count) }
+    let top = x >> offset << (64 - count);
+    if SIGNED { ((top as i64) >> (64 - count)) as u64 & low(WIDTH) } else { top >> (64 - count) }
 }
 
-/// Returns `bits` with `count` bits starting at `offset` replaced by the low bits of `new`. Bits past the end are left
-/// out.
-pub(crate) fn insert_bits(bits: u64, new: u64, width: u32, offset: u32, count: u32) -> u64 {
-    let (offset, count) = field(width, offset, count);
+/// Returns `x` with the low `count` bits of `new` from the bit `offset` on. Bits past the end are left out.
+pub(crate) fn insert_bits<const WIDTH: u32, const SIGNED: bool>(
+    x: u64,
+    new: u64,
+    offset: u64,
+    count: u64,
+) -> u64 {
+    let (offset, count) = field(WIDTH, offset, count);
     if count == 0 {
-        return bits;
+        return x;
     }
     let mask = low(count) << offset;
-    bits & !mask | new << offset & mask
+    x & !mask | new << offset & mask
 }
 
-/// Clamps a range of bits to the width of an integer.
-fn field(width: u32, offset: u32, count: u32) -> (u32, u32) {
-    let offset = offset.min(width);
-    (offset, count.min(width - offset))
+fn is_negative<const WIDTH: u32, const SIGNED: bool>(x: u64) -> bool {
+    SIGNED && x >> (WIDTH - 1) == 1
+}
+
+fn is_less<const WIDTH: u32, const SIGNED: bool>(x: u64, y: u64) -> bool {
+    let [a, b] = [x, y].map(|x| (x << (64 - WIDTH)) as i64);
+    if SIGNED { a < b } else { x < y }
+}
+
+/// Limits a range of bits to the bits of an integer.
+fn field(width: u32, offset: u64, count: u64) -> (u32, u32) {
+    let offset = (offset as u32).min(width);
+    (offset, (count as u32).min(width - offset))
 }
 
 /// Returns a word whose low `count` bits are 1. `count` is not 0.

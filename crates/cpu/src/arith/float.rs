@@ -3,6 +3,7 @@
 pub(crate) use super::curves::{
     acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, exp, exp2, log, log2, pow, sin, sinh, tan, tanh,
 };
+use super::half;
 
 /// Returns the least integer that is at least `x`.
 pub(crate) fn ceil(x: f32) -> f32 {
@@ -39,6 +40,12 @@ pub(crate) fn fma(x: f32, y: f32, z: f32) -> f32 {
     libm::fmaf(x, y, z)
 }
 
+/// Returns the nearest number that `f16` has.
+#[inline(always)]
+pub(crate) fn quantize(x: f32) -> f32 {
+    half::widen(half::narrow(x))
+}
+
 /// Returns `x` times a power of two.
 #[inline(always)]
 pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
@@ -51,7 +58,6 @@ pub(crate) fn ldexp(x: f32, exponent: i32) -> f32 {
 /// Splits `x` into a fraction from 0.5 to 1 and an exponent: `x` is the fraction times 2 to the exponent. Zeros,
 /// infinities and NaN have the exponent 0 and are their own fraction.
 #[inline(always)]
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) fn frexp(x: f32) -> (f32, i32) {
     const FIELD: u32 = 0xff << 23;
     // A multiplication by 2^24 makes a subnormal number normal.

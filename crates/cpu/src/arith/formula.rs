@@ -5,6 +5,11 @@
 
 use super::real::Real;
 
+/// Returns the number without its sign.
+pub(crate) fn abs<R: Real>(x: R) -> R {
+    x.abs()
+}
+
 /// Returns `b` if it is less than `a`, and `a` otherwise. If one is NaN, it returns the other one.
 pub(crate) fn min<R: Real>(a: R, b: R) -> R {
     if b < a || is_nan(a) { b } else { a }

@@ -8,14 +8,17 @@
 //! - Functions of `f16` compute with `f64` and round once.
 //! - Subnormal numbers stay as they are. A function that is undefined for its argument returns NaN.
 //! - All hosts get the same bits, except the bits of a NaN.
+#![cfg_attr(
+    not(all(feature = "compile", not(target_family = "wasm"))),
+    allow(dead_code, reason = "machine code alone calls some of the functions")
+)]
 
-pub(crate) mod bits;
+mod bits;
 mod convert;
 mod curves;
-pub(crate) mod double;
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
+mod double;
 mod each;
-pub(crate) mod float;
+mod float;
 pub(crate) mod formula;
 pub(crate) mod geometry;
 mod half;
@@ -27,19 +30,20 @@ mod narrow;
 mod operand;
 mod operator;
 mod outcome;
-pub(crate) mod pack;
+mod pack;
 mod real;
 mod relational;
 mod scalar;
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
 mod wide;
 
 pub(crate) use convert::convert;
 #[cfg(all(feature = "compile", not(target_family = "wasm")))]
 pub(crate) use each::Each;
-pub(crate) use math::math;
+#[cfg(all(test, feature = "compile", not(target_family = "wasm")))]
+pub(crate) use math::TABLE;
+pub(crate) use math::{Bits, OfVectors, Reference, builtin, math};
 pub(crate) use matrix::binary_whole;
 pub(crate) use operand::Operand;
 pub(crate) use operator::{binary, unary};

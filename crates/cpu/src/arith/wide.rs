@@ -1,10 +1,10 @@
 //! Functions that are compiled for the target's vectors, and again for wider vectors that the processor may support.
 
-/// Defines functions with these bodies. The results have the same bits with vectors of any width, because no operations
-/// are fused.
+/// Defines functions of the crate with these bodies. The results have the same bits with all vectors, as no steps are
+/// fused.
 macro_rules! wide {
     ($(fn $name:ident($($x:ident: $ty:ty),+) = $body:expr;)+) => { $(
-        fn $name($($x: $ty),+) {
+        pub(crate) fn $name($($x: $ty),+) {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2")]

@@ -1,9 +1,9 @@
 //! Operations that make a NaN.
 
 use super::operands::float;
-use crate::arith::{self, Operand, Outcome, Scalar};
+use crate::arith::{self, Operand, Outcome, Reference, Scalar, builtin};
 use naga::valid::FunctionInfo;
-use naga::{BinaryOperator, Expression, Function, Handle, MathFunction, Module, TypeInner};
+use naga::{BinaryOperator, Expression, Function, Handle, Module, TypeInner};
 
 /// An operand with all of its components.
 struct Value {
@@ -79,7 +79,7 @@ pub(super) fn new_nan(
         Expression::Math { fun, arg, arg1, arg2, arg3 } => {
             let arguments = [Some(arg), arg1, arg2, arg3];
             let inners: Vec<&TypeInner> = arguments.into_iter().flatten().map(inner).collect();
-            let each = inners.len() == 1 && !matches!(fun, MathFunction::Length | MathFunction::Normalize);
+            let each = inners.len() == 1 && matches!(builtin(fun).reference, Reference::Numbers(_));
             let values = values(&inners, bits, each)?;
             let operands: Vec<Operand<'_>> = values.iter().map(Value::operand).collect();
             let name = format!("{fun:?}");

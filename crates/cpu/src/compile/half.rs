@@ -6,9 +6,10 @@
 use super::function::Lower;
 use super::layout::Kind;
 use super::value::Components;
+use crate::arith::builtin;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::immediates::Ieee32;
-use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
+use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{MathFunction as Fun, TypeInner};
 
 /// Bits of an `f32` without its sign.
@@ -23,25 +24,6 @@ const PAST_HALVES: u32 = (127 + 17) << 23;
 
 /// Greatest `f16`.
 pub(super) const GREATEST: i64 = 65504;
-
-/// Returns `true` if a function of `f16` values always has an exact `f16` result, so that no rounding is needed.
-pub(super) fn is_exact(fun: Fun) -> bool {
-    matches!(
-        fun,
-        Fun::Abs
-            | Fun::Min
-            | Fun::Max
-            | Fun::Clamp
-            | Fun::Saturate
-            | Fun::Ceil
-            | Fun::Floor
-            | Fun::Trunc
-            | Fun::Round
-            | Fun::Sign
-            | Fun::Step
-            | Fun::Transpose
-    )
-}
 
 impl Lower<'_, '_> {
     /// Returns the bits of the nearest `f16`, ties to even, in a word.
@@ -185,7 +167,7 @@ impl Lower<'_, '_> {
         inner: &TypeInner,
         values: &[Components],
     ) -> Option<Components> {
-        if is_exact(fun) {
+        if builtin(fun).is_exact {
             return self.known_math(fun, Kind::F32, inner, values);
         }
         if fun == Fun::Ldexp {
@@ -203,39 +185,20 @@ impl Lower<'_, '_> {
 
     /// Returns the bits of a float or of a vector of floats.
     fn words_of(&mut self, x: ir::Value) -> ir::Value {
-        self.reinterpreted(x, types::I32)
+        let ty = if self.is_vector(x) { types::I32X4 } else { types::I32 };
+        self.cast(x, ty)
     }
 
     /// Returns the float, or the vector of floats, with these bits.
     fn floats_of(&mut self, x: ir::Value) -> ir::Value {
-        self.reinterpreted(x, types::F32)
-    }
-
-    fn reinterpreted(&mut self, x: ir::Value, lane: ir::Type) -> ir::Value {
-        let ty = if self.is_vector(x) { lane.by(4).expect("bug: a vector has 4 words") } else { lane };
-        let flags = MemFlags::new().with_endianness(ir::Endianness::Little);
-        self.builder.ins().bitcast(ty, flags, x)
-    }
-
-    fn is_vector(&self, x: ir::Value) -> bool {
-        self.builder.func.dfg.value_type(x).is_vector()
+        let ty = if self.is_vector(x) { types::F32X4 } else { types::F32 };
+        self.cast(x, ty)
     }
 
     /// Returns a constant word, or a vector of it if `like` is a vector.
     fn word_of(&mut self, like: ir::Value, bits: u32) -> ir::Value {
         let word = self.word(bits);
-        if self.is_vector(like) { self.builder.ins().splat(types::I32X4, word) } else { word }
-    }
-
-    /// Selects one of two words, or one in each lane of a mask.
-    fn pick(&mut self, condition: ir::Value, accept: ir::Value, reject: ir::Value) -> ir::Value {
-        if !self.is_vector(condition) {
-            return self.builder.ins().select(condition, accept, reject);
-        }
-        match self.shared.blends {
-            true => self.builder.ins().x86_blendv(condition, accept, reject),
-            false => self.builder.ins().bitselect(condition, accept, reject),
-        }
+        self.spread(like, word)
     }
 
     /// Returns the number with the bits of an `f16`.

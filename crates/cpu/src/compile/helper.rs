@@ -6,7 +6,7 @@ use super::layout::{Kind, Leaf};
 use super::refusal::{Result, refuse};
 use super::value::Components;
 use super::whole::Whole;
-use crate::arith::Each;
+use crate::arith::{Each, builtin};
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, StackSlot, types};
 use cranelift_module::Module as _;
 use naga::{Expression, Handle, MathFunction};
@@ -75,7 +75,7 @@ impl Lower<'_, '_> {
         if kind.is_wide() || kind == Kind::F16 {
             return self.call_whole(fun, arguments, &values, &leaves);
         }
-        let Some(each) = Each::of(fun, kind.scalar().kind) else {
+        let Some(each) = builtin(fun).each(kind.scalar().kind) else {
             return refuse(format!("the function {fun:?}"));
         };
         let slot = self.call_each(each, 1, &values, leaves.len())?;
@@ -94,7 +94,8 @@ impl Lower<'_, '_> {
         values: &[ir::Value],
         leaves: &[Leaf],
     ) -> Result<Components> {
-        let Some(whole) = Whole::new(fun, arguments.iter().map(|&argument| self.ty(argument))) else {
+        let reference = builtin(fun).reference;
+        let Some(whole) = Whole::new(reference, arguments.iter().map(|&argument| self.ty(argument))) else {
             return refuse(format!("the function {fun:?}"));
         };
         let count = values.len().max(leaves.len());

@@ -147,95 +147,106 @@ impl Lower<'_, '_> {
             .collect()
     }
 
-    /// Translates a function of one component of each argument.
-    fn float_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
+    /// Translates a function of one component of each argument, in one invocation or in several lanes.
+    pub(super) fn float_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
+        let number = |lower: &mut Self, value: f64| lower.number_of(x[0], kind, value);
+        let ins = self.builder.ins();
         Some(match fun {
-            Fun::Abs => self.builder.ins().fabs(x[0]),
-            Fun::Min => self.float_min(x[0], x[1]),
-            Fun::Max => self.float_max(x[0], x[1]),
+            Fun::Abs => ins.fabs(x[0]),
+            Fun::Min => self.extreme(FloatCC::LessThan, x[0], x[1]),
+            Fun::Max => self.extreme(FloatCC::GreaterThan, x[0], x[1]),
             Fun::Clamp => self.float_clamp(x[0], x[1], x[2]),
-            Fun::Saturate => {
-                let low = self.number(kind, 0.0);
-                let high = self.number(kind, 1.0);
-                self.float_clamp(x[0], low, high)
-            }
-            Fun::Ceil => self.builder.ins().ceil(x[0]),
-            Fun::Floor => self.builder.ins().floor(x[0]),
-            Fun::Trunc => self.builder.ins().trunc(x[0]),
-            Fun::Round => self.builder.ins().nearest(x[0]),
+            Fun::Saturate => self.saturated(kind, x[0]),
+            Fun::Ceil => ins.ceil(x[0]),
+            Fun::Floor => ins.floor(x[0]),
+            Fun::Trunc => ins.trunc(x[0]),
+            Fun::Round => ins.nearest(x[0]),
             Fun::Fract => {
-                let floor = self.builder.ins().floor(x[0]);
+                let floor = ins.floor(x[0]);
                 self.builder.ins().fsub(x[0], floor)
             }
-            Fun::Sqrt => self.builder.ins().sqrt(x[0]),
+            Fun::Sqrt => ins.sqrt(x[0]),
             Fun::InverseSqrt => {
-                let root = self.builder.ins().sqrt(x[0]);
-                let one = self.number(kind, 1.0);
+                let root = ins.sqrt(x[0]);
+                let one = number(self, 1.0);
                 self.builder.ins().fdiv(one, root)
             }
-            Fun::Fma => self.builder.ins().fma(x[0], x[1], x[2]),
+            Fun::Fma => ins.fma(x[0], x[1], x[2]),
             Fun::Mix => {
-                let one = self.number(kind, 1.0);
+                let one = number(self, 1.0);
                 let rest = self.builder.ins().fsub(one, x[2]);
                 let left = self.builder.ins().fmul(x[0], rest);
                 let right = self.builder.ins().fmul(x[1], x[2]);
                 self.builder.ins().fadd(left, right)
             }
             Fun::Step => {
-                let zero = self.number(kind, 0.0);
-                let one = self.number(kind, 1.0);
+                let zero = number(self, 0.0);
+                let one = number(self, 1.0);
                 let reached = self.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
-                self.builder.ins().select(reached, one, zero)
+                self.pick(reached, one, zero)
             }
             Fun::SmoothStep => {
-                let part = self.builder.ins().fsub(x[2], x[0]);
+                let part = ins.fsub(x[2], x[0]);
                 let whole = self.builder.ins().fsub(x[1], x[0]);
                 let t = self.builder.ins().fdiv(part, whole);
-                let low = self.number(kind, 0.0);
-                let high = self.number(kind, 1.0);
-                let t = self.float_clamp(t, low, high);
-                let two = self.number(kind, 2.0);
-                let three = self.number(kind, 3.0);
+                let t = self.saturated(kind, t);
+                let two = number(self, 2.0);
+                let three = number(self, 3.0);
                 let twice = self.builder.ins().fmul(two, t);
                 let rest = self.builder.ins().fsub(three, twice);
                 let square = self.builder.ins().fmul(t, t);
                 self.builder.ins().fmul(square, rest)
             }
+            Fun::Sign => {
+                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|value| number(self, value));
+                let above = self.builder.ins().fcmp(FloatCC::GreaterThan, x[0], zero);
+                let below = self.builder.ins().fcmp(FloatCC::LessThan, x[0], zero);
+                let is_nan = self.is_nan(x[0]);
+                let sign = self.pick(above, one, zero);
+                let sign = self.pick(below, minus, sign);
+                self.pick(is_nan, x[0], sign)
+            }
             Fun::Radians => {
-                let factor = self.number(kind, 0.017_453_292_519_943_295);
+                let factor = number(self, 0.017_453_292_519_943_295);
                 self.builder.ins().fmul(x[0], factor)
             }
             Fun::Degrees => {
-                let factor = self.number(kind, 57.295_779_513_082_32);
+                let factor = number(self, 57.295_779_513_082_32);
                 self.builder.ins().fmul(x[0], factor)
             }
             _ => return None,
         })
     }
 
-    /// Returns the smaller of two numbers. If one of them is a NaN, returns the other one.
-    fn float_min(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
-        self.choose(FloatCC::LessThan, a, b)
-    }
-
-    /// Returns the greater of two numbers. If one of them is a NaN, returns the other one.
-    fn float_max(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
-        self.choose(FloatCC::GreaterThan, a, b)
-    }
-
-    fn choose(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
-        let better = self.builder.ins().fcmp(condition, b, a);
-        let nan = self.builder.ins().fcmp(FloatCC::Unordered, a, a);
-        let second = self.builder.ins().bor(better, nan);
-        self.builder.ins().select(second, b, a)
+    fn saturated(&mut self, kind: Kind, x: ir::Value) -> ir::Value {
+        let low = self.number_of(x, kind, 0.0);
+        let high = self.number_of(x, kind, 1.0);
+        self.float_clamp(x, low, high)
     }
 
     fn float_clamp(&mut self, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
-        let x = self.float_max(x, low);
-        self.float_min(x, high)
+        let x = self.extreme(FloatCC::GreaterThan, x, low);
+        self.extreme(FloatCC::LessThan, x, high)
     }
 
-    fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
+    /// Returns `b` if it is less (or greater, by `condition`) than `a`, and `a` otherwise. If one is NaN, returns the
+    /// other one.
+    fn extreme(&mut self, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
+        let better = self.builder.ins().fcmp(condition, b, a);
+        let nan = self.is_nan(a);
+        let second = self.builder.ins().bor(better, nan);
+        self.pick(second, b, a)
+    }
+
+    fn is_nan(&mut self, x: ir::Value) -> ir::Value {
+        // A comparison of scalars that may be unequal takes two instructions.
+        let condition = if self.is_vector(x) { FloatCC::NotEqual } else { FloatCC::Unordered };
+        self.builder.ins().fcmp(condition, x, x)
+    }
+
+    /// Translates a function of one component of each argument. `abs`, and `min`, `max` and `clamp` of 32 bits, take
+    /// vectors too.
+    pub(super) fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
         let signed = kind.is_signed();
         let ins = self.builder.ins();
         Some(match (fun, signed) {

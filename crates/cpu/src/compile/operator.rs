@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
 use naga::{BinaryOperator, Expression, Handle, RelationalFunction, ScalarKind, TypeInner, UnaryOperator};
 
 /// Returns the bits of the greatest value of an integer type that a float type can represent.
-pub(super) fn last_integer(float: Kind, integer: Kind) -> i64 {
+fn last_integer(float: Kind, integer: Kind) -> i64 {
     let greatest = match integer {
         Kind::I32 => u64::from(i32::MAX.cast_unsigned()),
         Kind::U32 => u64::from(u32::MAX),
@@ -35,15 +35,19 @@ impl Lower<'_, '_> {
     pub(super) fn unary(&mut self, op: UnaryOperator, operand: Handle<Expression>) -> Result<Components> {
         let kind = self.kind(operand)?;
         let values = self.value(operand)?;
-        Ok(values
-            .into_iter()
-            .map(|value| match (op, kind) {
-                (UnaryOperator::Negate, Kind::F16 | Kind::F32 | Kind::F64) => self.builder.ins().fneg(value),
-                (UnaryOperator::Negate, _) => self.builder.ins().ineg(value),
-                (UnaryOperator::LogicalNot, _) => self.builder.ins().bxor_imm(value, 1),
-                (UnaryOperator::BitwiseNot, _) => self.builder.ins().bnot(value),
-            })
-            .collect())
+        Ok(values.into_iter().map(|value| self.unary_component(op, kind, value)).collect())
+    }
+
+    /// Translates a unary operator on one component, or on a vector with the components of several lanes.
+    pub(super) fn unary_component(&mut self, op: UnaryOperator, kind: Kind, value: ir::Value) -> ir::Value {
+        let is_vector = self.is_vector(value);
+        let ins = self.builder.ins();
+        match op {
+            UnaryOperator::Negate if kind.is_float() => ins.fneg(value),
+            UnaryOperator::Negate => ins.ineg(value),
+            UnaryOperator::LogicalNot if !is_vector => ins.bxor_imm(value, 1),
+            UnaryOperator::LogicalNot | UnaryOperator::BitwiseNot => ins.bnot(value),
+        }
     }
 
     /// Translates a binary operator.
@@ -56,21 +60,32 @@ impl Lower<'_, '_> {
         let kind = self.kind(left)?;
         let a = self.value(left)?;
         let b = self.value(right)?;
-        if op == BinaryOperator::Multiply {
-            match (self.ty(left), self.ty(right)) {
-                (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
-                    return Ok(self.multiply(kind, *rows as usize, &a, &b));
-                }
-                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => {
-                    return Ok(self.multiply(kind, 1, &a, &b));
-                }
-                _ => {}
-            }
+        if let Some(rows) = self.rows_of_product(op, left, right) {
+            return Ok(self.multiply(kind, rows, &a, &b));
         }
         let count = a.len().max(b.len());
         (0..count)
             .map(|at| self.binary_component(op, kind, a[at.min(a.len() - 1)], b[at.min(b.len() - 1)]))
             .collect()
+    }
+
+    /// Returns the number of rows of the left operand if an operator is a product of linear algebra. A vector on the
+    /// left is a matrix with one row.
+    pub(super) fn rows_of_product(
+        &self,
+        op: BinaryOperator,
+        left: Handle<Expression>,
+        right: Handle<Expression>,
+    ) -> Option<usize> {
+        match (op, self.ty(left), self.ty(right)) {
+            (
+                BinaryOperator::Multiply,
+                TypeInner::Matrix { rows, .. },
+                TypeInner::Vector { .. } | TypeInner::Matrix { .. },
+            ) => Some(*rows as usize),
+            (BinaryOperator::Multiply, TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => Some(1),
+            _ => None,
+        }
     }
 
     /// Translates a product with a matrix. The left operand has `rows` rows.
@@ -292,14 +307,16 @@ impl Lower<'_, '_> {
             .collect())
     }
 
-    /// Converts one component.
+    /// Converts one component, or a vector with the words of several lanes. Vectors of bools have other conversions.
     pub(super) fn convert_component(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
         if from == to {
             return value;
         }
+        let lanes = self.builder.func.dfg.value_type(value).lane_count();
+        let ty = to.ir().by(lanes).expect("bug: a vector has words");
         match (from.is_float(), to) {
             (true, Kind::Bool) => {
-                let zero = self.number(from, 0.0);
+                let zero = self.number_of(value, from, 0.0);
                 self.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
             }
             (false, Kind::Bool) => self.builder.ins().icmp_imm(IntCC::NotEqual, value, 0),
@@ -315,17 +332,17 @@ impl Lower<'_, '_> {
             (true, Kind::F32) => self.builder.ins().fdemote(types::F32, value),
             (false, Kind::F32 | Kind::F64) => self.float_of_integer(from, to, value),
             (true, Kind::I32 | Kind::I64) => {
-                let mut value = self.builder.ins().fcvt_to_sint_sat(to.ir(), value);
-                let last = self.builder.ins().iconst(to.ir(), last_integer(from, to));
+                let mut value = self.builder.ins().fcvt_to_sint_sat(ty, value);
+                let last = self.integer_of(value, to, last_integer(from, to));
                 if from == Kind::F16 {
-                    let least = self.builder.ins().iconst(to.ir(), -half::GREATEST);
+                    let least = self.integer_of(value, to, -half::GREATEST);
                     value = self.builder.ins().smax(value, least);
                 }
                 self.builder.ins().smin(value, last)
             }
             (true, Kind::U32 | Kind::U64) => {
-                let value = self.builder.ins().fcvt_to_uint_sat(to.ir(), value);
-                let last = self.builder.ins().iconst(to.ir(), last_integer(from, to));
+                let value = self.builder.ins().fcvt_to_uint_sat(ty, value);
+                let last = self.integer_of(value, to, last_integer(from, to));
                 self.builder.ins().umin(value, last)
             }
             (false, _) if to.ir() == from.ir() => value,
@@ -340,8 +357,16 @@ impl Lower<'_, '_> {
         if from == Kind::Bool {
             value = self.builder.ins().uextend(types::I32, value);
         }
+        let lanes = self.builder.func.dfg.value_type(value).lane_count();
+        let ty = to.ir().by(lanes).expect("bug: a vector has words");
         let ins = self.builder.ins();
-        if from.is_signed() { ins.fcvt_from_sint(to.ir(), value) } else { ins.fcvt_from_uint(to.ir(), value) }
+        if from.is_signed() { ins.fcvt_from_sint(ty, value) } else { ins.fcvt_from_uint(ty, value) }
+    }
+
+    /// Returns an integer, in all lanes if `like` is a vector.
+    fn integer_of(&mut self, like: ir::Value, kind: Kind, value: i64) -> ir::Value {
+        let integer = self.builder.ins().iconst(kind.ir(), value);
+        self.spread(like, integer)
     }
 
     /// Returns the low 32 bits of an index. An index that needs more bits is past the end of any array.

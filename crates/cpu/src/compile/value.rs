@@ -12,9 +12,8 @@ use smallvec::SmallVec;
 /// Components of a value in the order of [`Types::leaves`].
 pub(super) type Components = SmallVec<[ir::Value; 4]>;
 
-/// Maximum number of components from which a dynamic index selects with instructions. A larger value is stored to
-/// memory, and one component loaded.
-const MOST_SELECTED: usize = 8;
+/// Most components that a dynamic index selects by instructions. A larger value is stored, and one component loaded.
+pub(super) const MOST_SELECTED: usize = 8;
 
 /// Returns the first component and the number of components of a member.
 pub(super) fn member(types: Types<'_>, inner: &TypeInner, index: u32) -> Result<(usize, usize)> {
@@ -67,6 +66,51 @@ impl Lower<'_, '_> {
     /// Returns a `u32`.
     pub(super) fn word(&mut self, value: u32) -> ir::Value {
         self.bits(Kind::U32, u64::from(value))
+    }
+
+    /// Returns `true` if a value has the components of several lanes.
+    pub(super) fn is_vector(&self, x: ir::Value) -> bool {
+        self.builder.func.dfg.value_type(x).is_vector()
+    }
+
+    /// Returns a scalar, or a vector with the scalar in all lanes if `like` is a vector with lanes of the same width.
+    pub(super) fn spread(&mut self, like: ir::Value, scalar: ir::Value) -> ir::Value {
+        let lanes = self.builder.func.dfg.value_type(like).lane_count();
+        let scalar_type = self.builder.func.dfg.value_type(scalar);
+        match scalar_type.by(lanes) {
+            Some(ty) if lanes > 1 => self.builder.ins().splat(ty, scalar),
+            _ => scalar,
+        }
+    }
+
+    /// Returns the float of a type that is nearest to a number, in all lanes if `like` is a vector.
+    pub(super) fn number_of(&mut self, like: ir::Value, kind: Kind, value: f64) -> ir::Value {
+        let number = self.number(kind, value);
+        self.spread(like, number)
+    }
+
+    /// Returns the bits of a value as a value of another type.
+    pub(super) fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
+        if self.builder.func.dfg.value_type(value) == ty {
+            return value;
+        }
+        let flags = MemFlags::new().with_endianness(ir::Endianness::Little);
+        self.builder.ins().bitcast(ty, flags, value)
+    }
+
+    /// Selects one of two values, or one in each lane of a mask whose elements have the width of the values.
+    pub(super) fn pick(&mut self, condition: ir::Value, accept: ir::Value, reject: ir::Value) -> ir::Value {
+        if !self.is_vector(condition) {
+            return self.builder.ins().select(condition, accept, reject);
+        }
+        let ty = self.builder.func.dfg.value_type(accept);
+        let [condition, accept, reject] =
+            [condition, accept, reject].map(|value| self.cast(value, types::I32X4));
+        let picked = match self.shared.blends {
+            true => self.builder.ins().x86_blendv(condition, accept, reject),
+            false => self.builder.ins().bitselect(condition, accept, reject),
+        };
+        self.cast(picked, ty)
     }
 
     /// Returns components with these kinds and bits.

@@ -1,8 +1,8 @@
 //! Built-in functions of numbers that are not 32 bits wide, computed by the interpreter's arithmetic for one invocation
 //! per call.
 
-use crate::arith::{self, Operand, Outcome, Scalar};
-use naga::{MathFunction, TypeInner};
+use crate::arith::{Operand, Outcome, Reference, Scalar};
+use naga::TypeInner;
 use smallvec::SmallVec;
 
 /// Shape of an argument.
@@ -22,13 +22,16 @@ struct Argument {
 
 /// A function with its arguments.
 pub(super) struct Whole {
-    fun: MathFunction,
+    reference: Reference,
     arguments: Vec<Argument>,
 }
 
 impl Whole {
     /// Takes the types of the arguments. Returns `None` if one of them is neither a scalar, a vector nor a matrix.
-    pub(super) fn new<'t>(fun: MathFunction, arguments: impl Iterator<Item = &'t TypeInner>) -> Option<Self> {
+    pub(super) fn new<'t>(
+        reference: Reference,
+        arguments: impl Iterator<Item = &'t TypeInner>,
+    ) -> Option<Self> {
         let argument = |inner: &TypeInner| {
             Some(match *inner {
                 TypeInner::Scalar(ty) => Argument { ty, form: Form::Scalar, count: 1 },
@@ -43,7 +46,7 @@ impl Whole {
                 _ => return None,
             })
         };
-        Some(Self { fun, arguments: arguments.map(argument).collect::<Option<_>>()? })
+        Some(Self { reference, arguments: arguments.map(argument).collect::<Option<_>>()? })
     }
 
     /// Computes the function. Each component takes two words; the words of the result replace those of the arguments.
@@ -61,7 +64,7 @@ impl Whole {
         });
         let operands: SmallVec<[Operand<'_>; 4]> = operands.collect();
         let mut pairs = words.chunks_exact_mut(2);
-        put(&arith::math(self.fun, &operands), &mut |component| {
+        put(&self.reference.call(&operands), &mut |component| {
             let pair = pairs.next().expect("bug: the result has words");
             let bits = component.bits();
             pair.copy_from_slice(&[bits as u32, (bits >> 32) as u32]);

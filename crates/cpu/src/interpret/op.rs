@@ -3,6 +3,7 @@
 //! A value occupies consecutive slots, one for each scalar: the components of a vector, the columns of a matrix, and
 //! the members of a struct or an array, in order. A slot contains the bits of its scalar.
 
+use crate::arith::{OfVectors, Reference};
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, RelationalFunction, Span};
 use naga::{GatherMode, ScalarKind, SubgroupOperation, UnaryOperator};
 
@@ -18,10 +19,7 @@ pub(super) type Quick = fn(u64, u64) -> u64;
 /// Function from the bits of three operands to the bits of a result.
 pub(super) type QuickThree = fn(u64, u64, u64) -> u64;
 
-/// Function from the components of two vectors to up to four components.
-pub(super) type QuickVector = fn(&[f32], &[f32]) -> [f32; 4];
-
-/// Root of an address.
+/// Start of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Root {
     /// Base of the frame. Such addresses count slots.
@@ -90,7 +88,7 @@ pub(super) enum Op {
     QuickEach { function: Quick, to: To, a: Strided, b: Strided },
     /// Quick function of three operands, for each component.
     QuickThree(Box<QuickThreeEach>),
-    /// Quick function of two vectors.
+    /// Quick function of vectors.
     QuickVector(Box<QuickVectors>),
     /// Binary operator on each component.
     Binary(Box<Binary>),
@@ -174,12 +172,12 @@ pub(super) struct QuickThreeEach {
     pub(super) from: [Strided; 3],
 }
 
-/// A quick function of two vectors of `f32`. A function of one vector ignores the second one.
+/// A quick function of vectors of `f32`.
 #[derive(Debug)]
 pub(super) struct QuickVectors {
-    pub(super) function: QuickVector,
+    pub(super) function: OfVectors<f32>,
     pub(super) to: To,
-    pub(super) from: [Argument; 2],
+    pub(super) from: Vec<Argument>,
 }
 
 /// A product of matrices, or a dot product. A vector is a matrix with one column or one row.
@@ -214,7 +212,10 @@ impl Argument {
 /// A call of a math function.
 #[derive(Debug)]
 pub(super) struct Math {
+    /// Name of the function in a listing.
+    #[allow(dead_code, reason = "the text of an instruction shows it")]
     pub(super) fun: MathFunction,
+    pub(super) reference: Reference,
     pub(super) to: Slot,
     pub(super) arguments: Vec<Argument>,
 }

@@ -2,6 +2,7 @@
 
 use super::invocation::at;
 use super::op::{Argument, Binary, Math, Product, QuickVectors, Slot, To};
+use crate::arith::geometry::Vector;
 use crate::arith::{self, Operand, Outcome, Scalar};
 use naga::{BinaryOperator, RelationalFunction, ScalarKind, UnaryOperator};
 use smallvec::SmallVec;
@@ -52,15 +53,15 @@ pub(super) fn product(stack: &mut [u64], base: usize, op: &Product) {
     }
 }
 
-/// Applies a quick function to two vectors.
+/// Applies a quick function to vectors.
 pub(super) fn vectors(stack: &mut [u64], base: usize, op: &QuickVectors) {
-    let components = |argument: &Argument| -> [f32; 4] {
-        let from = at(base, argument.slot);
-        let mut row = stack[from..from + argument.count()].iter();
-        std::array::from_fn(|_| row.next().map_or(0.0, |&bits| f32::from_bits(bits as u32)))
+    let vector = |number: usize| -> Vector<f32> {
+        let row = op.from.get(number).map(|argument| (at(base, argument.slot), argument.count()));
+        let row = row.map_or(&[][..], |(from, count)| &stack[from..from + count]);
+        row.iter().map(|&bits| f32::from_bits(bits as u32)).collect()
     };
-    let [a, b] = [&op.from[0], &op.from[1]].map(components);
-    let result = (op.function)(&a[..op.from[0].count()], &b[..op.from[1].count()]);
+    let [x, y, z] = [0, 1, 2].map(vector);
+    let result = (op.function)(&x, &y, &z);
     let to = at(base, op.to.slot);
     for (slot, value) in stack[to..to + op.to.count as usize].iter_mut().zip(result) {
         *slot = u64::from(value.to_bits());
@@ -120,7 +121,7 @@ pub(super) fn math(stack: &mut [u64], base: usize, op: &Math) {
         operands.push(operand(argument, own));
         rest = others;
     }
-    let outcome = arith::math(op.fun, &operands);
+    let outcome = op.reference.call(&operands);
     put(stack, at(base, op.to), &outcome);
 }
 

@@ -1,8 +1,7 @@
-//! Functions on lists of numbers.
+//! The functions on lists of numbers.
 
 use super::circle;
 use crate::arith::wide::wide;
-use naga::MathFunction as Fun;
 
 /// Function that replaces each number of a list by the result.
 pub(crate) type One = fn(&mut [f32]);
@@ -87,34 +86,17 @@ fn of_angles(x: &mut [f32], near: One, any: fn(f32) -> f32) {
     }
 }
 
-/// Returns the function on lists for a function of one number, if there is one.
-pub(crate) fn of_one(fun: Fun) -> Option<One> {
-    Some(match fun {
-        Fun::Acos => acos,
-        Fun::Acosh => acosh,
-        Fun::Asin => asin,
-        Fun::Asinh => asinh,
-        Fun::Atan => atan,
-        Fun::Atanh => atanh,
-        Fun::Cos => |x| of_angles(x, near_cos, super::cos),
-        Fun::Cosh => cosh,
-        Fun::Exp => exp,
-        Fun::Exp2 => exp2,
-        Fun::Log => log,
-        Fun::Log2 => log2,
-        Fun::Sin => |x| of_angles(x, near_sin, super::sin),
-        Fun::Sinh => sinh,
-        Fun::Tan => |x| of_angles(x, near_tan, super::tan),
-        Fun::Tanh => tanh,
-        _ => return None,
-    })
+/// Replaces each angle by its cosine.
+pub(crate) fn cos(x: &mut [f32]) {
+    of_angles(x, near_cos, super::cos);
 }
 
-/// Returns the function on lists for a function of two numbers, if there is one.
-pub(crate) fn of_two(fun: Fun) -> Option<Two> {
-    match fun {
-        Fun::Atan2 => Some(atan2),
-        Fun::Pow => Some(pow),
-        _ => None,
-    }
+/// Replaces each angle by its sine.
+pub(crate) fn sin(x: &mut [f32]) {
+    of_angles(x, near_sin, super::sin);
+}
+
+/// Replaces each angle by its tangent.
+pub(crate) fn tan(x: &mut [f32]) {
+    of_angles(x, near_tan, super::tan);
 }

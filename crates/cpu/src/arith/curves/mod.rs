@@ -6,15 +6,12 @@
 
 mod arc;
 mod circle;
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
-mod each;
+pub(crate) mod each;
 mod exponential;
 mod logarithm;
 mod polynomial;
 
 use super::double;
-#[cfg(all(feature = "compile", not(target_family = "wasm")))]
-pub(crate) use each::{One, Two, of_one, of_two};
 pub(crate) use polynomial::ROUND;
 
 macro_rules! rounded {

@@ -1,45 +1,8 @@
-//! Functions on words, without those in `curves`.
+//! The functions of words. Those of packed numbers are their references too, with one lane.
 
-use super::Words;
 use super::lanes::{array, each, each_float, each_pair, each_word};
 use crate::arith::wide::wide;
-use crate::arith::{bits, float, formula, geometry, half, linear, pack};
-use naga::{MathFunction as Fun, ScalarKind};
-
-/// Returns the word version of a function, for a first argument with components of this kind.
-pub(super) fn of_words(fun: Fun, kind: ScalarKind) -> Option<Words> {
-    Some(match (fun, kind) {
-        (Fun::Ldexp, _) => ldexp,
-        (Fun::Frexp, _) => frexp,
-        (Fun::Sign, ScalarKind::Float) => sign,
-        (Fun::QuantizeToF16, _) => quantize,
-        (Fun::FaceForward, _) => face_forward,
-        (Fun::Refract, _) => refract,
-        (Fun::Determinant, _) => determinant,
-        (Fun::Pack4x8snorm, _) => pack4x8snorm,
-        (Fun::Pack4x8unorm, _) => pack4x8unorm,
-        (Fun::Pack2x16snorm, _) => pack2x16snorm,
-        (Fun::Pack2x16unorm, _) => pack2x16unorm,
-        (Fun::Pack2x16float, _) => pack2x16float,
-        (Fun::Unpack4x8snorm, _) => unpack4x8snorm,
-        (Fun::Unpack4x8unorm, _) => unpack4x8unorm,
-        (Fun::Unpack2x16snorm, _) => unpack2x16snorm,
-        (Fun::Unpack2x16unorm, _) => unpack2x16unorm,
-        (Fun::Unpack2x16float, _) => unpack2x16float,
-        (Fun::Unpack4xI8, _) => unpack4xi8,
-        (Fun::Unpack4xU8, _) => unpack4xu8,
-        (Fun::Pack4xI8 | Fun::Pack4xU8, _) => pack4x8,
-        (Fun::Pack4xI8Clamp, _) => pack4xi8_clamp,
-        (Fun::Pack4xU8Clamp, _) => pack4xu8_clamp,
-        (Fun::Dot4I8Packed, _) => dot4_i8,
-        (Fun::Dot4U8Packed, _) => dot4_u8,
-        (Fun::FirstLeadingBit, ScalarKind::Sint) => first_leading_bit_of_i32,
-        (Fun::FirstLeadingBit, _) => first_leading_bit_of_u32,
-        (Fun::FirstTrailingBit, _) => first_trailing_bit,
-        (Fun::ReverseBits, _) => reverse_bits,
-        _ => return None,
-    })
-}
+use crate::arith::{bits, float, geometry, linear, pack};
 
 wide! {
     fn ldexp(words: &mut [u32], _lanes: usize) =
@@ -48,10 +11,8 @@ wide! {
         let (fraction, exponent) = float::frexp(f32::from_bits(x));
         (fraction.to_bits(), exponent as u32)
     });
-    fn sign(words: &mut [u32], _lanes: usize) =
-        each_word(words, |x| formula::sign(f32::from_bits(x)).to_bits());
     fn quantize(words: &mut [u32], _lanes: usize) =
-        each_word(words, |x| half::widen(half::narrow(f32::from_bits(x))).to_bits());
+        each_word(words, |x| float::quantize(f32::from_bits(x)).to_bits());
     fn pack4x8snorm(words: &mut [u32], lanes: usize) =
         each(words, lanes, |x| [pack::pack4x8snorm(x.map(f32::from_bits))]);
     fn pack4x8unorm(words: &mut [u32], lanes: usize) =
@@ -83,15 +44,15 @@ wide! {
         each(words, lanes, |[a, b]| [pack::dot4_i8(a, b) as u32]);
     fn dot4_u8(words: &mut [u32], lanes: usize) = each(words, lanes, |[a, b]| [pack::dot4_u8(a, b)]);
     fn first_leading_bit_of_i32(words: &mut [u32], _lanes: usize) =
-        each_word(words, |x| bits::first_leading_bit(x.into(), 32, true) as u32);
+        each_word(words, |x| bits::first_leading_bit::<32, true>(x.into()) as u32);
     fn first_leading_bit_of_u32(words: &mut [u32], _lanes: usize) =
-        each_word(words, |x| bits::first_leading_bit(x.into(), 32, false) as u32);
+        each_word(words, |x| bits::first_leading_bit::<32, false>(x.into()) as u32);
     fn first_trailing_bit(words: &mut [u32], _lanes: usize) =
-        each_word(words, |x| bits::first_trailing_bit(x.into(), 32) as u32);
+        each_word(words, |x| bits::first_trailing_bit::<32, false>(x.into()) as u32);
     fn reverse_bits(words: &mut [u32], _lanes: usize) = each_word(words, u32::reverse_bits);
 }
 
-fn face_forward(words: &mut [u32], lanes: usize) {
+pub(crate) fn face_forward(words: &mut [u32], lanes: usize) {
     fn of<const A: usize, const N: usize>(words: &mut [u32], lanes: usize) {
         each_float(words, lanes, |x: [f32; A]| {
             array::<N>(geometry::face_forward(&x[..N], &x[N..2 * N], &x[2 * N..]))
@@ -104,7 +65,7 @@ fn face_forward(words: &mut [u32], lanes: usize) {
     }
 }
 
-fn refract(words: &mut [u32], lanes: usize) {
+pub(crate) fn refract(words: &mut [u32], lanes: usize) {
     fn of<const A: usize, const N: usize>(words: &mut [u32], lanes: usize) {
         each_float(words, lanes, |x: [f32; A]| {
             array::<N>(geometry::refract(&x[..N], &x[N..2 * N], x[2 * N]))
@@ -117,7 +78,7 @@ fn refract(words: &mut [u32], lanes: usize) {
     }
 }
 
-fn determinant(words: &mut [u32], lanes: usize) {
+pub(crate) fn determinant(words: &mut [u32], lanes: usize) {
     fn of<const A: usize, const SIZE: usize>(words: &mut [u32], lanes: usize) {
         each_float(words, lanes, |x: [f32; A]| [linear::determinant(SIZE, &x.map(f64::from)) as f32]);
     }

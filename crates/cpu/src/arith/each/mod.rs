@@ -1,15 +1,13 @@
 //! Functions of 32-bit numbers for several invocations at once.
 
-mod functions;
+pub(crate) mod functions;
 mod lanes;
 
-use super::curves;
+use super::curves::each as curves;
 use bytemuck::{cast_slice, cast_slice_mut};
-use functions::of_words;
-use naga::{MathFunction as Fun, ScalarKind};
 
-/// Function that gets the words and the number of lanes.
-type Words = fn(&mut [u32], usize);
+/// Function of words and of the number of lanes.
+pub(crate) type OfWords = fn(&mut [u32], usize);
 
 /// A function for the lanes of several invocations.
 ///
@@ -21,16 +19,10 @@ pub(crate) enum Each {
     One(curves::One),
     /// Function of two numbers.
     Two(curves::Two),
-    Words(Words),
+    Words(OfWords),
 }
 
 impl Each {
-    /// Returns the implementation of a function whose first argument has components of this kind, if there is one.
-    pub(crate) fn of(fun: Fun, kind: ScalarKind) -> Option<Self> {
-        let curve = curves::of_one(fun).map(Self::One).or_else(|| curves::of_two(fun).map(Self::Two));
-        curve.or_else(|| of_words(fun, kind).map(Self::Words))
-    }
-
     /// Computes the function. `words` has room for the arguments and for the result.
     pub(crate) fn run(self, words: &mut [u32], lanes: usize) {
         match self {

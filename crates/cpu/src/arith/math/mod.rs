@@ -1,13 +1,21 @@
 //! The built-in functions of WGSL.
 
-mod component;
-mod packing;
-mod vector;
+mod numbers;
+mod table;
+mod whole;
 
-use super::{Components, Operand, Outcome, Scalar, convert, double, linear};
-use component::component;
-use naga::{MathFunction as Fun, ScalarKind};
+use super::geometry::Vector;
+use super::lift::Lift;
+use super::{Components, Operand, Outcome, Scalar};
+use naga::{MathFunction as Fun, Scalar as Type};
+pub(crate) use numbers::Bits;
 use smallvec::SmallVec;
+#[cfg(all(test, feature = "compile", not(target_family = "wasm")))]
+pub(crate) use table::TABLE;
+pub(crate) use table::{OfVectors, Reference, builtin};
+
+/// `true` if kernels may become machine code.
+const COMPILES: bool = cfg!(all(feature = "compile", not(target_family = "wasm")));
 
 /// Calls a built-in function.
 ///
@@ -18,63 +26,54 @@ use smallvec::SmallVec;
 /// # Panics
 /// Panics for arguments that cannot occur in a validated module, which is a bug.
 pub(crate) fn math(fun: Fun, args: &[Operand<'_>]) -> Outcome {
-    match fun {
-        Fun::Modf => pair(&args[0], modf),
-        Fun::Frexp => pair(&args[0], frexp),
-        Fun::Transpose | Fun::Determinant | Fun::Inverse => matrix(fun, &args[0]),
-        _ => {
-            let special = vector::call(fun, args).or_else(|| packing::call(fun, args));
-            special.unwrap_or_else(|| componentwise(fun, args))
+    builtin(fun).reference.call(args)
+}
+
+impl Reference {
+    /// Calls the function.
+    ///
+    /// # Panics
+    /// Panics for arguments that the function does not take in a validated module, which is a bug.
+    pub(crate) fn call(self, args: &[Operand<'_>]) -> Outcome {
+        match self {
+            Self::Numbers(of) => componentwise(of, args),
+            Self::Vectors(single, double) => match args[0].component(0) {
+                Scalar::F32(_) => of_vectors(single, args),
+                _ => of_vectors(double, args),
+            },
+            Self::Words(function, ty, count) => {
+                let components = args.iter().flat_map(|arg| arg.components());
+                let mut words: SmallVec<[u32; 8]> = components.map(|x| x.bits() as u32).collect();
+                words.resize(words.len().max(count), 0);
+                function(&mut words, 1);
+                let words = words[..count].iter();
+                scalar_or_vector(words.map(|&word| Scalar::from_bits(ty, word.into())).collect())
+            }
+            Self::Whole(function) => function(args),
         }
     }
 }
 
-fn componentwise(fun: Fun, args: &[Operand<'_>]) -> Outcome {
-    let of = |index: usize| {
-        let values: Components = args.iter().map(|arg| arg.component(index)).collect();
-        component(fun, &values)
+fn componentwise(of: fn(Type) -> Option<Bits>, args: &[Operand<'_>]) -> Outcome {
+    let ty = args[0].component(0).ty();
+    let function = of(ty).unwrap_or_else(|| unreachable!("bug: a function of {args:?}"));
+    let component = |index: usize| {
+        let bits = |at: usize| args.get(at).map_or(0, |arg: &Operand<'_>| arg.component(index).bits());
+        Scalar::from_bits(ty, function.call([0, 1, 2, 3].map(bits)))
     };
-    Outcome::shaped_like(&args[0], (0..args[0].components().len()).map(of).collect())
+    Outcome::shaped_like(&args[0], (0..args[0].components().len()).map(component).collect())
 }
 
-/// Calls a function with two results for each component.
-fn pair(x: &Operand<'_>, f: fn(Scalar) -> [Scalar; 2]) -> Outcome {
-    let results: SmallVec<[[Scalar; 2]; 4]> = x.components().iter().map(|&x| f(x)).collect();
-    let member = |index: usize| Outcome::shaped_like(x, results.iter().map(|result| result[index]).collect());
-    Outcome::Pair(Box::new([member(0), member(1)]))
+fn of_vectors<R: Lift>(function: OfVectors<R>, args: &[Operand<'_>]) -> Outcome {
+    let sample = args[0].component(0);
+    let vector = |at: usize| args.get(at).map_or_else(Vector::new, |arg| whole::lift(arg.components()));
+    let [x, y, z] = [0, 1, 2].map(vector);
+    scalar_or_vector(function(&x, &y, &z).into_iter().map(|x| x.give(sample)).collect())
 }
 
-/// Returns `x - trunc(x)` and `trunc(x)`.
-fn modf(x: Scalar) -> [Scalar; 2] {
-    let whole = component(Fun::Trunc, &[x]);
-    [super::binary(naga::BinaryOperator::Subtract, x, whole), whole]
-}
-
-/// Returns the fraction and the exponent. naga declares the exponent of `f64` as `i64`. naga declares the exponent of
-/// `f16` as `i16`, which is not a [`Scalar`]; WGSL declares it as `i32`.
-fn frexp(x: Scalar) -> [Scalar; 2] {
-    let (fraction, exponent) = double::frexp(convert::to_f64(x));
-    let width = x.ty().width;
-    let exponent = convert(Scalar::I32(exponent), ScalarKind::Sint, Some(width.max(4)));
-    [convert(Scalar::F64(fraction), ScalarKind::Float, Some(width)), exponent]
-}
-
-fn matrix(fun: Fun, x: &Operand<'_>) -> Outcome {
-    let Operand::Matrix { columns, rows, values } = *x else { unreachable!("bug: {x:?} is no matrix") };
-    let sample = values[0];
-    let wide = || values.iter().map(|&x| convert::to_f64(x)).collect::<SmallVec<[f64; 16]>>();
-    let narrow = |x: f64| convert(Scalar::F64(x), ScalarKind::Float, Some(sample.ty().width));
-    match fun {
-        Fun::Determinant => Outcome::Scalar(narrow(linear::determinant(rows, &wide()))),
-        Fun::Inverse => {
-            let values = linear::inverse(rows, &wide()).into_iter().map(narrow).collect();
-            Outcome::Matrix { columns, rows, values }
-        }
-        _ => {
-            let values = linear::transpose(rows, values).collect();
-            Outcome::Matrix { columns: rows, rows: columns, values }
-        }
-    }
+/// Returns a scalar if there is one component, and a vector otherwise.
+fn scalar_or_vector(values: Components) -> Outcome {
+    if let [value] = values[..] { Outcome::Scalar(value) } else { Outcome::Vector(values) }
 }
 
 #[cfg(test)]

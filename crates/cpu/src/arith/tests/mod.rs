@@ -2,4 +2,4 @@
 
 pub(crate) mod accuracy;
 pub(crate) mod edges;
-mod types;
+pub(crate) mod types;

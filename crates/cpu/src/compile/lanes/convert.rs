@@ -2,9 +2,7 @@
 
 use super::rows::{FIRST_HALVES, LAST_HALVES};
 use super::{Lane, Lanes, Vector, Vectors};
-use crate::compile::half::GREATEST;
 use crate::compile::layout::Kind;
-use crate::compile::operator::last_integer;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
@@ -80,7 +78,7 @@ impl Vector<'_, '_, '_> {
             (Kind::F16 | Kind::F32, Kind::F64) => Some(self.vectors(to, |vector, at| {
                 let half = if at.is_multiple_of(2) { FIRST_HALVES } else { LAST_HALVES };
                 let half = vector.mixed(value[at / 2], value[at / 2], half);
-                let half = vector.cast(half, types::F32X4);
+                let half = vector.lower.cast(half, types::F32X4);
                 vector.lower.builder.ins().fvpromote_low(half)
             })),
             (Kind::I32, Kind::I64 | Kind::U64) => {
@@ -108,7 +106,7 @@ impl Vector<'_, '_, '_> {
             (Kind::F64, Kind::F32) => Some(self.vectors(to, |vector, at| {
                 let halves = [2 * at, 2 * at + 1].map(|at| vector.lower.builder.ins().fvdemote(value[at]));
                 let both = vector.mixed(halves[0], halves[1], FIRST_HALVES);
-                vector.cast(both, types::F32X4)
+                vector.lower.cast(both, types::F32X4)
             })),
             (Kind::I64 | Kind::U64, Kind::I32 | Kind::U32) => Some(self.split(value)[0]),
             (_, Kind::Bool) => {
@@ -127,52 +125,23 @@ impl Vector<'_, '_, '_> {
         }
     }
 
-    /// Converts the words of a vector to words.
+    /// Converts the words of a vector to words. A `true` lane is a word of ones.
     fn convert_vector(&mut self, from: Kind, to: Kind, value: ir::Value) -> ir::Value {
-        let ty = Self::vector_type(to);
-        let splat = |vector: &mut Self, last: i64| {
-            let last = vector.lower.builder.ins().iconst(types::I32, last);
-            vector.lower.builder.ins().splat(types::I32X4, last)
-        };
         match (from, to) {
-            (Kind::F32, Kind::F16) => self.lower.rounded_half(value),
-            (Kind::I32 | Kind::U32, Kind::F16) => {
-                let value = self.convert_vector(from, Kind::F32, value);
-                self.lower.rounded_half(value)
-            }
-            (Kind::I32, Kind::F32) => self.lower.builder.ins().fcvt_from_sint(ty, value),
-            (Kind::U32, Kind::F32) => self.lower.builder.ins().fcvt_from_uint(ty, value),
-            (Kind::F16 | Kind::F32, Kind::I32) => {
-                let mut value = self.lower.builder.ins().fcvt_to_sint_sat(ty, value);
-                if from == Kind::F16 {
-                    let least = splat(self, -GREATEST);
-                    value = self.lower.builder.ins().smax(value, least);
-                }
-                let last = splat(self, last_integer(from, to));
-                self.lower.builder.ins().smin(value, last)
-            }
-            (Kind::F16 | Kind::F32, Kind::U32) => {
-                let value = self.lower.builder.ins().fcvt_to_uint_sat(ty, value);
-                let last = splat(self, last_integer(from, to));
-                self.lower.builder.ins().umin(value, last)
-            }
-            (Kind::F16 | Kind::F32, Kind::Bool) => {
-                let zero = self.splat(from, 0.0);
-                self.lower.builder.ins().fcmp(FloatCC::NotEqual, value, zero)
-            }
-            (_, Kind::Bool) => {
-                let zero = splat(self, 0);
+            (Kind::I32 | Kind::U32, Kind::Bool) => {
+                let zero = self.lower.word(0);
+                let zero = self.lower.spread(value, zero);
                 self.lower.builder.ins().icmp(IntCC::NotEqual, value, zero)
             }
             (Kind::Bool, Kind::F16 | Kind::F32) => {
-                let one = self.splat(to, 1.0);
-                let one = self.lower.builder.ins().bitcast(types::I32X4, MemFlags::new(), one);
+                let one = self.lower.word(1.0_f32.to_bits());
+                let one = self.lower.spread(value, one);
                 let bits = self.lower.builder.ins().band(value, one);
-                self.lower.builder.ins().bitcast(ty, MemFlags::new(), bits)
+                self.lower.cast(bits, types::F32X4)
             }
-            // A `true` lane is a word of ones.
+            (Kind::Bool, Kind::Bool) => value,
             (Kind::Bool, _) => self.lower.builder.ins().ineg(value),
-            _ => value,
+            _ => self.lower.convert_component(from, to, value),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::place::{Reach, Scalars};
 use super::rows::Elements;
 use super::{Lane, Lanes, Vector, Vectors};
-use crate::compile::half::is_exact;
+use crate::arith::builtin;
 use crate::compile::layout::Kind;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlags, types};
@@ -18,7 +18,7 @@ const LOW_HALVES: [u8; 16] = [0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13
 impl Vector<'_, '_, '_> {
     /// Computes a function whose arguments begin with numbers of 16 bits, if there are instructions on vectors for it.
     pub(super) fn half_math(&mut self, fun: Fun, kinds: &[Kind], values: &[Lanes]) -> Result<Option<Lanes>> {
-        if is_exact(fun) {
+        if builtin(fun).is_exact {
             let words = vec![Kind::F32; kinds.len()];
             return self.known_math(fun, &words, values);
         }
@@ -81,7 +81,7 @@ impl Vector<'_, '_, '_> {
         for (at, &part) in value.iter().enumerate() {
             let bits = self.lower.half_bits(part);
             let halves = self.mixed(bits, bits, LOW_HALVES);
-            let halves = self.cast(halves, types::I64X2);
+            let halves = self.lower.cast(halves, types::I64X2);
             let halves = self.lower.builder.ins().extractlane(halves, 0);
             let (address, offset) = elements.at(self, 4 * at as u32, offset)?;
             self.lower.builder.ins().store(UNALIGNED, halves, address, offset);

@@ -2,11 +2,11 @@
 //! step.
 
 use super::{Lane, Lanes, Vector, Vectors};
-use crate::arith::Each;
+use crate::arith::{Each, builtin};
 use crate::compile::layout::{Kind, Leaf};
 use crate::compile::refusal::Result;
 use crate::compile::value::Components;
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
 use naga::{BinaryOperator, Expression, Handle, MathFunction as Fun};
 
@@ -37,7 +37,7 @@ impl Vector<'_, '_, '_> {
         if let Some(known) = known {
             return Ok(known);
         }
-        match Each::of(fun, kind.scalar().kind) {
+        match builtin(fun).each(kind.scalar().kind) {
             Some(each) if !kind.is_wide() && kind != Kind::F16 => {
                 self.call_each(each, arguments, &values, result)
             }
@@ -141,7 +141,7 @@ impl Vector<'_, '_, '_> {
         let vectors = self.vectors(kind, |vector, at| {
             let x: Components = operands.iter().map(|operand| operand[at]).collect();
             let found = match kind {
-                Kind::F32 | Kind::F64 => vector.float_function(fun, kind, &x),
+                Kind::F32 | Kind::F64 => vector.lower.float_function(fun, kind, &x),
                 _ => vector.integer_function(fun, kind, &x),
             };
             found.unwrap_or_else(|| {
@@ -152,102 +152,17 @@ impl Vector<'_, '_, '_> {
         known.then_some(Lane::Each(vectors))
     }
 
-    fn float_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
-        let ins = self.lower.builder.ins();
-        Some(match fun {
-            Fun::Abs => ins.fabs(x[0]),
-            Fun::Sqrt => ins.sqrt(x[0]),
-            Fun::Floor => ins.floor(x[0]),
-            Fun::Ceil => ins.ceil(x[0]),
-            Fun::Trunc => ins.trunc(x[0]),
-            Fun::Round => ins.nearest(x[0]),
-            Fun::Fma => ins.fma(x[0], x[1], x[2]),
-            Fun::Min => self.extreme(kind, FloatCC::LessThan, x[0], x[1]),
-            Fun::Max => self.extreme(kind, FloatCC::GreaterThan, x[0], x[1]),
-            Fun::Clamp => self.limited(kind, x[0], x[1], x[2]),
-            Fun::Saturate => self.saturated(kind, x[0]),
-            Fun::Fract => {
-                let floor = ins.floor(x[0]);
-                self.lower.builder.ins().fsub(x[0], floor)
-            }
-            Fun::InverseSqrt => {
-                let root = ins.sqrt(x[0]);
-                let one = self.splat(kind, 1.0);
-                self.lower.builder.ins().fdiv(one, root)
-            }
-            Fun::Mix => {
-                let one = self.splat(kind, 1.0);
-                let rest = self.lower.builder.ins().fsub(one, x[2]);
-                let left = self.lower.builder.ins().fmul(x[0], rest);
-                let right = self.lower.builder.ins().fmul(x[1], x[2]);
-                self.lower.builder.ins().fadd(left, right)
-            }
-            Fun::Step => {
-                let zero = self.splat(kind, 0.0);
-                let one = self.splat(kind, 1.0);
-                let reached = self.lower.builder.ins().fcmp(FloatCC::LessThanOrEqual, x[0], x[1]);
-                self.blend(kind, reached, one, zero)
-            }
-            Fun::SmoothStep => {
-                let part = ins.fsub(x[2], x[0]);
-                let whole = self.lower.builder.ins().fsub(x[1], x[0]);
-                let t = self.lower.builder.ins().fdiv(part, whole);
-                let t = self.saturated(kind, t);
-                let two = self.splat(kind, 2.0);
-                let three = self.splat(kind, 3.0);
-                let twice = self.lower.builder.ins().fmul(two, t);
-                let rest = self.lower.builder.ins().fsub(three, twice);
-                let square = self.lower.builder.ins().fmul(t, t);
-                self.lower.builder.ins().fmul(square, rest)
-            }
-            Fun::Sign => {
-                let [zero, one, minus] = [0.0, 1.0, -1.0].map(|value| self.splat(kind, value));
-                let above = self.lower.builder.ins().fcmp(FloatCC::GreaterThan, x[0], zero);
-                let below = self.lower.builder.ins().fcmp(FloatCC::LessThan, x[0], zero);
-                let is_nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, x[0], x[0]);
-                let sign = self.blend(kind, above, one, zero);
-                let sign = self.blend(kind, below, minus, sign);
-                self.blend(kind, is_nan, x[0], sign)
-            }
-            Fun::Radians => {
-                let factor = self.splat(kind, 0.017_453_292_519_943_295);
-                self.lower.builder.ins().fmul(x[0], factor)
-            }
-            Fun::Degrees => {
-                let factor = self.splat(kind, 57.295_779_513_082_32);
-                self.lower.builder.ins().fmul(x[0], factor)
-            }
-            _ => return None,
-        })
-    }
-
     fn integer_function(&mut self, fun: Fun, kind: Kind, x: &[ir::Value]) -> Option<ir::Value> {
-        let ins = self.lower.builder.ins();
-        Some(match (kind, fun) {
-            (Kind::U32 | Kind::U64, Fun::Abs) => x[0],
-            (Kind::I32 | Kind::I64, Fun::Abs) => ins.iabs(x[0]),
-            (Kind::I64 | Kind::U64, Fun::Min) => self.wide_extreme(kind, IntCC::SignedLessThan, x[0], x[1]),
-            (Kind::I64 | Kind::U64, Fun::Max) => {
-                self.wide_extreme(kind, IntCC::SignedGreaterThan, x[0], x[1])
-            }
-            (Kind::I64 | Kind::U64, Fun::Clamp) => {
+        Some(match fun {
+            Fun::Min if kind.is_wide() => self.wide_extreme(kind, IntCC::SignedLessThan, x[0], x[1]),
+            Fun::Max if kind.is_wide() => self.wide_extreme(kind, IntCC::SignedGreaterThan, x[0], x[1]),
+            Fun::Clamp if kind.is_wide() => {
                 let low = self.wide_extreme(kind, IntCC::SignedGreaterThan, x[0], x[1]);
                 self.wide_extreme(kind, IntCC::SignedLessThan, low, x[2])
             }
-            (Kind::I32, Fun::Min) => ins.smin(x[0], x[1]),
-            (Kind::U32, Fun::Min) => ins.umin(x[0], x[1]),
-            (Kind::I32, Fun::Max) => ins.smax(x[0], x[1]),
-            (Kind::U32, Fun::Max) => ins.umax(x[0], x[1]),
-            (Kind::I32, Fun::Clamp) => {
-                let low = ins.smax(x[0], x[1]);
-                self.lower.builder.ins().smin(low, x[2])
-            }
-            (Kind::U32, Fun::Clamp) => {
-                let low = ins.umax(x[0], x[1]);
-                self.lower.builder.ins().umin(low, x[2])
-            }
-            (Kind::I32, Fun::Sign) => {
-                let negative = ins.sshr_imm(x[0], 31);
+            Fun::Abs | Fun::Min | Fun::Max | Fun::Clamp => return self.lower.integer_function(fun, kind, x),
+            Fun::Sign if kind == Kind::I32 => {
+                let negative = self.lower.builder.ins().sshr_imm(x[0], 31);
                 let zero = self.lower.word(0);
                 let zero = self.lower.builder.ins().splat(types::I32X4, zero);
                 let positive = self.lower.builder.ins().icmp(IntCC::SignedGreaterThan, x[0], zero);
@@ -256,30 +171,6 @@ impl Vector<'_, '_, '_> {
             }
             _ => return None,
         })
-    }
-
-    /// Returns a vector with this number in all lanes.
-    pub(super) fn splat(&mut self, kind: Kind, value: f64) -> ir::Value {
-        let value = self.lower.number(kind, value);
-        self.lower.builder.ins().splat(Self::vector_type(kind), value)
-    }
-
-    fn saturated(&mut self, kind: Kind, x: ir::Value) -> ir::Value {
-        let low = self.splat(kind, 0.0);
-        let high = self.splat(kind, 1.0);
-        self.limited(kind, x, low, high)
-    }
-
-    fn limited(&mut self, kind: Kind, x: ir::Value, low: ir::Value, high: ir::Value) -> ir::Value {
-        let x = self.extreme(kind, FloatCC::GreaterThan, x, low);
-        self.extreme(kind, FloatCC::LessThan, x, high)
-    }
-
-    fn extreme(&mut self, kind: Kind, condition: FloatCC, a: ir::Value, b: ir::Value) -> ir::Value {
-        let better = self.lower.builder.ins().fcmp(condition, b, a);
-        let nan = self.lower.builder.ins().fcmp(FloatCC::NotEqual, a, a);
-        let second = self.lower.builder.ins().bor(better, nan);
-        self.blend(kind, second, b, a)
     }
 
     /// Computes a function of all lanes by a call.

@@ -175,7 +175,7 @@ impl Vector<'_, '_, '_> {
             if let Some(mask) = mask {
                 let ty = Self::vector_type(kind);
                 let old = self.lower.builder.ins().load(ty, UNALIGNED, reach.address, offset);
-                part = self.blend(kind, mask[at], part, old);
+                part = self.lower.pick(mask[at], part, old);
             }
             self.lower.builder.ins().store(UNALIGNED, part, reach.address, offset);
         }

@@ -3,13 +3,10 @@
 use super::{Argument, Lane, Lanes, Vector, Vectors};
 use crate::compile::layout::Kind;
 use crate::compile::refusal::{Result, refuse};
-use crate::compile::value::member;
+use crate::compile::value::{MOST_SELECTED, member};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, types};
-use naga::{BinaryOperator, Expression, Handle, RelationalFunction, TypeInner, UnaryOperator};
-
-/// Maximum number of members from which a dynamic index selects with instructions.
-const MOST_SELECTED: usize = 8;
+use naga::{BinaryOperator, Expression, Handle, RelationalFunction, UnaryOperator};
 
 impl Vector<'_, '_, '_> {
     /// Returns the components of an expression that is constant or was evaluated before.
@@ -143,25 +140,7 @@ impl Vector<'_, '_, '_> {
         reject: Vectors,
     ) -> Vectors {
         let mask = if kind.is_wide() { self.wide_mask(mask) } else { mask };
-        self.vectors(kind, |vector, at| vector.blend(kind, mask[at], accept[at], reject[at]))
-    }
-
-    /// Returns `accept` where `mask` is set, and `reject` elsewhere. The elements of the mask have the vectors' width.
-    pub(super) fn blend(
-        &mut self,
-        kind: Kind,
-        mask: ir::Value,
-        accept: ir::Value,
-        reject: ir::Value,
-    ) -> ir::Value {
-        let [mask, accept, reject] = [mask, accept, reject].map(|value| self.cast(value, types::I32X4));
-        let ins = self.lower.builder.ins();
-        let blended = if self.lower.shared.blends {
-            ins.x86_blendv(mask, accept, reject)
-        } else {
-            ins.bitselect(mask, accept, reject)
-        };
-        self.cast(blended, Self::vector_type(kind))
+        self.vectors(kind, |vector, at| vector.lower.pick(mask[at], accept[at], reject[at]))
     }
 
     fn select(
@@ -185,28 +164,9 @@ impl Vector<'_, '_, '_> {
     fn unary(&mut self, op: UnaryOperator, operand: Handle<Expression>) -> Result<Lanes> {
         let kind = self.lower.kind(operand)?;
         let values = self.value(operand)?;
-        Ok(values
-            .into_iter()
-            .map(|value| match (op, value) {
-                (UnaryOperator::LogicalNot, Lane::One(value)) => {
-                    Lane::One(self.lower.builder.ins().bxor_imm(value, 1))
-                }
-                (_, Lane::One(value)) => Lane::One(self.negate(op, kind, value)),
-                (_, value) => {
-                    let value = self.each(kind, value);
-                    Lane::Each(self.map(value, |vector, value| vector.negate(op, kind, value)))
-                }
-            })
-            .collect())
-    }
-
-    fn negate(&mut self, op: UnaryOperator, kind: Kind, value: ir::Value) -> ir::Value {
-        let ins = self.lower.builder.ins();
-        match (op, kind) {
-            (UnaryOperator::Negate, Kind::F16 | Kind::F32 | Kind::F64) => ins.fneg(value),
-            (UnaryOperator::Negate, _) => ins.ineg(value),
-            _ => ins.bnot(value),
-        }
+        let apply =
+            |value| self.one_operand(kind, value, |vector, x| vector.lower.unary_component(op, kind, x));
+        Ok(values.into_iter().map(apply).collect())
     }
 
     fn binary(
@@ -218,16 +178,8 @@ impl Vector<'_, '_, '_> {
         let kind = self.lower.kind(left)?;
         let a = self.value(left)?;
         let b = self.value(right)?;
-        if op == BinaryOperator::Multiply {
-            match (self.lower.ty(left), self.lower.ty(right)) {
-                (TypeInner::Matrix { rows, .. }, TypeInner::Vector { .. } | TypeInner::Matrix { .. }) => {
-                    return self.multiply(kind, *rows as usize, &a, &b);
-                }
-                (TypeInner::Vector { .. }, TypeInner::Matrix { .. }) => {
-                    return self.multiply(kind, 1, &a, &b);
-                }
-                _ => {}
-            }
+        if let Some(rows) = self.lower.rows_of_product(op, left, right) {
+            return self.multiply(kind, rows, &a, &b);
         }
         let count = a.len().max(b.len());
         (0..count)

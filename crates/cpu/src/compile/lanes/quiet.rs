@@ -1,13 +1,12 @@
 //! Short blocks that are executed under a mask, without a branch around them.
 
 use super::{Lane, Lanes, Local, Vector, Vectors};
+use crate::arith::builtin;
 use crate::compile::layout::Kind;
 use crate::compile::locals::root_local;
 use crate::compile::refusal::Result;
 use cranelift_codegen::ir::InstBuilder;
-use naga::{
-    BinaryOperator, Block, Expression, Handle, Literal, LocalVariable, MathFunction as Fun, Statement,
-};
+use naga::{BinaryOperator, Block, Expression, Handle, Literal, LocalVariable, Statement};
 
 /// Maximum number of components that a block without a branch computes. For more, a branch around the block may be
 /// faster.
@@ -113,12 +112,7 @@ impl<'m> Vector<'_, '_, 'm> {
             } => {
                 matches!(self.lower.expression(*right), Expression::Literal(_))
             }
-            Expression::Math { fun, .. } => {
-                matches!(
-                    fun,
-                    Fun::Abs | Fun::Min | Fun::Max | Fun::Clamp | Fun::Saturate | Fun::Fract | Fun::Mix
-                )
-            }
+            Expression::Math { fun, .. } => builtin(*fun).is_cheap,
             Expression::Compose { .. }
             | Expression::Splat { .. }
             | Expression::Swizzle { .. }

@@ -77,7 +77,7 @@ impl Vector<'_, '_, '_> {
                 }
                 for (column, &(kind, _)) in columns.iter().zip(rest) {
                     let ty = Self::vector_type(kind);
-                    loaded.push(self.vectors(kind, |vector, at| vector.cast(column[at], ty)));
+                    loaded.push(self.vectors(kind, |vector, at| vector.lower.cast(column[at], ty)));
                 }
                 rest = &rest[4..];
             } else {
@@ -142,7 +142,7 @@ impl Vector<'_, '_, '_> {
             if row(&fields[at..]) {
                 let rows = (0..self.count()).flat_map(|part| {
                     let columns = [0, 1, 2, 3].map(|column| values[at + column][part]);
-                    let columns = columns.map(|value| self.cast(value, types::I32X4));
+                    let columns = columns.map(|value| self.lower.cast(value, types::I32X4));
                     self.transpose(columns)
                 });
                 for (lane, row) in rows.collect::<Vec<_>>().into_iter().enumerate() {
@@ -178,19 +178,10 @@ impl Vector<'_, '_, '_> {
 
     /// Returns a vector of words with the bytes at these indices in two vectors.
     pub(super) fn mixed(&mut self, a: ir::Value, b: ir::Value, bytes: [u8; 16]) -> ir::Value {
-        let [a, b] = [a, b].map(|value| self.cast(value, types::I8X16));
+        let [a, b] = [a, b].map(|value| self.lower.cast(value, types::I8X16));
         let bytes = self.lower.builder.func.dfg.immediates.push(bytes[..].into());
         let mixed = self.lower.builder.ins().shuffle(a, b, bytes);
-        self.cast(mixed, types::I32X4)
-    }
-
-    /// Returns the bits of a vector as a vector of another type.
-    pub(super) fn cast(&mut self, value: ir::Value, ty: ir::Type) -> ir::Value {
-        if self.lower.builder.func.dfg.value_type(value) == ty {
-            return value;
-        }
-        let flags = MemFlags::new().with_endianness(ir::Endianness::Little);
-        self.lower.builder.ins().bitcast(ty, flags, value)
+        self.lower.cast(mixed, types::I32X4)
     }
 }
 

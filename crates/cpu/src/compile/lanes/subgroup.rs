@@ -250,7 +250,7 @@ impl Vector<'_, '_, '_> {
         self.vectors(kind, |vector, at| {
             let from = value[at / vectors * vectors + (lane / per_vector) as usize];
             let spread = vector.mixed(from, from, bytes);
-            vector.cast(spread, Self::vector_type(kind))
+            vector.lower.cast(spread, Self::vector_type(kind))
         })
     }
 

@@ -17,7 +17,7 @@ impl Vector<'_, '_, '_> {
         self.vectors(kind, |vector, at| {
             let bytes = if at.is_multiple_of(2) { FIRST_WORDS } else { LAST_WORDS };
             let words = vector.mixed(low[at / 2], high[at / 2], bytes);
-            vector.cast(words, Self::vector_type(kind))
+            vector.lower.cast(words, Self::vector_type(kind))
         })
     }
 
@@ -42,7 +42,7 @@ impl Vector<'_, '_, '_> {
     pub(super) fn wide_extreme(&mut self, kind: Kind, order: IntCC, a: ir::Value, b: ir::Value) -> ir::Value {
         let [x, y] = [a, b].map(|value| if kind == Kind::U64 { self.turned(value) } else { value });
         let second = self.lower.builder.ins().icmp(order, y, x);
-        self.blend(kind, second, b, a)
+        self.lower.pick(second, b, a)
     }
 
     /// Flips the highest bits, so that a signed comparison orders unsigned numbers.

@@ -1,9 +1,9 @@
 //! Calls of math functions.
 
 use super::function::FunctionDecoder;
+use crate::arith::{Bits, Reference, builtin};
 use crate::error::Result;
 use crate::interpret::op::{Argument, Math, Op, Product, QuickThreeEach, QuickVectors, Strided};
-use crate::interpret::quick;
 use naga::{Expression, Handle, MathFunction, TypeInner};
 use smallvec::SmallVec;
 
@@ -28,29 +28,33 @@ impl FunctionDecoder<'_, '_> {
             self.push(Op::Product(Box::new(Product { to: to.slot, a, b, rows: 1, inner, columns: 1 })));
             return Ok(());
         }
+        let quick = match builtin(fun).reference {
+            Reference::Numbers(of) => of(first.ty),
+            Reference::Vectors(function, _) if first.ty == naga::Scalar::F32 => {
+                let from = arguments.to_vec();
+                self.push(Op::QuickVector(Box::new(QuickVectors { function, to, from })));
+                return Ok(());
+            }
+            _ => None,
+        };
         let each = |argument: &Argument| {
             let step = u8::from(argument.count() > 1);
             Strided { slot: argument.slot, step }
         };
-        if let [a, b, c] = &arguments[..]
-            && let Some(function) = quick::math_of_three(fun, first.ty)
-        {
-            let from = [a, b, c].map(each);
-            self.push(Op::QuickThree(Box::new(QuickThreeEach { function, to, from })));
-            return Ok(());
-        }
-        let last = *arguments.last().unwrap_or(&first);
-        if first.ty == naga::Scalar::F32
-            && let Some(function) = quick::vector(fun)
-        {
-            self.push(Op::QuickVector(Box::new(QuickVectors { function, to, from: [first, last] })));
-            return Ok(());
-        }
-        match quick::math(fun, first.ty) {
-            Some(function) if arguments.len() <= 2 && last.count() == first.count() => {
+        match (quick, &arguments[..]) {
+            (Some(Bits::Two(function)), [first, others @ ..]) => {
+                let last = others.last().unwrap_or(first);
                 self.push_quick(function, to, [first.slot, last.slot]);
             }
-            _ => self.push(Op::Math(Box::new(Math { fun, to: to.slot, arguments: arguments.to_vec() }))),
+            (Some(Bits::Three(function)), [a, b, c]) => {
+                let from = [a, b, c].map(each);
+                self.push(Op::QuickThree(Box::new(QuickThreeEach { function, to, from })));
+            }
+            _ => {
+                let reference = builtin(fun).reference;
+                let arguments = arguments.to_vec();
+                self.push(Op::Math(Box::new(Math { fun, reference, to: to.slot, arguments })));
+            }
         }
         Ok(())
     }

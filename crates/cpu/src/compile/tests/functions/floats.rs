@@ -61,10 +61,8 @@ pub(super) fn numbers(fun: Fun) -> Vec<Row> {
                     3.0 * [x[0], x[0] * x[2], x[1] * x[2]].map(|x| place.ulp(x)).iter().sum::<f64>()
                 })
             };
-            vec![
-                row("mix(a, b, c)", "m* m* m* -> f*", each(mix), bound()),
-                row("mix(a, b, c)", "m3 m3 m -> f3", each(mix), bound()),
-            ]
+            let types = ["m* m* m* -> f*", "m2 m2 m -> f2", "m3 m3 m -> f3", "m4 m4 m -> f4"];
+            types.map(|types| row("mix(a, b, c)", types, each(mix), bound())).into()
         }
         Fun::Step => {
             let step = |x: &[f64]| if x[0] <= x[1] { 1.0 } else { 0.0 };

@@ -45,12 +45,10 @@ pub(super) fn vectors(fun: Fun) -> Vec<Row> {
             vec![row("cross(a, b)", "m3 m3 -> f3", whole(cross), bound)]
         }
         Fun::Distance => {
-            let difference =
-                |x: &[Vec<f64>]| -> Vec<f64> { x[0].iter().zip(&x[1]).map(|(a, b)| a - b).collect() };
-            let reference = whole(move |x| vec![length(&difference(x))]);
-            let scalar = row("distance(a, b)", "m m -> f", each(|x| (x[0] - x[1]).abs()), ulps(1.0));
-            let vector = row("distance(a, b)", "m4 m4 -> f", reference, ulps(6.0));
-            vec![scalar, vector]
+            let of_vectors = ["m2 m2 -> f", "m3 m3 -> f", "m4 m4 -> f"];
+            let mut rows = of_sizes("distance(a, b)", of_vectors, distances, || ulps(6.0));
+            rows.push(row("distance(a, b)", "m m -> f", each(|x| (x[0] - x[1]).abs()), ulps(1.0)));
+            rows
         }
         Fun::Length => {
             let of_vectors = ["m2 -> f", "m3 -> f", "m4 -> f"];
@@ -132,7 +130,13 @@ pub(super) fn matrices(fun: Fun) -> Vec<Row> {
     }
 }
 
-/// Returns the reference of `transpose` for these types.
+/// Returns the length of the difference of two vectors.
+fn distances(x: &[Vec<f64>]) -> Vec<f64> {
+    let difference: Vec<f64> = x[0].iter().zip(&x[1]).map(|(a, b)| a - b).collect();
+    vec![length(&difference)]
+}
+
+/// Returns the transposed matrix of these types.
 fn transposed(types: &str) -> Reference {
     let number = |at: usize| usize::from(types.as_bytes()[at] - b'0');
     let (columns, rows) = (number(1), number(2));

@@ -5,21 +5,6 @@ use super::types::Width;
 use super::{Expected, Row, floats, geometry, integers, packing};
 use naga::MathFunction as Fun;
 
-/// Functions of naga.
-#[rustfmt::skip]
-pub(super) const ALL: [Fun; 79] = [
-    Fun::Abs, Fun::Min, Fun::Max, Fun::Clamp, Fun::Saturate, Fun::Cos, Fun::Cosh, Fun::Sin, Fun::Sinh, Fun::Tan, Fun::Tanh,
-    Fun::Acos, Fun::Asin, Fun::Atan, Fun::Atan2, Fun::Asinh, Fun::Acosh, Fun::Atanh, Fun::Radians, Fun::Degrees, Fun::Ceil,
-    Fun::Floor, Fun::Round, Fun::Fract, Fun::Trunc, Fun::Modf, Fun::Frexp, Fun::Ldexp, Fun::Exp, Fun::Exp2, Fun::Log,
-    Fun::Log2, Fun::Pow, Fun::Dot, Fun::Dot4I8Packed, Fun::Dot4U8Packed, Fun::Outer, Fun::Cross, Fun::Distance, Fun::Length,
-    Fun::Normalize, Fun::FaceForward, Fun::Reflect, Fun::Refract, Fun::Sign, Fun::Fma, Fun::Mix, Fun::Step, Fun::SmoothStep,
-    Fun::Sqrt, Fun::InverseSqrt, Fun::Inverse, Fun::Transpose, Fun::Determinant, Fun::QuantizeToF16, Fun::CountTrailingZeros,
-    Fun::CountLeadingZeros, Fun::CountOneBits, Fun::ReverseBits, Fun::ExtractBits, Fun::InsertBits, Fun::FirstTrailingBit,
-    Fun::FirstLeadingBit, Fun::Pack4x8snorm, Fun::Pack4x8unorm, Fun::Pack2x16snorm, Fun::Pack2x16unorm, Fun::Pack2x16float,
-    Fun::Pack4xI8, Fun::Pack4xU8, Fun::Pack4xI8Clamp, Fun::Pack4xU8Clamp, Fun::Unpack4x8snorm, Fun::Unpack4x8unorm,
-    Fun::Unpack2x16snorm, Fun::Unpack2x16unorm, Fun::Unpack2x16float, Fun::Unpack4xI8, Fun::Unpack4xU8,
-];
-
 /// Returns the calls of a function. The match has an arm for each function, so a new one of naga is a compile error.
 #[rustfmt::skip]
 pub(super) fn rows(fun: Fun) -> Vec<Row> {
