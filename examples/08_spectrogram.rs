@@ -105,7 +105,7 @@ fn transform(ctx: &Context, samples: &[f32], circle: &[[f64; 2]], frames: usize)
         compute.wait_for(&slot.fetched)?;
         let args = Stft { hop: HOP as u32, circle: &circle, samples: &slot.samples, power: &mut slot.power };
         compute.launch(&stft, Grid::groups([FRAMES]), args)?;
-        compute.record(&slot.transformed)?;
+        slot.transformed.record(&compute)?;
 
         fetch.wait_for(&slot.transformed)?;
         blocks.push(fetch.read(&slot.power));

@@ -132,7 +132,7 @@ fn not_early(subject: &Subject) {
         to.flush().unwrap();
         assert!(receiver.recv().unwrap().unwrap(), "callback");
         let done = after();
-        elsewhere.wait_for_queue(&to).unwrap();
+        elsewhere.wait_for(&to).unwrap();
         elsewhere.finish().wait().unwrap();
         assert!(done.is_complete().unwrap(), "a third context");
         let done = after();

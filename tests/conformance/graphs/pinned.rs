@@ -2,9 +2,7 @@
 
 use crate::common::kernels::Mix;
 use crate::common::{Case, Subject, case};
-use fencepost::{
-    Bound, CommandQueue, Context, Download, ErrorDetail, Grid, HostArray, Shape, Upload, region,
-};
+use fencepost::{Bound, CommandQueue, Download, ErrorDetail, Grid, HostArray, Shape, Upload, region};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -46,14 +46,19 @@ fn uploads_copy(s: &Subject) {
 }
 
 fn storage(s: &Subject) {
-    let queue = s.ctx().queue("q");
-    let x = queue.array(&counted(500)).unwrap();
-    let mut storage = Vec::with_capacity(4096);
-    for _ in 0..3 {
-        let place: *const u32 = storage.as_ptr();
-        storage = pollster::block_on(queue.read_with(&x, storage)).unwrap();
-        assert_eq!(storage, counted(500));
-        assert_eq!(storage.as_ptr(), place, "the storage is used again");
+    let (ctx, queue) = s.with_queue("q");
+    let mut x = queue.zeros([500]).unwrap();
+    let mut pinned: HostArray<u32, Download> = ctx.pinned([500]).unwrap();
+    let mut slice = vec![0; 500];
+    for value in 1..4_u32 {
+        queue.fill(&mut x, value).unwrap();
+        queue.download(&x, &mut pinned).unwrap();
+        let downloaded = queue.marker();
+        queue.read_into(&x, &mut slice).unwrap();
+        queue.fill(&mut x, 77).unwrap();
+        pollster::block_on(downloaded.done()).unwrap();
+        assert_eq!(pinned.try_read(<[u32]>::to_vec).unwrap(), [value; 500], "the download is complete");
+        assert_eq!(slice, [value; 500]);
     }
 }
 

@@ -131,7 +131,7 @@ fn refused(s: &Subject) {
     let other = s.ctx();
     let third = s.ctx();
     let queue = third.queue("third");
-    let x = own.ones::<u32, 1>([8]).unwrap();
+    let x = own.full([8], 1_u32).unwrap();
     let mut y = other.zeros::<u32, 1>([9]).unwrap();
     let error = queue.copy(&x, &mut y).unwrap_err();
     assert!(matches!(error.detail(), ErrorDetail::Shape { .. }), "{error}");

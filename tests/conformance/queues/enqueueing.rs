@@ -48,7 +48,7 @@ const VERBS: &[Verb<Things>] = &[
     ("flush", |t| t.queue.flush().unwrap()),
     ("upload pinned", |t| t.queue.upload(&t.pinned, &mut t.x).unwrap()),
     ("launch after a flush", |t| t.launch(2, 1)),
-    ("record", |t| t.queue.record(&t.event).unwrap()),
+    ("record", |t| t.event.record(&t.queue).unwrap()),
     ("wait_for", |t| t.queue.wait_for(&t.event).unwrap()),
     ("copy", |t| t.queue.copy(&t.y, &mut t.x).unwrap()),
     ("launch after a copy", |t| t.launch(1, 0)),

@@ -168,7 +168,7 @@ fn as_it_was(s: &Subject) {
 
 fn beside_a_profile(s: &Subject) {
     let (ctx, queue) = s.with_queue("tuned");
-    let tuning = queue.start_tuning().unwrap();
+    let tuning = Tuning::start(&queue).unwrap();
     let profiler = ctx.profile();
     profiler.finish().wait().unwrap();
     work(&ctx, &queue, 1);
