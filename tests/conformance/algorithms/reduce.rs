@@ -202,7 +202,7 @@ fn hazard(s: &Subject) {
     let two = ctx.queue("two");
     let x = one.zeros::<f32, 1>([20_000]).unwrap();
     let mut out = one.full([1], 5.0_f32).unwrap();
-    two.wait_for_queue(&one).unwrap();
+    two.wait_for(&one).unwrap();
     one.fill(&mut out, 6.0).unwrap();
     let before = dump::enqueued(&ctx, "two");
     let error = two.sum(&x, &mut out).unwrap_err();

@@ -1,4 +1,4 @@
-//! The functions of words. Those of packed numbers are their references too, with one lane.
+//! The functions of words. With one lane, a function of packed numbers is its reference too.
 
 use super::lanes::{array, each, each_float, each_pair, each_word};
 use crate::arith::wide::wide;
