@@ -14,7 +14,7 @@ use std::panic::Location;
     message = "a queue cannot wait for `{Self}`",
     label = "neither an event nor a queue",
     note = "`wait_for` takes a reference to an `Event`, a `UserEvent`, a `CommandQueue`, or a list of one of these",
-    note = "for the work before this line of a queue, pass `&queue.marker()` or `&queue`"
+    note = "for everything enqueued so far on a queue, pass `&queue` or `&queue.marker()`"
 )]
 pub trait WaitFor: sealed::Awaited {}
 
