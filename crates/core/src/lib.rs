@@ -64,6 +64,7 @@ pub use crate::api::kernel_check;
 pub use crate::api::options::{AdoptOptions, ContextOptions};
 pub use crate::api::profiler::Profiler;
 pub use crate::api::queue::launch::SameKernel;
+pub use crate::api::queue::transfer::ReadTarget;
 pub use crate::api::queue::tuning::Tuning;
 pub use crate::api::queue::wait_for::WaitFor;
 pub use crate::api::queue::{CommandQueue, QueueOptions};

@@ -22,10 +22,10 @@ pub use fencepost_core::{
     Capture, CheckOptions, CommandQueue, Condition, Context, ContextOptions, ContextWatch, DType,
     DeviceArray, Diagnostics, Direction, Download, DynKernel, Element, Error, ErrorDetail, ErrorKind, Event,
     EventOptions, Graph, Grid, HostArray, HostBuffer, HostKernel, Kernel, KernelArgs, NewAxis, Output,
-    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, RecorderChoice,
-    Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot, Source, Tuning,
-    Upload, UserEvent, WaitFor, Warning, WriteMap, adapters, args, builtin_shader, reference, region,
-    synchronize_all,
+    Pending, Policy, PrintOptions, Priority, Profile, Profiler, QueueOptions, ReadMap, ReadTarget,
+    RecorderChoice, Region, RegionAxis, Replay, Result, Scalar, ScopeOptions, ShaderSource, Shape, Snapshot,
+    Source, Tuning, Upload, UserEvent, WaitFor, Warning, WriteMap, adapters, args, builtin_shader, reference,
+    region, synchronize_all,
 };
 
 /// Causes of errors, and the sites that they name.

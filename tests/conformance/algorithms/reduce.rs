@@ -167,7 +167,7 @@ fn nans(s: &Subject) {
 }
 
 fn refused(s: &Subject) {
-    let (ctx, queue) = s.with_queue("q");
+    let queue = s.ctx().queue("q");
     let x = queue.array(&[1.0_f32; 100]).unwrap();
     let mut out = queue.full([1], 5.0_f32).unwrap();
     let shape =

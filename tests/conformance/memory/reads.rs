@@ -60,6 +60,16 @@ fn storage(s: &Subject) {
         assert_eq!(pinned.try_read(<[u32]>::to_vec).unwrap(), [value; 500], "the download is complete");
         assert_eq!(slice, [value; 500]);
     }
+    let x = queue.array(&counted(500)).unwrap();
+    let mut storage = Vec::with_capacity(4096);
+    for _ in 0..3 {
+        let place: *const u32 = storage.as_ptr();
+        storage = pollster::block_on(queue.read_into(&x, storage)).unwrap();
+        assert_eq!(storage, counted(500));
+        assert_eq!(storage.as_ptr(), place, "the storage is used again");
+    }
+    let longer = queue.array(&counted(10_000)).unwrap();
+    assert_eq!(queue.read_into(&longer, storage).wait().unwrap(), counted(10_000));
 }
 
 fn parts(s: &Subject) {

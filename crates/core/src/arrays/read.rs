@@ -32,11 +32,17 @@ pub(crate) struct Reading<T> {
     /// Where the bytes are.
     pub(crate) slot: Arc<ReadSlot>,
     pub(crate) len: usize,
-    /// Elements that an earlier call has copied.
+    /// Target of the elements. Its memory is used again.
     pub(crate) out: Vec<T>,
 }
 
 impl<T: Element> Reading<T> {
+    /// Makes the read use the memory of `out`.
+    pub(crate) fn reusing(mut self, out: Vec<T>) -> Self {
+        self.out = out;
+        self
+    }
+
     /// Copies the bytes to `into`. The read's own point must be complete. If a batch must complete before the bytes are
     /// there, returns that batch, and the caller must wait for it and call again. The first call already copies the
     /// bytes that a lazy read has left in the block, because a later writer may overwrite them.

@@ -474,20 +474,39 @@ impl CommandQueue {
         Ok(reading)
     }
 
-    /// Blocks until the elements are in `out`. In a browser, where no call may block, the call fails.
+    /// Reads as [`read`](Self::read) does, into memory that the program has.
+    ///
+    /// The call blocks until a mutable slice has the elements. Given a `Vec`, it returns a [`Pending`] with the same
+    /// `Vec`, which has the elements in place of its own; if its memory is large enough, nothing is allocated.
     ///
     /// # Errors
-    /// Returns [`ErrorDetail::Shape`] if `out` has more or fewer elements than the array, and the errors of
-    /// [`read`](Self::read).
+    /// Returns the errors of [`read`](Self::read); for a slice, [`ErrorDetail::Shape`] if it has more or fewer elements
+    /// than the array, and [`ErrorDetail::WouldBlock`] in a browser, where no call may block.
+    ///
+    /// # Example
+    /// ```
+    /// use fencepost::prelude::*;
+    /// # let (ctx, queue) = fencepost::doctest();
+    /// let x = queue.array(&[1_u32, 2, 3])?;
+    /// let mut host = [0; 3];
+    /// queue.read_into(&x, &mut host)?;
+    /// let again = queue.read_into(&x, Vec::with_capacity(3)).wait()?;
+    /// assert_eq!((host, again), ([1, 2, 3], vec![1, 2, 3]));
+    /// # Ok::<(), fencepost::Error>(())
+    /// ```
     #[track_caller]
-    pub fn read_into<T: Element, const D: usize>(
+    pub fn read_into<T: Element, const D: usize, R: ReadTarget<T>>(
         &self,
         array: &DeviceArray<T, D>,
-        out: &mut [T],
-    ) -> Result<()> {
-        same_shape("the target of a read", &[out.len()], &[array.len()])?;
-        let mut reading = self.enqueue_read("read_into", &array.array, |maker| maker.read_array(array))?;
-        reading.wait_into(out)
+        out: R,
+    ) -> R::Output {
+        let shape =
+            out.slice_len().map_or(Ok(()), |len| same_shape("the target of a read", &[len], &[array.len()]));
+        let reading = match shape {
+            Ok(()) => self.enqueue_read("read_into", &array.array, |maker| maker.read_array(array)),
+            Err(refused) => Err(refused),
+        };
+        out.take(reading)
     }
 
     /// *Enqueues* a copy from one array to another, or between parts of one array, which may overlap.
@@ -660,5 +679,81 @@ impl ArrayOps<'_> {
             return Ok(());
         }
         check_host_access(block.into(), self.by.what.verb(), self.by.at)
+    }
+}
+
+/// Host memory that [`CommandQueue::read_into`] fills: `&mut` of a slice, an array or a `Vec`, or a `Vec` that the
+/// [`Pending`] of the read returns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not memory for elements of type `{T}`",
+    note = "`read_into` takes `&mut` of a slice, an array or a `Vec`, or a `Vec` by value"
+)]
+pub trait ReadTarget<T>: sealed::Target<T> {}
+
+impl<T: Element, R: sealed::Target<T>> ReadTarget<T> for R {}
+
+#[expect(private_interfaces, reason = "programs cannot name the trait")]
+mod sealed {
+    use crate::arrays::read::Reading;
+    use crate::error::Result;
+    use crate::runtime::pending::{Pending, late_or_error};
+    use fencepost_kernels::Element;
+
+    pub trait Target<T> {
+        type Output;
+
+        /// Returns the number of elements that must be read, if only one number is possible.
+        fn slice_len(&self) -> Option<usize>;
+
+        /// Puts the elements into the memory.
+        fn take(self, reading: Result<Reading<T>>) -> Self::Output;
+    }
+
+    impl<T: Element> Target<T> for &mut [T] {
+        type Output = Result<()>;
+
+        fn slice_len(&self) -> Option<usize> {
+            Some(self.len())
+        }
+
+        fn take(self, reading: Result<Reading<T>>) -> Result<()> {
+            reading?.wait_into(self)
+        }
+    }
+
+    impl<T: Element, const N: usize> Target<T> for &mut [T; N] {
+        type Output = Result<()>;
+
+        fn slice_len(&self) -> Option<usize> {
+            Some(N)
+        }
+
+        fn take(self, reading: Result<Reading<T>>) -> Result<()> {
+            self.as_mut_slice().take(reading)
+        }
+    }
+
+    impl<T: Element> Target<T> for &mut Vec<T> {
+        type Output = Result<()>;
+
+        fn slice_len(&self) -> Option<usize> {
+            Some(self.len())
+        }
+
+        fn take(self, reading: Result<Reading<T>>) -> Result<()> {
+            self.as_mut_slice().take(reading)
+        }
+    }
+
+    impl<T: Element> Target<T> for Vec<T> {
+        type Output = Pending<Vec<T>>;
+
+        fn slice_len(&self) -> Option<usize> {
+            None
+        }
+
+        fn take(self, reading: Result<Reading<T>>) -> Pending<Vec<T>> {
+            late_or_error(reading.map(|reading| reading.reusing(self)))
+        }
     }
 }
