@@ -273,7 +273,7 @@ fn forks_once(
                     ("to_vec", Box::new(|| ctx.to_vec(&y).map(drop))),
                     ("callback", Box::new(|| queue.callback(|| ()))),
                     ("marker", Box::new(|| queue.marker().wait())),
-                    ("record", Box::new(|| ctx.event().record(&queue))),
+                    ("record", Box::new(|| ctx.event().record(queue))),
                     ("wait_for", Box::new(|| queue.wait_for(&event))),
                     ("wait_for a queue", Box::new(|| queue.wait_for(&ctx.default_queue()))),
                     ("fork", Box::new(|| queue.fork("side").finish().wait())),

@@ -23,7 +23,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
     bounds: Bounds<'_>,
     out: &DeviceArray<u32, E>,
 ) -> Result<()> {
-    let lists = Lists::of(queue, x, bounds, out)?;
+    let lists = Lists::of(queue, x, bounds, out, &[])?;
     let x = lists.x.cast_bits();
     let offsets = lists.offsets.clone();
     let out = lists.out.clone();
@@ -32,7 +32,7 @@ pub(crate) fn search<T: Reducible, const D: usize, const E: usize>(
         ("LARGEST", f64::from(largest)),
         ("KEEP_NAN", f64::from(nan == Nan::Propagate)),
     ];
-    lists.enqueue(queue, &[], &Places { offsets, x, out, overrides }, NONE)
+    lists.enqueue(queue, &Places { offsets, x, out, overrides }, NONE)
 }
 
 /// A search in each segment.

@@ -27,7 +27,7 @@ pub(crate) fn reduce<T: Element, const D: usize, const E: usize>(
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
     one_number_each::<T>(queue, "segments")?;
-    let lists = Lists::of(queue, x, bounds, out)?;
+    let lists = Lists::of(queue, x, bounds, out, &[])?;
     let identity = operation.identity();
     operation.with_operator(identity, SegmentsVerb { queue, lists, identity })
 }
@@ -57,7 +57,7 @@ impl<T: Element> OfOperator<T> for SegmentsVerb<'_, T> {
     ) -> Result<()> {
         let Self { queue, lists, identity } = self;
         let verb = lists.segments(of_kernel(&lists.x), of_kernel(&lists.out), operator, Form::default());
-        lists.enqueue(queue, &[], &verb, identity)
+        lists.enqueue(queue, &verb, identity)
     }
 }
 
@@ -80,25 +80,32 @@ pub(crate) struct Lists<T: Element, R: Element> {
 }
 
 impl<T: Element, R: Element> Lists<T, R> {
+    /// Checks the arrays of a verb that also reads `others`, and then allocates the offsets of first elements.
     #[track_caller]
     pub(crate) fn of<const D: usize, const E: usize>(
         queue: &VerbQueue<'_>,
         x: &DeviceArray<T, D>,
         bounds: Bounds<'_>,
         out: &DeviceArray<R, E>,
+        others: &[Named<'_>],
     ) -> Result<Self> {
         let x = flat(x)?;
-        match bounds {
+        let (name, given, out) = match bounds {
             Bounds::Offsets(offsets) => {
                 one_of_each(queue, offsets, out)?;
-                Ok(Self { x, offsets: flat(offsets)?, length: None, out: flat(out)? })
+                ("offsets", flat(offsets)?, flat(out)?)
             }
-            Bounds::First(count) => {
-                let length = Some(one_count(queue, count)?);
-                let out = one_element(queue, "out", out)?;
-                Ok(Self { x, offsets: queue.empty([2])?, length, out })
-            }
-        }
+            Bounds::First(count) => (PART_COUNT, one_count(queue, count)?, one_element(queue, "out", out)?),
+        };
+        let elements = words(&x)?;
+        let results = words(&out)?;
+        let reads = [&[(name, &given), ("x", &elements)], others].concat();
+        check(queue, &reads, &[("out", &results)])?;
+        // An allocation may enqueue a wait for the memory, so it comes after the checks.
+        Ok(match bounds {
+            Bounds::Offsets(_) => Self { x, offsets: given, length: None, out },
+            Bounds::First(_) => Self { x, offsets: queue.empty([2])?, length: Some(given), out },
+        })
     }
 
     pub(crate) fn segments<'a, U: Element>(
@@ -113,22 +120,11 @@ impl<T: Element, R: Element> Lists<T, R> {
         Segments { offsets, x, y, out, operator, form }
     }
 
-    /// Enqueues the launches of a verb that also reads `others`. The result for an empty segment is `none`.
+    /// Enqueues the launches of a verb. The result for an empty segment is `none`.
     #[track_caller]
-    pub(crate) fn enqueue<V: Stages>(
-        &self,
-        queue: &VerbQueue<'_>,
-        others: &[Named<'_>],
-        verb: &V,
-        none: R,
-    ) -> Result<()> {
-        let x = words(&self.x)?;
-        let results = words(&self.out)?;
-        let bounds = self.length.as_ref().map_or(("offsets", &self.offsets), |length| (PART_COUNT, length));
-        let reads = [&[bounds, ("x", &x)], others].concat();
-        check(queue, &reads, &[("out", &results)])?;
+    pub(crate) fn enqueue<V: Stages>(&self, queue: &VerbQueue<'_>, verb: &V, none: R) -> Result<()> {
         let mut out = self.out.clone();
-        if out.is_empty() || x.is_empty() {
+        if out.is_empty() || self.x.is_empty() {
             return if out.is_empty() { Ok(()) } else { queue.fill(&mut out, none) };
         }
         let mut state = queue.empty([1])?;
@@ -261,13 +257,13 @@ pub(crate) fn dot<T: Reducible, const D: usize, const E: usize>(
     out: &mut DeviceArray<T, E>,
 ) -> Result<()> {
     one_shape(queue, x, y)?;
-    let lists = Lists::of(queue, x, bounds, out)?;
     let y = flat(y)?;
+    let lists = Lists::of(queue, x, bounds, out, &[("y", &y.cast_bits())])?;
     let zero = T::identity(Operation::Sum);
     let form = Form { products: true, ..Form::default() };
     let sum = Operator::of_elements(Operation::Sum, zero);
     let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form).times(&y);
-    lists.enqueue(queue, &[("y", &y.cast_bits())], &verb, zero)
+    lists.enqueue(queue, &verb, zero)
 }
 
 /// Enqueues sums of elements or of squares, followed by a last operation. The result for an empty segment is `none`.
@@ -280,10 +276,10 @@ fn finished<const D: usize, const E: usize>(
     bounds: Bounds<'_>,
     out: &DeviceArray<f32, E>,
 ) -> Result<()> {
-    let lists = Lists::of(queue, x, bounds, out)?;
+    let lists = Lists::of(queue, x, bounds, out, &[])?;
     let sum = Operator::of_elements(Operation::Sum, 0.0);
     let verb = lists.segments(lists.x.clone(), lists.out.clone(), sum, form);
-    lists.enqueue(queue, &[], &verb, none)
+    lists.enqueue(queue, &verb, none)
 }
 
 /// Enqueues the comparison with zero: an element that is not zero counts as 1, and a zero as 0.
@@ -295,9 +291,9 @@ pub(crate) fn compare<T: Reducible, const D: usize, const E: usize>(
     bounds: Bounds<'_>,
     out: &DeviceArray<u32, E>,
 ) -> Result<()> {
-    let lists = Lists::of(queue, x, bounds, out)?;
+    let lists = Lists::of(queue, x, bounds, out, &[])?;
     let operator = Operator::of_elements(operation, operation.identity_of_keys());
     let form = Form { bits: nonzero_bits::<T>(), ..Form::default() };
     let verb = lists.segments(lists.x.cast_bits(), lists.out.clone(), operator, form);
-    lists.enqueue(queue, &[], &verb, u32::from(operation == Operation::Smallest))
+    lists.enqueue(queue, &verb, u32::from(operation == Operation::Smallest))
 }

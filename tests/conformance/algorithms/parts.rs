@@ -11,6 +11,7 @@ use std::fmt::Debug;
 pub fn cases() -> Vec<Case> {
     vec![
         case("a01_a_refused_verb_on_a_part_enqueues_nothing", refused),
+        case("a01_a_verb_with_a_hazard_takes_no_memory_of_another_queue", hazard),
         case("a17_verbs_on_parts_of_integers_equal_those_of_the_host_on_the_first_elements", integers),
         case("a17_verbs_on_parts_of_floats_equal_those_of_the_host_on_the_first_elements", floats),
         case("a17_a_nan_after_the_part_changes_no_result", nans),
@@ -288,6 +289,49 @@ fn without_elements(s: &Subject) {
         assert!(queue.read(&float).wait().unwrap()[0].is_nan());
         queue.prod(integers.first(&count), &mut integer).unwrap();
         assert_eq!(queue.read(&integer).wait().unwrap(), [1]);
+    }
+}
+
+/// Memory that another queue used last comes with a wait. A verb that is refused must not take any.
+fn hazard(s: &Subject) {
+    let ctx = s.ctx_with(Policy::Checked);
+    let one = ctx.queue("one");
+    let two = ctx.queue("two");
+    let count = two.array(&[7_u32]).unwrap();
+    let offsets = two.array(&[0_u32, 50, 100]).unwrap();
+    let [word, list, other] = [1, 100, 100].map(|len| two.zeros::<u32, 1>([len]).unwrap());
+    let float = two.zeros::<f32, 1>([1]).unwrap();
+    let parts = two.zeros::<f32, 1>([2]).unwrap();
+    let x = one.full([100], 1_u32).unwrap();
+    let floats = one.full([100], 1.0_f32).unwrap();
+    let sum = Scan::inclusive(Operation::Sum);
+    let verbs: [(&str, &dyn Fn() -> Result<()>); 14] = [
+        ("mean of first elements", &|| two.mean(floats.first(&count), &mut float.clone())),
+        ("norm of first elements", &|| two.norm(floats.first(&count), &mut float.clone())),
+        ("dot of first elements", &|| two.dot(floats.first(&count), &floats, &mut float.clone())),
+        ("argmin of first elements", &|| two.argmin(x.first(&count), &mut word.clone())),
+        ("sum of first elements", &|| two.sum(x.first(&count), &mut word.clone())),
+        ("count of first elements", &|| two.count_nonzero(x.first(&count), &mut word.clone())),
+        ("mean of segments", &|| two.mean(floats.segments(&offsets), &mut parts.clone())),
+        ("scan of first elements", &|| two.scan(x.first(&count), &mut list.clone(), sum)),
+        ("sort of first elements", &|| two.sort(x.first(&count), &mut list.clone(), Sort::ascending())),
+        ("sort of segments", &|| two.sort(x.segments(&offsets), &mut list.clone(), Sort::ascending())),
+        ("argsort", &|| two.argsort(&x, &mut other.clone(), Sort::ascending())),
+        ("unique", &|| two.unique(x.first(&count), &mut list.clone(), &mut word.clone())),
+        ("scan of rows", &|| {
+            let rows = x.reshape([10, 10])?;
+            two.scan(rows.axis(1), &mut list.reshape([10, 10])?, sum)
+        }),
+        ("sum", &|| two.sum(&x, &mut word.clone())),
+    ];
+    for (name, verb) in verbs {
+        for len in [1, 2, 8, 100, 256] {
+            drop(one.full([len], 0_u32).unwrap()); // free memory that `one` used last
+        }
+        let before = dump::enqueued(&ctx, "two");
+        let error = verb().unwrap_err();
+        assert!(matches!(error.detail(), ErrorDetail::Hazard { .. }), "{name}: {error}");
+        assert_eq!(dump::enqueued(&ctx, "two"), before, "{name}");
     }
 }
 

@@ -66,7 +66,7 @@ const WAYS: [(&str, Way); 10] = [
     }),
     ("a recorded event", |at| {
         let event = at.ctx.event();
-        event.record(&at.queue).unwrap();
+        event.record(at.queue).unwrap();
         Box::new(move || event.wait().unwrap())
     }),
     ("a download", |at| {

@@ -132,9 +132,9 @@ impl CommandQueue {
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
     /// queue.make_current();
-    /// assert_eq!(ctx.current_queue().label(), "doctest");
+    /// assert_eq!(ctx.current_queue().options().label, "doctest");
     /// drop(queue);
-    /// assert_eq!(ctx.current_queue().label(), "default");
+    /// assert_eq!(ctx.current_queue().options().label, "default");
     /// ```
     #[track_caller]
     pub fn make_current(&self) {
@@ -177,8 +177,8 @@ impl Context {
     /// # Example
     /// ```
     /// # let (ctx, queue) = fencepost::doctest();
-    /// assert_eq!(ctx.current_queue().label(), "default");
-    /// queue.scope(|| assert_eq!(ctx.current_queue().label(), "doctest"));
+    /// assert_eq!(ctx.current_queue().options().label, "default");
+    /// queue.scope(|| assert_eq!(ctx.current_queue().options().label, "doctest"));
     /// ```
     pub fn current_queue(&self) -> CommandQueue {
         current_queue(&self.owner).unwrap_or_else(|| self.default_queue())
