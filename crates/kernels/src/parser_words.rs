@@ -56,7 +56,7 @@ fn of_known_constant(message: &str) -> Option<&'static str> {
     })
 }
 
-/// Describes a mistake with a message that quotes no part of the text.
+/// Describes a mistake with a message that quotes nothing from the text.
 fn of_whole(message: &str) -> Option<&'static str> {
     Some(match message {
         "Cannot access with index of type" => "an index is `i32` or `u32`",

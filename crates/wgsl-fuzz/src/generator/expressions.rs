@@ -89,7 +89,7 @@ impl Generator {
         if size == 1 { value } else { Expr::new(ty.clone(), Node::Construct(vec![value])) }
     }
 
-    /// Returns a value of a type, no part of which a compiler can evaluate.
+    /// Returns a value of a type that a compiler cannot evaluate, not even in part.
     pub(super) fn filled(&mut self, ty: &Type) -> Expr {
         let parts: Vec<Type> = match ty {
             Type::Scalar(_) | Type::Vector(..) => return self.unknown(ty),
