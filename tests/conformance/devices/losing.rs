@@ -1,5 +1,6 @@
 //! Makes contexts whose device a test can lose.
 
+use super::lost::is_loss;
 use crate::common::{Subject, raw};
 use fencepost::prelude::*;
 use fencepost::testing::{self, CpuFaults};
@@ -68,8 +69,9 @@ impl Doomed {
         match &self.breaker {
             Some((queue, out)) => {
                 testing::lose(&self.ctx);
-                queue.fill(&mut out.clone(), 1).unwrap();
-                let _ = queue.flush(); // the flush may return the loss already
+                // A command of another thread may have noticed the loss before.
+                let noticed = queue.fill(&mut out.clone(), 1).and_then(|()| queue.flush());
+                assert!(noticed.as_ref().err().is_none_or(is_loss), "{noticed:?}");
             }
             None => self.ctx.wgpu().unwrap().0.destroy(),
         }
